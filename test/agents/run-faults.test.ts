@@ -162,6 +162,23 @@ describe("CA20 a store that stands still while the agent works", () => {
     },
   );
 
+  test("and a second signal after the agent's end ends it at once", async () => {
+    const store = newSchema();
+    const { machine, child, ended } = start((one) => waits(goFile(one)), lineOf(store, "r", "--grace", "5m"));
+    await begun(machine);
+    frozen = await freeze(server.pid());
+    child.stdout?.once("data", async () => {
+      await sleep(500);
+      child.kill("SIGTERM");
+      await sleep(200);
+      child.kill("SIGTERM");
+    });
+    writeFileSync(goFile(machine), "");
+    const ran = await ended;
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toMatch(/is not saved: a second signal came before the store \S+ had answered/);
+  });
+
   test("--must-save says so with a code of its own, and only where the agent itself ended well", async () => {
     for (const [exit, code] of [
       [0, 8],
@@ -267,7 +284,9 @@ withAgents("CA20 the real Claude Code in the middle of a tool call", (agents) =>
         return running.ended;
       });
       expect(took).toBeLessThan(5000 + SLACK_MS);
-      expect(ran.code).toBeGreaterThan(0);
+      // Asked by SIGINT, Claude Code itself ends with 0.
+      if (signal === "SIGINT") expect(ran.code).toBe(0);
+      else expect(ran.code).toBeGreaterThan(128);
       expect(ran.stderr).toMatch(frozen === null ? /; saved 1 file/ : /is not saved: the store .* grace time of 5 s/);
       frozen?.thaw();
       await a.die();

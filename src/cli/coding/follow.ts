@@ -199,14 +199,16 @@ export class Follower {
     return this.#current.size > 0 && !this.problems.has("save") && !this.problems.has("sessions");
   }
 
-  /** The time is over. */
-  gaveUp(store: string, within: string): void {
+  /** It was not done: the grace time is over, or a second signal came. */
+  gaveUp(store: string, within: string, wasInterrupted: boolean): void {
     if (this.#ending === "done") return;
-    const what = this.#isReading
-      ? "reading the session's files took longer than"
-      : `the store ${store} did not answer within`;
+    const waitedFor = this.#isReading ? "the session's files were read" : `the store ${store} had answered`;
+    const late = this.#isReading
+      ? `reading the session's files took longer than the grace time of ${within}`
+      : `the store ${store} did not answer within the grace time of ${within}`;
+    const why = wasInterrupted ? `a second signal came before ${waitedFor}` : late;
     const kind = this.#ending === "saved" ? "conversation" : "save";
-    const error = new HoldfastError("StoreUnreachable", `${what} the grace time of ${within}`, { retryable: true });
+    const error = new HoldfastError("StoreUnreachable", why, { retryable: true });
     this.#failed(kind, "capture.error", error);
   }
 

@@ -63,11 +63,10 @@ async function saveFirst(over: AbortSignal, follower: Follower): Promise<void> {
   }
 }
 
-/**
- * Runs until it is done, the grace time is over or a second signal comes; false when it was not done. Signals no longer reach
- * the agent.
- */
-export async function withinGrace(grace: Grace, act: () => Promise<void>): Promise<boolean> {
+export type GraceOutcome = "done" | "late" | "interrupted";
+
+/** Runs until it is done, the grace time is over or a second signal comes. Signals no longer reach the agent. */
+export async function withinGrace(grace: Grace, act: () => Promise<void>): Promise<GraceOutcome> {
   const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
   const over = new AbortController();
   let count = 0;
@@ -78,8 +77,8 @@ export async function withinGrace(grace: Grace, act: () => Promise<void>): Promi
   };
   for (const signal of signals) process.on(signal, listen);
   try {
-    const done = act().then(() => true);
-    const late = grace.over(over.signal).then(() => false);
+    const done = act().then(() => "done" as const);
+    const late = grace.over(over.signal).then(() => (count > 1 ? ("interrupted" as const) : ("late" as const)));
     return await Promise.race([done, late]);
   } finally {
     over.abort();

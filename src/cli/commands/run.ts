@@ -255,6 +255,7 @@ async function work(context: Context, given: Work, claim: RequestClaim | null): 
   });
   await follower.ready();
   if (sessionId !== null) log("info", "capture.session-id", { sessionId });
+  claim?.lost.addEventListener("abort", () => log("warn", "capture.claim-lost", { request, agent }));
   const grace = new Grace(given.graceMs, here.environment);
   const child = await started(context, final, { before, onStop: () => grace.beginUrgent() });
   if (typeof child === "number") return { code: child, isAnswered: true };
@@ -265,12 +266,13 @@ async function work(context: Context, given: Work, claim: RequestClaim | null): 
   const write = async (found: FoundHere, file: string) => {
     bundle = await writeBundle(context, found, file, follower, log);
   };
-  const isAnswered = await withinGrace(grace, async () => {
+  const outcome = await withinGrace(grace, async () => {
     await follower.finish(out === undefined ? null : (found) => write(found, out), grace);
     if (given.file !== null && !(await isSameFile(given.file))) follower.lost(context.storeName);
     await claim?.release().catch(() => {});
   });
-  if (!isAnswered) follower.gaveUp(context.storeName, formatSpan(given.graceMs));
+  const isAnswered = outcome === "done";
+  if (!isAnswered) follower.gaveUp(context.storeName, formatSpan(given.graceMs), outcome === "interrupted");
   const killedAfter = ended.wasKilled ? formatSpan(grace.agentMs) : null;
   const { isNew } = given;
   await tell(context, { request, start, follower, bundle, isNew, chose: asked.choosesSession, killedAfter });
