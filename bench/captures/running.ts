@@ -5,6 +5,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import { installedAgents } from "../../scripts/agents.ts";
 import { projectKey } from "../../src/coding/claude/key.ts";
+import { importCaptured } from "../../src/coding/entry.ts";
 import { open } from "../../src/open.ts";
 import { type Machine, type Machines, MODEL, startMachines } from "../../test/agents/machine.ts";
 import { buildCopy } from "../../test/packed.ts";
@@ -115,9 +116,11 @@ class RunBench {
     const { sessionId, bytes: content } = claudeSession({ bytes, cwd: this.#machines.folder, seed: 7 });
     const hf = await open(this.#url);
     const file = { role: "transcript", path: `project/${sessionId}.jsonl`, content, grows: true } as const;
-    await hf.captures.save({
+    const capture = await hf.captures.save({
       ...{ request, agent: "claude-code", sessionId, cwd: this.#machines.folder, files: [file] },
     });
+    // As the run before has left it.
+    await importCaptured(hf, capture);
     await hf.close();
     const bare = async () => {
       const machine = this.#machines.add();
