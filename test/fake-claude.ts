@@ -22,10 +22,13 @@ export interface FakeClaude {
     readonly until?: string;
   }[];
   readonly exit?: number;
+  /** It takes no notice of signals. */
+  readonly deaf?: boolean;
 }
 
 const told = JSON.parse(process.env.FAKE_CLAUDE ?? "{}") as FakeClaude;
-const { silent, hasty, waitMs = 0, sessions = [], exit = 0 } = told;
+const { silent, hasty, waitMs = 0, sessions = [], exit = 0, deaf = false } = told;
+if (deaf) for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => {});
 const args = process.argv.slice(2);
 const configDir = path.join(process.env.HOME ?? "", ".claude");
 const project = path.join(configDir, "projects", projectKey(realpathSync(process.cwd())));

@@ -84,6 +84,15 @@ function writeWhole(file: string, text: string): void {
 }
 
 function pack(folder: string): string {
+  const copy = buildCopy(folder);
+  const [packed] = JSON.parse(
+    succeed(copy, "npm", "pack", "--json", "--ignore-scripts", `--pack-destination=${folder}`),
+  );
+  return path.join(folder, packed.filename);
+}
+
+/** A copy of the repository below the folder in which the package is built; it has the repository's dependencies. */
+export function buildCopy(folder: string): string {
   const copy = path.join(folder, "copy");
   const { files } = JSON.parse(fs.readFileSync(path.join(root, "package.json"), "utf8")) as { files: string[] };
   const parts = ["src", "scripts", "package.json", "tsconfig.json", "tsconfig.build.json", ...files];
@@ -92,10 +101,7 @@ function pack(folder: string): string {
   }
   fs.symlinkSync(path.join(root, "node_modules"), path.join(copy, "node_modules"));
   succeed(copy, "node", "scripts/build.ts");
-  const [packed] = JSON.parse(
-    succeed(copy, "npm", "pack", "--json", "--ignore-scripts", `--pack-destination=${folder}`),
-  );
-  return path.join(folder, packed.filename);
+  return copy;
 }
 
 /** Makes the folder a project that has installed the package, and nothing else. */

@@ -4,17 +4,23 @@ import { SharedServer } from "../foundation/postgres.ts";
 import type { Suite } from "../suite.ts";
 import { onPostgres, onSqlite } from "./engine.ts";
 import { growing } from "./growing.ts";
+import { BuiltProgram, running, runOnPostgres, runOnSqlite } from "./running.ts";
 import { saving } from "./saving.ts";
 
 export function captures(): Suite {
   const server = new SharedServer();
+  const program = new BuiltProgram();
   return {
-    about: "a coding agent's session of 12 MB saved, saved again and put back, on SQLite and on PostgreSQL",
-    benches: [onSqlite, onPostgres(server)].flatMap((kind) => [
-      saving(kind),
-      growing(kind, "ordinary"),
-      growing(kind, "repetitive"),
-    ]),
+    about:
+      "a coding agent's session of 12 MB saved, saved again and put back, and what `holdfast run` adds, on both engines",
+    benches: [
+      ...[onSqlite, onPostgres(server)].flatMap((kind) => [
+        saving(kind),
+        growing(kind, "ordinary"),
+        growing(kind, "repetitive"),
+      ]),
+      ...[runOnSqlite, runOnPostgres(server)].map((engine) => running(engine, program)),
+    ],
     pragmas: PRAGMAS.map((pragma) => pragma.replace(" = ", "=")).join(" "),
     postgresVersion: () => server.version,
     close: () => server.stop(),

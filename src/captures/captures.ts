@@ -15,6 +15,7 @@ import { decodeRow, jsonObject, plainObject } from "../core/decode.ts";
 import type { StoredCapture } from "../core/stored-capture.ts";
 import { bundleOf, filesToSave, unbundle } from "./bundle.ts";
 import { change, prefer } from "./change.ts";
+import { checkClaim, claimRequest } from "./claim.ts";
 import { checkCapture, type Given } from "./given.ts";
 import { AGENTS } from "./manifest.ts";
 import { remove } from "./remove.ts";
@@ -88,6 +89,8 @@ export function createCaptures(needs: CapturesNeeds): Captures {
       const { dryRun } = checkRecord(options, "options", ["dryRun"]);
       return sweep(depot, dryRun !== undefined && checkBoolean(dryRun, "dryRun"), importFirst);
     },
+    claim: async (request, agent, options) =>
+      claimRequest(storage, checkId(request, "request"), checkOneOf(agent, "agent", AGENTS), checkClaim(options)),
   };
 }
 

@@ -143,7 +143,7 @@ async function isMissing(directory: string): Promise<boolean> {
   );
 }
 
-function missingDirectory(error: unknown, file: string): HoldfastError {
+export function missingDirectory(error: unknown, file: string): HoldfastError {
   const directory = path.dirname(file);
   return new HoldfastError("NotFound", `no directory ${directory}, where ${path.basename(file)} should be written`, {
     hint: `make it first: \`mkdir -p ${quoted(directory)}\``,

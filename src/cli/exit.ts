@@ -10,6 +10,9 @@ export const EXIT = {
   refused: 4,
   damage: 5,
   unavailable: 6,
+  notResumed: 7,
+  notSaved: 8,
+  requestBusy: 9,
 } as const;
 
 /** In the order of --help. */
@@ -25,6 +28,9 @@ export const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
     "unavailable: the store is busy, unreachable, full, not ours or not permitted, or a program that is needed " +
       "(opencode) is missing or failed",
   ],
+  [EXIT.notResumed, "run --must-resume: the session could not be restored; the agent was not started"],
+  [EXIT.notSaved, "run --must-save: the agent ended with 0, and its session is not saved"],
+  [EXIT.requestBusy, "run: another process works on this request; the agent was not started (see --wait, --beside)"],
 ];
 
 const EXIT_OF_CODE = {
@@ -44,6 +50,8 @@ const EXIT_OF_CODE = {
   Conflict: EXIT.refused,
   InvalidTransition: EXIT.refused,
   ReadOnly: EXIT.refused,
+  RequestBusy: EXIT.requestBusy,
+  NotResumed: EXIT.notResumed,
   SessionBusy: EXIT.refused,
   LeaseLost: EXIT.refused,
   NonDeterminism: EXIT.refused,

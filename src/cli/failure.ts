@@ -82,7 +82,7 @@ export function fileFailure(error: unknown, file: string): unknown {
   const options = { cause: error, details: { file } };
   if (code === "ENOENT") return new HoldfastError("NotFound", `no file ${file}`, options);
   if (code === "EACCES" || code === "EPERM") {
-    return new HoldfastError("PermissionDenied", `no permission for ${file}`, options);
+    return new HoldfastError("PermissionDenied", `this user may not read or write ${file}`, options);
   }
   if (code === "EISDIR") return new HoldfastError("InvalidArgument", `${file} is a directory, not a file`, options);
   if (code === "ENOSPC") return new HoldfastError("StoreFull", `no space left for ${file}`, options);

@@ -42,7 +42,7 @@ describe("holdfast", () => {
     const { commands, options, exitCodes } = JSON.parse((await cli("--help --json")).stdout);
     expect(commands.map(({ name }: { name: string }) => name)).toContain("sessions");
     expect(options.store.summary).toContain("HOLDFAST_STORE");
-    expect(exitCodes).toHaveLength(7);
+    expect(exitCodes).toHaveLength(10);
     expect(JSON.parse((await cli("sessions rm --help --json")).stdout).options.yes.type).toBe("flag");
   });
 

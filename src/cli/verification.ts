@@ -194,7 +194,11 @@ export async function readAnchors(file: string | undefined, io: Io): Promise<Anc
   const value = parseJson(await readTextFile(file, io), file);
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   const anchors = list.map((one) => {
-    if (!isAnchor(one)) throw new UsageError(`${file} is not what holdfast log anchor prints`);
+    if (!isAnchor(one)) {
+      throw new UsageError(
+        `${file} holds no anchor: \`holdfast log anchor\` prints one, with its session, seq and hash`,
+      );
+    }
     return [one.session, one] as const;
   });
   if (anchors.length === 0) throw new UsageError(`${file} holds no anchor`);

@@ -44,8 +44,8 @@ export interface Here {
   readonly env: Variables;
   readonly cwd: string;
   readonly environment: Environment;
-  /** The program, as it is started; by its own name when not given. */
-  readonly command?: string;
+  /** The program, as it is started, and what stands before its own arguments; by its own name when not given. */
+  readonly command?: string | readonly [string, ...string[]];
 }
 
 /** With the process's own environment and directory where none is given. */
@@ -70,7 +70,8 @@ function claudeHere({ env, cwd }: Here): AgentHere {
 
 export function openCodeRunner({ env, cwd, environment, command = "opencode" }: Here): OpenCode {
   const given = Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
-  return new OpenCode({ command: [command], env: Object.fromEntries(given), cwd, environment });
+  const words: readonly [string, ...string[]] = typeof command === "string" ? [command] : command;
+  return new OpenCode({ command: words, env: Object.fromEntries(given), cwd, environment });
 }
 
 function openCodeHere(here: Here): AgentHere {

@@ -107,8 +107,12 @@ export async function verifyContent(
 }
 
 function notAsSaid({ path: name, ref }: CapturedFile): HoldfastError {
-  return new HoldfastError("BlobCorrupted", `${JSON.stringify(name)} is not what was captured`, {
-    details: { path: name, ref },
-    hint: "Nothing was put back. `npx holdfast check` says what else is damaged.",
-  });
+  return new HoldfastError(
+    "BlobCorrupted",
+    `the bytes of ${JSON.stringify(name)} have another hash than when they were captured`,
+    {
+      details: { path: name, ref },
+      hint: "Nothing was put back. `npx holdfast check` says what else is damaged.",
+    },
+  );
 }

@@ -303,11 +303,21 @@ function failed(error: unknown, to: string): unknown {
   if (code === "ENOSPC" || code === "EDQUOT")
     return say("StoreFull", "there is no room", "Free some, and restore again.");
   if (code === "ENOENT" || code === "ESTALE") return exchanged(error, to);
-  if (code === "ENOTDIR" || code === "EISDIR" || code === "ELOOP" || code === "EEXIST" || code === "ENAMETOOLONG") {
-    return say("InvalidArgument", `something is in its way (${code})`, "Remove it and restore again.");
+  const obstacle = OBSTACLES[code ?? ""];
+  if (obstacle !== undefined) return say("InvalidArgument", obstacle, "Remove it and restore again.");
+  if (code === "ENAMETOOLONG") {
+    return say("InvalidArgument", "its path is longer than this system allows", "Restore into a shorter path.");
   }
   return error;
 }
+
+/** What stands where the file or a directory on its way belongs. */
+const OBSTACLES: Readonly<Record<string, string>> = {
+  ENOTDIR: "a file is where one of its directories belongs",
+  EISDIR: "a directory is where the file belongs",
+  ELOOP: "a symbolic link is on its way, and links are not followed",
+  EEXIST: "another file is there already",
+};
 
 /** Another program works in the same directories, or somebody tries to have files written elsewhere. */
 function exchanged(cause: unknown, to: string): HoldfastError {

@@ -48,6 +48,7 @@ export interface CaptureQueries {
   /** Also those whose time is over. */
   "captures.ofRequest": Read<[request: string, limit: number], CaptureRow>;
   "captures.expired": Read<[now: number, after: number, afterNo: number, limit: number], CaptureRow>;
+  "claim.get": Read<[name: string], { readonly value: string }>;
 }
 
 export interface CheckedCaptureRow {

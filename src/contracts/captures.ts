@@ -158,4 +158,37 @@ export interface Captures {
   deleteForRequest(request: string): Promise<CapturesRemoved>;
   /** Those whose time is over, once their conversations are imported; `dryRun` says which they are. */
   deleteExpired(options?: { readonly dryRun?: boolean }): Promise<CapturesRemoved>;
+  /**
+   * Makes this process the one that works on a request with this agent, until the claim is released or the process is gone.
+   * RequestBusy when another process does. A process that is gone is recognised at once on its own machine, and elsewhere
+   * when it gave no sign of life for the lease. A claim coordinates those that ask for it; it restricts nobody else.
+   */
+  claim(request: string, agent: CodingAgent, options?: ClaimOptions): Promise<RequestClaim>;
+}
+
+/** The process that works on a request. */
+export interface ClaimOwner {
+  /** null where the platform does not tell. */
+  readonly host: string | null;
+  readonly pid: number | null;
+  /** When it began, by the store's clock; epoch milliseconds. */
+  readonly since: number;
+}
+
+export interface ClaimOptions {
+  /** How long a process on another machine may be silent before it counts as gone; default 10 s. */
+  readonly leaseMs?: number;
+  /** true: waits until the other process has ended, instead of RequestBusy. */
+  readonly wait?: boolean;
+  /** Ends the waiting, with Aborted. */
+  readonly signal?: AbortSignal;
+  /** Called once, when it takes time to know whether the owner is alive, or to wait for its end. */
+  readonly onWait?: (owner: ClaimOwner) => void;
+}
+
+export interface RequestClaim {
+  /** Aborted when another process has taken the claim, because this one was silent for too long. */
+  readonly lost: AbortSignal;
+  /** Idempotent. */
+  release(): Promise<void>;
 }

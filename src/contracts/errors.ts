@@ -21,6 +21,9 @@ export type ErrorCode =
   | "Conflict"
   | "InvalidTransition"
   | "ReadOnly"
+  // Of captures: another process works on the request; its session could not be restored and must be.
+  | "RequestBusy"
+  | "NotResumed"
   // Of runs.
   | "SessionBusy"
   | "LeaseLost"

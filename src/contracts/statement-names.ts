@@ -53,6 +53,8 @@ export type StatementName =
   | "allCaptures.erase"
   | "capture.expire"
   | "capture.diverge"
+  | "claim.put"
+  | "claim.remove"
   | `${"runs" | "signals" | "decisions" | "checkpoints"}.${"drop" | "removeAll"}`
   | "checkpoints.dropSaved"
   | "state.close"

@@ -168,6 +168,8 @@ export type GuardName =
   | "capture.seq"
   /** As "invocation.waits", of a moment after "store.turn". */
   | "capture.newest"
+  /** As "capture.newest". */
+  | "claim.value"
   | "remains.upto"
   // Read in the order of their names: the row of a blob or segment is locked before it is asked who uses it.
   | "blob.claims"

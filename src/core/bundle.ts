@@ -95,7 +95,7 @@ async function readFiles(reader: PieceReader, files: readonly BundledFile[]): Pr
     const content = await reader.take(size);
     if (content === null) throw corruptedBundle(`${JSON.stringify(path)} is cut off`);
     if (`sha256:${createHash("sha256").update(content).digest("hex")}` !== ref) {
-      throw corruptedBundle(`${JSON.stringify(path)} is not what was captured`);
+      throw corruptedBundle(`the bytes of ${JSON.stringify(path)} have another hash than when they were captured`);
     }
     contents.set(path, content);
   }

@@ -1,6 +1,6 @@
 // The processes of this machine, as Linux tells of them. A lease names the process of its owner, so that a worker that was
 // killed is known to be gone at once, and nothing has to wait for the lease to end (rule RU3).
-import { readFileSync, readlinkSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Processes } from "../contracts/environment.ts";
 
@@ -38,6 +38,39 @@ export function machineProcesses(): Processes {
       return livenessOf(named.pid, named.startTime);
     },
   };
+}
+
+/** All processes that this one started, directly or not, as far as the platform tells. */
+export function descendantsOf(pid: number): readonly number[] {
+  const children = new Map<number, number[]>();
+  for (const one of processIds()) {
+    const parent = parentOf(one);
+    if (parent !== null) children.set(parent, [...(children.get(parent) ?? []), one]);
+  }
+  const found: number[] = [];
+  const rest = [...(children.get(pid) ?? [])];
+  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+    found.push(next);
+    rest.push(...(children.get(next) ?? []));
+  }
+  return found;
+}
+
+function processIds(): readonly number[] {
+  try {
+    return readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
+  } catch {
+    return [];
+  }
+}
+
+function parentOf(pid: number): number | null {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return Number(text.slice(text.lastIndexOf(")") + 2).split(" ")[1]);
+  } catch {
+    return null;
+  }
 }
 
 /** What people want to know of a process that self() named. */

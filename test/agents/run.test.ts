@@ -91,6 +91,45 @@ withAgents("holdfast run", (agents) => {
     expect(lastPrompt()).toContain("sleep 60");
   });
 
+  test("CA2 killed with -9 right after its first line is on disk, that line is in the store", async () => {
+    const store = newStore();
+    const a = machines.add();
+    const projects = path.join(a.home, ".claude/projects");
+    const isSaid = () => readAll(projects).includes("CODEWORD-77");
+    // Whatever it does next takes a minute, and the interval does not come to pass.
+    const prompt = 'The word is CODEWORD-77. [[tool Bash {"command":"sleep 60","description":"wait"}]]';
+    const running = claude(a, store, prompt, ["--every", "10m"]);
+    await running.until(isSaid);
+    await new Promise((next) => setTimeout(next, 500));
+    await running.kill();
+    await a.die();
+    const b = machines.add();
+    const second = await claude(b, store, "What was it? [[recall CODEWORD-\\d+]]").ended;
+    expect(second.stdout).toContain("CODEWORD-77");
+    expect(second.stderr).toContain("holdfast: resumed ");
+  });
+
+  test("CA4 started by a shell, and told to end by a signal, it resumes as it does otherwise", async () => {
+    const store = newStore();
+    const a = machines.add();
+    const through = (machine: Machine, prompt: string) => {
+      const script = [...CLAUDE, `'${prompt}'`].join(" ");
+      return holdfast(machine, ["run", "--request", "r-1", "--store", store, "--", "bash", "-c", script]);
+    };
+    const marker = path.join(a.cwd, "begun");
+    const slow = `[[tool Bash {"command":"touch ${marker}; sleep 60","description":"wait"}]]`;
+    const running = through(a, `The word is CODEWORD-78. ${slow}`);
+    await running.until(() => fs.existsSync(marker));
+    process.kill(running.pid, "SIGTERM");
+    const first = await running.ended;
+    expect([143, 130]).toContain(first.code);
+    await a.die();
+    const b = machines.add();
+    const second = await through(b, "What was it? [[recall CODEWORD-\\d+]]").ended;
+    expect(second.stdout).toContain("CODEWORD-78");
+    expect(second.stderr).toContain("holdfast: resumed ");
+  });
+
   test("CA4 what cannot be put back is told instead, and said", async () => {
     const store = newStore();
     const a = machines.add();
@@ -264,6 +303,28 @@ withAgents("holdfast run", (agents) => {
       expect(fs.readdirSync(path.join(b.home, ".local/share/opencode/tool-output"))).toHaveLength(1);
     });
 
+    testLong(
+      "CA2 the first save comes with the first message, and not with the interval of a minute",
+      {
+        timeout: 240_000,
+      },
+      async () => {
+        const store = newStore();
+        const a = machines.add();
+        const slow = call("bash", { command: "sleep 200", description: "wait" });
+        const running = go(a, store, `The word is CODEWORD-79. ${slow}`);
+        const from = performance.now();
+        await until(async () => (await savedText(store)).includes("CODEWORD-79"));
+        expect(performance.now() - from).toBeLessThan(50_000);
+        await running.kill();
+        await a.die();
+        const b = machines.add();
+        const second = await go(b, store, "What was it? [[recall CODEWORD-\\d+]]").ended;
+        expect(second.stdout).toContain("CODEWORD-79");
+        expect(second.stderr).toMatch(/holdfast: resumed ses_\w+/);
+      },
+    );
+
     testLong("CA2 killed in mid-turn, all up to the running tool call is there", { timeout: 240_000 }, async () => {
       const store = newStore();
       const a = machines.add();
@@ -305,3 +366,10 @@ withAgents("holdfast run", (agents) => {
     }
   }
 });
+
+/** Everything that lies there. */
+function readAll(folder: string): string {
+  if (!fs.existsSync(folder)) return "";
+  const names = fs.readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl"));
+  return names.map((name) => fs.readFileSync(path.join(folder, name), "utf8")).join("");
+}

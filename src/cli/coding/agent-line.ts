@@ -6,6 +6,9 @@ import type { CodingAgent } from "../../contracts/captures.ts";
 export interface AgentLine {
   readonly agent: CodingAgent;
   readonly program: string;
+  /** What stands between the program and the agent's own arguments, where another program starts the agent: npx, a shell. */
+  readonly launcher?: readonly string[];
+  /** The agent's own. */
   readonly args: readonly string[];
 }
 
@@ -179,15 +182,16 @@ function split(arg: string): readonly [name: string, inline?: string] {
 }
 
 /** The agent's own way to go on with a session. */
-export function resuming({ agent, program, args }: AgentLine, sessionId: string): AgentLine {
-  if (agent === "claude-code") return { agent, program, args: ["--resume", sessionId, ...args] };
+export function resuming(line: AgentLine, sessionId: string): AgentLine {
+  const { agent, args } = line;
+  if (agent === "claude-code") return { ...line, args: ["--resume", sessionId, ...args] };
   const flag = ["--session", sessionId];
-  return { agent, program, args: args[0] === "run" ? ["run", ...flag, ...args.slice(1)] : [...flag, ...args] };
+  return { ...line, args: args[0] === "run" ? ["run", ...flag, ...args.slice(1)] : [...flag, ...args] };
 }
 
 /** A new session of that id; OpenCode makes its own. */
-export function beginning({ agent, program, args }: AgentLine, sessionId: string): AgentLine {
-  return { agent, program, args: agent === "claude-code" ? ["--session-id", sessionId, ...args] : args };
+export function beginning(line: AgentLine, sessionId: string): AgentLine {
+  return line.agent === "claude-code" ? { ...line, args: ["--session-id", sessionId, ...line.args] } : line;
 }
 
 /** Words before the prompt; null when it does not stand in the line. */
@@ -199,7 +203,8 @@ export function prefixed(line: AgentLine, words: string): AgentLine | null {
 }
 
 /** Where there is no prompt to put them before, the agent is told beside it; null: only its standard input is left. */
-export function told({ agent, program, args }: AgentLine, words: string): AgentLine | null {
-  if (agent === "claude-code") return { agent, program, args: ["--append-system-prompt", words, ...args] };
-  return args[0] === "run" ? null : { agent, program, args: ["--prompt", words, ...args] };
+export function told(line: AgentLine, words: string): AgentLine | null {
+  const { agent, args } = line;
+  if (agent === "claude-code") return { ...line, args: ["--append-system-prompt", words, ...args] };
+  return args[0] === "run" ? null : { ...line, args: ["--prompt", words, ...args] };
 }

@@ -3,10 +3,13 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
 import { HoldfastError } from "../../contracts/errors.ts";
+import { descendantsOf } from "../../core/processes.ts";
 import type { Io } from "../io.ts";
 import type { AgentLine } from "./agent-line.ts";
 
 const FORWARDED = ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
+/** Those that ask for an end. */
+const STOPS: ReadonlySet<string> = new Set(["SIGTERM", "SIGHUP", "SIGQUIT", "SIGINT"]);
 
 export interface Ended {
   /** As a shell tells it: 128 and the signal's number when one ended it. */
@@ -17,15 +20,23 @@ export interface Ended {
 export interface Child {
   readonly ended: Promise<Ended>;
   readonly pid: number;
+  /** SIGKILL to it and to all that it started. */
+  kill(): void;
 }
 
-/** `before`: words that its standard input begins with. */
-export function startAgent(line: AgentLine, io: Io, before: string | null): Promise<Child> {
-  const child = spawn(line.program, line.args, {
+export interface StartOptions {
+  /** Words that its standard input begins with. */
+  readonly before: string | null;
+  /** Called when a signal asks for the end. */
+  readonly onStop?: () => void;
+}
+
+export function startAgent(line: AgentLine, io: Io, { before, onStop = () => {} }: StartOptions): Promise<Child> {
+  const child = spawn(line.program, [...(line.launcher ?? []), ...line.args], {
     ...{ cwd: io.cwd, env: withoutSession(io.env) },
     stdio: [before === null ? "inherit" : "pipe", "inherit", "inherit"],
   });
-  const stop = forward(child, io);
+  const stop = forward(child, io, onStop);
   const ended = new Promise<Ended>((resolve) => {
     child.once("exit", (code, signal) => {
       stop();
@@ -35,18 +46,23 @@ export function startAgent(line: AgentLine, io: Io, before: string | null): Prom
   return new Promise((resolve, reject) => {
     child.once("error", (cause) => {
       stop();
-      reject(
-        new HoldfastError("MissingDependency", `${JSON.stringify(line.program)} cannot be started: ${cause.message}`, {
-          details: { program: line.program },
-          hint: "Install it, or give its whole path after --.",
-          cause,
-        }),
-      );
+      reject(notStarted(line.program, cause));
     });
     child.once("spawn", () => {
       if (before !== null && child.stdin !== null) void feed(child.stdin, before, io, ended);
-      resolve({ ended, pid: child.pid ?? 0 });
+      const pid = child.pid ?? 0;
+      resolve({ ended, pid, kill: () => killTree(pid) });
     });
+  });
+}
+
+function notStarted(program: string, cause: NodeJS.ErrnoException): HoldfastError {
+  const where = program.includes("/") ? "there is no such program" : "it is in no directory of PATH";
+  const why = cause.code === "ENOENT" ? where : cause.code === "EACCES" ? "it is not executable" : cause.message;
+  return new HoldfastError("MissingDependency", `${JSON.stringify(program)} cannot be started: ${why}`, {
+    details: { program, code: cause.code },
+    hint: "Install it, or give its whole path after --.",
+    cause,
   });
 }
 
@@ -56,16 +72,31 @@ function withoutSession(env: Io["env"]): Io["env"] {
   return rest;
 }
 
-function forward(child: ChildProcess, io: Io): () => void {
-  const pass = (signal: NodeJS.Signals) => () => void child.kill(signal);
+function forward(child: ChildProcess, io: Io, onStop: () => void): () => void {
+  const pass = (signal: NodeJS.Signals) => () => {
+    child.kill(signal);
+    if (STOPS.has(signal)) onStop();
+  };
   const listeners = FORWARDED.map((signal) => [signal, pass(signal)] as const);
-  // Ctrl-C reaches everybody in front of the terminal; sent by a program it reaches us alone.
+  // Ctrl-C reaches everybody in front of the terminal, and an agent may take it for the end of a turn; sent by a program it
+  // reaches us alone.
   const interrupt = io.stdin.isTTY === true ? () => {} : pass("SIGINT");
   const all = [...listeners, ["SIGINT", interrupt] as const];
   for (const [signal, listener] of all) process.on(signal, listener);
   return () => {
     for (const [signal, listener] of all) process.removeListener(signal, listener);
   };
+}
+
+/** An agent that was started by npx or a shell is not our own child. */
+function killTree(pid: number): void {
+  for (const one of [...descendantsOf(pid), pid]) {
+    try {
+      process.kill(one, "SIGKILL");
+    } catch {
+      // it is gone
+    }
+  }
 }
 
 async function feed(stdin: NodeJS.WritableStream, before: string, io: Io, ended: Promise<Ended>): Promise<void> {

@@ -1,13 +1,16 @@
 // Follows a coding agent while it runs: saves the sessions it works in when they changed, and brings their conversation into
 // the store. Nothing that goes wrong here is the agent's business: it is told, and the agent goes on.
+import { readFile } from "node:fs/promises";
 import { factsOf } from "../../coding/claude/transcript.ts";
 import { type AgentHere, agentHere, type FoundHere } from "../../coding/here.ts";
 import { type FileFinding, Saver } from "../../coding/saver.ts";
 import type { Capture, CaptureWithFiles } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import { plainObject } from "../../core/decode.ts";
 import { importCaptured } from "../captures/conversation.ts";
 import { byRole } from "../captures/found.ts";
+import type { Grace } from "./grace.ts";
 import { type Expected, Whose } from "./whose.ts";
 
 export type Log = (level: "info" | "warn" | "error", event: string, fields: Readonly<Record<string, unknown>>) => void;
@@ -27,6 +30,15 @@ export interface Following extends Expected {
   readonly follows: string | null;
 }
 
+/** first: as soon as there is a message; its conversation follows with a later save, because the agent is about to write more. */
+export type Moment = "first" | "while" | "exit";
+
+/** What may be missing at the end. */
+export type ProblemKind = "save" | "conversation" | "bundle" | "sessions";
+
+/** How far it came when the agent has ended. */
+type Ending = "begun" | "saved" | "done";
+
 /** One of the sessions. */
 interface Followed {
   readonly saver: Saver | null;
@@ -44,11 +56,21 @@ export class Follower {
   readonly #whose: Whose;
   readonly #followed = new Map<string, Followed>();
   #turn: Promise<void> = Promise.resolve();
-  readonly secrets: FileFinding[] = [];
+  readonly #secrets = new Map<string, FileFinding>();
   /** The session that the agent worked in last; null until it is known. */
   sessionId: string | null;
-  /** What went wrong the last time. */
-  problem: unknown = null;
+  /** What written() said before the agent began. */
+  writtenBefore = "";
+  /** What went wrong the last time, by what is missing for it. */
+  readonly problems = new Map<ProblemKind, unknown>();
+  /** Sessions whose files are in the store as the agent left them. */
+  readonly #current = new Set<string>();
+  #ending: Ending = "begun";
+  #isReading = false;
+  #grace: Pick<Grace, "pause" | "resume"> | null = null;
+  #atEnd: Promise<readonly string[]> | null = null;
+  /** What the bundle was made of, which the store then gets too. */
+  #bundled: FoundHere | null = null;
 
   constructor(given: Following) {
     this.#given = given;
@@ -62,9 +84,23 @@ export class Follower {
     return [...this.#followed.values()].flatMap(({ last }) => (last === null ? [] : [last]));
   }
 
+  get isStored(): boolean {
+    return this.#given.store !== null;
+  }
+
+  get secrets(): readonly FileFinding[] {
+    return [...this.#secrets.values()];
+  }
+
+  /** Each counts once, also when it is in the bundle and in the store. */
+  addSecrets(findings: readonly FileFinding[]): void {
+    for (const one of findings) this.#secrets.set(`${one.path} ${one.line} ${one.column} ${one.kind}`, one);
+  }
+
   /** Before the agent begins. */
   async ready(): Promise<void> {
-    await this.#whose.ready().catch((error: unknown) => this.#failed("capture.list", error));
+    await this.#whose.ready().catch((error: unknown) => this.#failed("sessions", "capture.list", error));
+    this.writtenBefore = await this.written();
   }
 
   started(pid: number): void {
@@ -73,36 +109,114 @@ export class Follower {
 
   /** Never throws. */
   async look(): Promise<void> {
-    await this.#whose.look().catch((error: unknown) => this.#failed("capture.error", error));
+    await this.#whose.look().catch((error: unknown) => this.#failed("sessions", "capture.error", error));
   }
 
-  /** Saves what changed; "exit": also the conversation, whatever it takes. One after the other. Never throws. */
-  save(moment: "while" | "exit"): Promise<void> {
+  /** Changes when the agent writes: cheap enough to be asked many times a second. Never throws. */
+  async written(): Promise<string> {
+    return this.#whose.written().catch(() => "");
+  }
+
+  /** Saves what changed, one after the other. Never throws. */
+  save(moment: Moment): Promise<void> {
     this.#turn = this.#turn.then(() => this.#save(moment));
     return this.#turn;
   }
 
-  async #save(moment: "while" | "exit"): Promise<void> {
-    this.problem = null;
+  /**
+   * When the agent has ended. The files go to `bundle` first, which needs no store; then into the store, then the conversation.
+   * Never throws.
+   */
+  async finish(
+    bundle: ((found: FoundHere) => Promise<void>) | null,
+    grace: Pick<Grace, "pause" | "resume">,
+  ): Promise<void> {
+    this.#grace = grace;
+    if (this.#isReading) grace.pause();
+    if (bundle !== null) {
+      await this.#bundle(bundle).catch((error: unknown) => this.#failed("bundle", "capture.bundle", error));
+    }
+    await this.save("exit");
+    this.#ending = "done";
+  }
+
+  /** What is on disk is read by OpenCode's own program, perhaps. */
+  async #reading<T>(act: () => Promise<T>): Promise<T> {
+    this.#isReading = true;
+    this.#grace?.pause();
     try {
-      await this.#whose.look();
-      for (const sessionId of await this.#whose.sessions(moment === "exit")) {
-        await this.#saveOne(sessionId, moment).catch((error: unknown) => this.#failed("capture.error", error));
-      }
-    } catch (error) {
-      this.#failed("capture.error", error);
+      return await act();
+    } finally {
+      this.#isReading = false;
+      this.#grace?.resume();
     }
   }
 
-  /** The store did not answer in time. */
-  gaveUp(): void {
-    this.#failed("capture.error", new Error("the store did not answer in time"));
+  async #bundle(write: (found: FoundHere) => Promise<void>): Promise<void> {
+    for (const sessionId of (await this.#sessionsAtEnd()).toReversed()) {
+      const found = await this.#find(sessionId);
+      if (found === null) continue;
+      this.sessionId = sessionId;
+      this.#bundled = found;
+      return write(found);
+    }
+  }
+
+  /** Asked once: of OpenCode it takes a while. */
+  #sessionsAtEnd(): Promise<readonly string[]> {
+    this.#atEnd ??= this.#reading(async () => {
+      await this.#whose.look();
+      return this.#whose.sessions(true);
+    });
+    return this.#atEnd;
+  }
+
+  async #save(moment: Moment): Promise<void> {
+    for (const kind of ["save", "conversation", "sessions"] as const) this.problems.delete(kind);
+    let sessions: readonly string[] = [];
+    try {
+      if (moment === "exit") sessions = await this.#sessionsAtEnd();
+      else {
+        await this.#whose.look();
+        sessions = await this.#reading(() => this.#whose.sessions(false));
+      }
+    } catch (error) {
+      return this.#failed("sessions", "capture.error", error);
+    }
+    for (const sessionId of sessions) {
+      await this.#saveOne(sessionId, moment).catch((error: unknown) => this.#failed("save", "capture.error", error));
+    }
+    if (moment === "exit") this.#ending = "saved";
+    for (const sessionId of sessions) {
+      await this.#importOne(sessionId, moment).catch((error: unknown) =>
+        this.#failed("conversation", "capture.error", error),
+      );
+    }
+  }
+
+  /** Whether the session that the agent worked in is in the store as the agent left it. */
+  get isSaved(): boolean {
+    return this.#current.size > 0 && !this.problems.has("save") && !this.problems.has("sessions");
+  }
+
+  /** It was not done: the grace time is over, or a second signal came. */
+  gaveUp(store: string, within: string, wasInterrupted: boolean): void {
+    if (this.#ending === "done") return;
+    const waitedFor = this.#isReading ? "the session's files were read" : `the store ${store} had answered`;
+    const late = this.#isReading
+      ? `reading the session's files took longer than the grace time of ${within}`
+      : `the store ${store} did not answer within the grace time of ${within}`;
+    const why = wasInterrupted ? `a second signal came before ${waitedFor}` : late;
+    const kind = this.#ending === "saved" ? "conversation" : "save";
+    const error = new HoldfastError("StoreUnreachable", why, { retryable: true });
+    this.#failed(kind, "capture.error", error);
   }
 
   /** What was saved went into a file that is not there any more. */
   lost(store: string): void {
     this.#followed.clear();
     this.#failed(
+      "save",
       "capture.error",
       new HoldfastError("StoreUnreachable", `the store ${store} was removed while the agent worked`, {
         hint:
@@ -112,22 +226,17 @@ export class Follower {
     );
   }
 
-  /** What is on disk now of the session that the agent worked in last; null when there is nothing. */
-  async find(): Promise<FoundHere | null> {
-    return this.sessionId === null ? null : this.#find(this.sessionId);
-  }
-
   async #find(sessionId: string): Promise<FoundHere | null> {
     try {
-      return await this.#agent.find(sessionId);
+      return await this.#reading(() => this.#agent.find(sessionId));
     } catch (error) {
       if (error instanceof HoldfastError && error.code === "NotFound") return null;
       throw error;
     }
   }
 
-  async #saveOne(sessionId: string, moment: "while" | "exit"): Promise<void> {
-    const found = await this.#find(sessionId);
+  async #saveOne(sessionId: string, moment: Moment): Promise<void> {
+    const found = this.#bundled?.sessionId === sessionId ? this.#bundled : await this.#find(sessionId);
     if (found === null) return;
     try {
       if (sessionId !== this.sessionId) this.#given.log("info", "capture.session-id", { sessionId });
@@ -161,23 +270,30 @@ export class Follower {
     });
   }
 
-  async #keep(found: FoundHere, followed: Followed, moment: "while" | "exit"): Promise<void> {
-    const { log, store } = this.#given;
+  async #keep(found: FoundHere, followed: Followed, moment: Moment): Promise<void> {
+    const { log } = this.#given;
     // One without a message cannot be resumed, and would stand before the one that can.
     followed.converses ||= await converses(found);
     if (!followed.converses || (await this.#isErased(found.sessionId, followed))) return;
     const saved = await followed.saver?.save(found);
     if (saved !== null && saved !== undefined) {
       followed.last = saved.capture;
-      this.secrets.push(...saved.secrets);
+      this.addSecrets(saved.secrets);
       const { id, generation, fileCount, size, stored, diverged } = saved.capture;
       log("info", "capture.saved", {
         ...{ capture: id, generation, files: fileCount, size, stored, diverged, moment, sessionId: found.sessionId },
         ...{ cwd: found.cwd, secrets: saved.secrets.length },
       });
     }
-    const { last } = followed;
-    if (store === null || last === null || (moment !== "exit" && !this.#isDue(followed))) return;
+    if (moment === "exit" && saved !== undefined) this.#current.add(found.sessionId);
+  }
+
+  async #importOne(sessionId: string, moment: Moment): Promise<void> {
+    const { log, store } = this.#given;
+    const followed = this.#followed.get(sessionId);
+    const last = followed?.last ?? null;
+    if (store === null || followed === undefined || last === null) return;
+    if (moment === "first" || (moment === "while" && !this.#isDue(followed))) return;
     if (last.generation === followed.toldUpTo) return;
     const { follows } = this.#given;
     const imported = await importCaptured(store, last, follows === null ? {} : { follows });
@@ -206,16 +322,18 @@ export class Follower {
     });
   }
 
-  #failed(event: string, error: unknown): void {
-    this.problem = error;
+  #failed(kind: ProblemKind, event: string, error: unknown): void {
+    this.problems.set(kind, error);
     this.#given.log("error", event, { error: String(error), sessionId: this.sessionId });
   }
 }
 
 async function converses({ agent, files }: FoundHere): Promise<boolean> {
-  const main = files.find(({ role }) => role === "transcript");
-  if (agent !== "claude-code" || main === undefined) return true;
-  return (await factsOf(main.file)).messages > 0;
+  const main = files.find(({ role }) => role === "transcript" || role === "export");
+  if (main === undefined) return true;
+  if (agent === "claude-code") return (await factsOf(main.file)).messages > 0;
+  const { messages } = plainObject.read(JSON.parse(await readFile(main.file, "utf8"))) ?? {};
+  return !Array.isArray(messages) || messages.length > 0;
 }
 
 function foundIn({ sessionId, cwd, configDir, key, files, left }: FoundHere): Readonly<Record<string, unknown>> {

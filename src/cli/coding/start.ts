@@ -96,7 +96,8 @@ async function putBack(given: Beginning, source: CaptureSource, tried: Tried): P
   const { agent, rewritePaths, overwrite, log } = given;
   try {
     const restored = await agent.restore(source, { rewritePaths, overwrite });
-    if (restored.messages === 0) throw new HoldfastError("NotFound", "there is no message in it");
+    if (restored.messages === 0)
+      throw new HoldfastError("NotFound", `the stored session ${source.sessionId} holds no message`);
     const { sessionId, cwd, files, bytes, messages, left } = restored;
     log("info", "capture.restored", { sessionId, cwd, files, bytes, messages, left: left.length });
     return restored;

@@ -2,37 +2,48 @@
 import type { Capture } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Context } from "../command.ts";
-import { safeJson } from "../terminal.ts";
+import { quoted, safeJson } from "../terminal.ts";
 import { formatBytes, plural } from "../units.ts";
-import type { Follower } from "./follow.ts";
-import type { Bundled } from "./out.ts";
+import type { Follower, ProblemKind } from "./follow.ts";
+import type { WrittenBundle } from "./out.ts";
 import type { Start } from "./start.ts";
 
 export interface Told {
+  readonly request: string;
   readonly start: Start;
   readonly follower: Follower;
-  readonly bundle: Bundled | null;
-  readonly isStored: boolean;
+  readonly bundle: WrittenBundle | null;
   /** The store was made now. */
   readonly isNew: boolean;
   /** The agent's command line chose the session itself. */
   readonly chose: boolean;
+  /** The agent did not end when it was asked to; how long it had, in words. */
+  readonly killedAfter: string | null;
 }
 
 export async function tell(context: Context, told: Told): Promise<void> {
   const { output, io } = context;
   const { start, follower, bundle } = told;
   if (output.json) {
-    const { sessionId, saved, secrets, problem } = follower;
+    const { sessionId, saved, secrets, problems, isSaved } = follower;
     const why = start.how === "resumed" ? null : start.why;
     const restored = start.how === "resumed" ? start.restored : null;
-    const error = problem === null ? null : wordsOf(problem);
-    await output.error(
-      safeJson({ start: start.how, why, restored, sessionId, saved, bundle, secrets: secrets.length, error }),
-    );
+    const missing = [...problems].map(([kind, problem]) => ({ missing: kind, message: wordsOf(problem) }));
+    const error = missing[0]?.message ?? null;
+    const done = { start: start.how, why, restored, sessionId, saved, isSaved, bundle, secrets: secrets.length };
+    await output.error(safeJson({ ...done, error, missing }));
     return;
   }
-  const line = [began(told), ...kept(context, told), ...secretsIn(context, told), ...failed(told)].join("; ");
+  const { killedAfter } = told;
+  const killed = killedAfter === null ? [] : [`the agent did not end within ${killedAfter} and was killed`];
+  const parts = [
+    began(told),
+    ...killed,
+    ...kept(context, told),
+    ...secretsIn(context, told),
+    ...missing(context, told),
+  ];
+  const line = parts.join("; ");
   // The agent's last line may have no end.
   await output.note(`${io.stderr.isTTY === true ? "\n" : ""}holdfast: ${output.withCommands(line)}`);
 }
@@ -50,12 +61,12 @@ function began({ start, follower, chose }: Told): string {
     : `could not resume (${start.why}), began anew; ${session}`;
 }
 
-function kept(context: Context, { follower, bundle, isStored, isNew }: Told): readonly string[] {
+function kept(context: Context, { follower, bundle, isNew }: Told): readonly string[] {
   const { saved } = follower;
   const last = saved.at(-1);
   const written = bundle === null ? [] : [`wrote ${bundle.file} (${formatBytes(bundle.bytes)})`];
   const before = bundle?.kept ? [`what was there is ${bundle.kept}`] : [];
-  if (last === undefined && written.length === 0) return [nothing(context, follower, isStored)];
+  if (last === undefined && written.length === 0) return [nothing(context, follower)];
   const others = saved.length > 1 ? [`and ${plural(saved.length - 1, "session")} it worked in before`] : [];
   const made = isNew && last !== undefined ? [`in the new store ${context.storeName}`] : [];
   return [...(last === undefined ? [] : [[savedAs(last), ...made, ...others].join(", ")]), ...written, ...before];
@@ -67,12 +78,13 @@ function savedAs({ fileCount, size, generation, id, diverged }: Capture): string
   return `${as} beside the newest, which has what this has not; \`holdfast captures prefer ${id}\` chooses this one`;
 }
 
-function nothing({ args }: Context, { problem, sessionId }: Follower, isStored: boolean): string {
-  if (problem !== null) return "nothing was saved";
+function nothing({ args }: Context, { problems, sessionId, isStored, isSaved }: Follower): string {
+  if (isSaved) return "nothing to save: the agent added nothing";
+  if (problems.size > 0) return "nothing was saved";
   if (!isStored && args.text("out") === undefined) return "nothing was saved: give --store URL or --out FILE";
   return sessionId === null
     ? "nothing was saved: the agent left no session here"
-    : "nothing was saved: it left no files";
+    : "nothing was saved: the agent left no message in it";
 }
 
 function secretsIn({ args }: Context, { follower: { secrets } }: Told): readonly string[] {
@@ -80,8 +92,26 @@ function secretsIn({ args }: Context, { follower: { secrets } }: Told): readonly
   return [`${plural(secrets.length, "likely secret")} ${args.flag("mask-secrets") ? "replaced" : "in it"}`];
 }
 
-function failed({ follower: { problem } }: Told): readonly string[] {
-  return problem === null ? [] : [`not saved as it should be: ${wordsOf(problem)}`];
+/** What is not there that should be, why, and what to do. */
+function missing(context: Context, told: Told): readonly string[] {
+  const { follower } = told;
+  const hasEarlier = follower.saved.length > 0;
+  const said: Readonly<Record<ProblemKind, string>> = {
+    save: hasEarlier ? "what the agent did after that is not saved" : "the session is not saved",
+    sessions: "it is not known which session the agent worked in",
+    conversation: "the conversation is not in the store yet, it follows with the next save",
+    bundle: `${context.args.text("out")} was not written`,
+  };
+  const problems = [...follower.problems].map(([kind, problem]) => `${said[kind]}: ${wordsOf(problem)}`);
+  return [...problems, ...remedy(told)];
+}
+
+function remedy({ request, follower: { problems, sessionId, isStored } }: Told): readonly string[] {
+  const problem = problems.get("save");
+  const isErased = problem instanceof HoldfastError && problem.code === "SessionDeleted";
+  if (problem === undefined || isErased || !isStored || sessionId === null) return [];
+  const line = `holdfast capture --session-id ${sessionId} --request ${quoted(request)}`;
+  return [`its files are still here: save them with \`${line}\` when the store answers`];
 }
 
 function wordsOf(problem: unknown): string {

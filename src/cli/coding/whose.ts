@@ -1,6 +1,7 @@
 // Which sessions of this machine the agent works in that was started here. Others may be at work in the same directory: a
 // session that is not surely its own is never taken for it.
-import { realpath } from "node:fs/promises";
+import { readdir, realpath, stat } from "node:fs/promises";
+import * as path from "node:path";
 import { configDirOf, fixedKeyOf, projectKeyOf } from "../../coding/claude/key.ts";
 import { listClaudeSessions } from "../../coding/claude/list.ts";
 import { type LiveClaude, liveSessionOf, sessionsOfOthers } from "../../coding/claude/live.ts";
@@ -33,6 +34,7 @@ export class Whose {
   /** Those in which others were seen at work. */
   readonly #others = new Set<string>();
   #chosen: string | null;
+  #key: string | null = null;
 
   constructor(expected: Expected) {
     this.#expected = expected;
@@ -62,6 +64,16 @@ export class Whose {
     const at = this.#named.indexOf(sessionId);
     if (at >= 0) this.#named.splice(at, 1);
     this.#named.push(sessionId);
+  }
+
+  /** Changes when the agent writes to the session that it is in, as far as that is known; "" until it has written. */
+  async written(): Promise<string> {
+    const { agent, here } = this.#expected;
+    if (agent === "opencode") return stampOf(await openCodeFiles(here));
+    const sessionId = this.#named.at(-1) ?? this.#chosen;
+    if (sessionId === null) return "";
+    this.#key ??= fixedKeyOf(here.env) ?? (await projectKeyOf(here.cwd));
+    return stampOf([path.join(configDirOf(here.env), "projects", this.#key, `${sessionId}.jsonl`)]);
   }
 
   /** The one it is in now comes last. Conflict when it cannot be told which of several is its own. */
@@ -115,6 +127,19 @@ export class Whose {
   #stamps(): Promise<Stamps> {
     return stampsOf(this.#expected.agent, this.#expected.here);
   }
+}
+
+/** Where OpenCode writes what is said: its databases, and beside them what was written last. */
+async function openCodeFiles({ env }: Here): Promise<readonly string[]> {
+  const dataDir = openCodeDataDir(env);
+  const names = (await readdir(dataDir).catch(() => [])).filter((name) => /^opencode.*\.db(-wal)?$/.test(name));
+  const own = env.OPENCODE_DB ? [env.OPENCODE_DB, `${env.OPENCODE_DB}-wal`] : [];
+  return [...names, ...own].map((name) => path.resolve(dataDir, name));
+}
+
+async function stampOf(files: readonly string[]): Promise<string> {
+  const stats = await Promise.all(files.map((file) => stat(file).catch(() => null)));
+  return stats.map((one) => (one === null ? "" : `${one.size} ${one.mtimeMs}`)).join();
 }
 
 /** Whether there is any in this directory. */

@@ -1,6 +1,6 @@
 // How holdfast run begins: with a program that behaves like Claude Code.
 import { randomUUID } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { describe, expect, test } from "vitest";
 import { folder, lineOf, Machine, newStore, saved, says } from "../../../test/run-machine.ts";
@@ -106,14 +106,15 @@ test("CA4 what happens is logged, an object a line", async () => {
     .split("\n")
     .map((line) => JSON.parse(line));
   const own = { sessionId: first.args[1] };
-  expect(events.map(({ event }) => event.replace(/^capture\./, "")).filter((event) => event !== "saved")).toEqual([
-    ...["start", "session-id", "ended", "found", "session"],
-    ...["start", "restored", "session-id", "ended", "found", "session"],
+  // What is found and saved while the agent works comes when the agent writes.
+  const inOrder = events.map(({ event }) => event.replace(/^capture\./, ""));
+  expect(inOrder.filter((event) => !["saved", "found", "session"].includes(event))).toEqual([
+    ...["start", "session-id", "ended"],
+    ...["start", "restored", "session-id", "ended"],
   ]);
   expect(events.find(({ event }) => event === "capture.found")).toMatchObject({ ...own, cwd: first.cwd, files: 1 });
   expect(events.find(({ event }) => event === "capture.saved")).toMatchObject({
     ...own,
-    moment: "exit",
     generation: 1,
   });
   expect(events.find(({ event }) => event === "capture.restored")).toMatchObject({ ...own, messages: 1, files: 1 });
@@ -127,6 +128,29 @@ describe("CA4 the agent's command", () => {
     expect(ran).toMatchObject({ code: 0 });
     expect(machine.args.slice(2)).toEqual(["-p", "go", "--json"]);
     expect(ran.stderr).toContain("holdfast: session ");
+  });
+
+  test("may be started by a shell or by npx, and resumes all the same", async () => {
+    const machine = new Machine();
+    const store = newStore();
+    const bin = path.join(machine.cwd, "node_modules/.bin");
+    mkdirSync(bin, { recursive: true });
+    renameSync(path.join(machine.bin, "claude"), path.join(bin, "claude"));
+    // As npm test has it in its PATH.
+    const env = { PATH: `${process.env.PATH}` };
+    const line = (...words: string[]) => ["--store", store, "--request", "r", "--", ...words];
+    const first = await machine.run(says("ONE"), line("npx", "claude", "-p", "go"), env);
+    expect(first).toMatchObject({ code: 0, stdout: "done" });
+    expect(machine.args[0]).toBe("--session-id");
+    const script = `node_modules/.bin/claude -p 'go on'`;
+    const second = await machine.run({ ...says("TWO"), exit: 3 }, line("bash", "-c", script), env);
+    expect(second).toMatchObject({ code: 3, stdout: "done" });
+    expect(machine.args).toEqual(["--resume", machine.args[1], "-p", "go on"]);
+    expect(await saved(store, "r")).toEqual(["ONE,TWO"]);
+    const refused = await machine.run({}, line("bash", "-c", "cd / && claude -p go"), env);
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    const works = `bash -c 'cd / && holdfast run --store ${store} --request r -- claude -p go'`;
+    expect(refused.stderr).toContain(`this works: ${works}`);
   });
 
   test("that is not there ends as shells say it", async () => {

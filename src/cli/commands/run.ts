@@ -1,34 +1,40 @@
 // holdfast run: a coding agent whose session outlives its machine.
-import { access, stat } from "node:fs/promises";
+import { access } from "node:fs/promises";
 import * as path from "node:path";
-import { agentHere, type Here } from "../../coding/here.ts";
-import type { CodingAgent } from "../../contracts/captures.ts";
+import { agentHere, type FoundHere, type Here } from "../../coding/here.ts";
+import type { CodingAgent, RequestClaim } from "../../contracts/captures.ts";
 import type { Environment } from "../../contracts/environment.ts";
-import { isHoldfastError } from "../../contracts/errors.ts";
+import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { isSessionIdOf } from "../../core/agent-sessions.ts";
 import { realEnvironment } from "../../core/environment.ts";
+import { hidePassword } from "../../core/store-url.ts";
+import { GLOBAL_OPTIONS } from "../arguments.ts";
 import * as lines from "../coding/agent-line.ts";
-import { type Child, type Ended, startAgent } from "../coding/child.ts";
+import { type Child, type StartOptions, startAgent } from "../coding/child.ts";
 import { Follower, type Log } from "../coding/follow.ts";
+import { Grace } from "../coding/grace.ts";
 import { type Handed, handedOver } from "../coding/handed.ts";
+import { readAgentLine } from "../coding/launchers.ts";
 import { logTo } from "../coding/log.ts";
-import { writeBundle } from "../coding/out.ts";
+import { checkOut, type WrittenBundle, writeBundle } from "../coding/out.ts";
+import { claimRequest } from "../coding/request-claim.ts";
 import { begin, type Start } from "../coding/start.ts";
+import { isSameFile, type StoreFile, storeFile } from "../coding/store-file.ts";
+import { Interrupted, openPatiently } from "../coding/store-opening.ts";
+import { untilEnd, withinGrace } from "../coding/supervise.ts";
 import { tell } from "../coding/tell.ts";
 import { hasSessions } from "../coding/whose.ts";
-import type { Command, Context } from "../command.ts";
+import type { Command, Context, OptionSpec } from "../command.ts";
+import { EXIT } from "../exit.ts";
 import { report, UsageError } from "../failure.ts";
-import { parseDuration, parseDurationOrNever } from "../units.ts";
+import { quoted } from "../terminal.ts";
+import { formatSpan, parseDuration, parseDurationOrNever } from "../units.ts";
 
 /** How often a session is looked at while its agent works: an export of OpenCode takes seconds of a processor. */
 const EVERY_MS: Readonly<Record<CodingAgent, number>> = { "claude-code": 2000, opencode: 60_000 };
-/** How often the agent is asked which session it is in: that is a look at one small file. */
-const LOOK_MS = 200;
-/** The longest that a timer can wait. */
-const LONGEST_MS = 2 ** 31 - 1;
-/** The agent has ended, and its exit code is waited for: the store has so long to answer. */
-const PATIENCE_MS = 120_000;
+/** Less than what orchestrators give a container to end: 10 s (docker) and more. */
+const GRACE_MS = 10_000;
 /** As shells tell a command that cannot be started. */
 const NOT_STARTED = 127;
 
@@ -36,8 +42,9 @@ export const run: Command = {
   name: "run",
   summary: "run Claude Code or OpenCode, with a session that stays",
   usage: [
-    "run [--request ID] [--from FILE] [--out FILE] [--ttl TIME] [--every TIME] [--rewrite-paths] [--overwrite] " +
-      "[--mask-secrets] [--log FILE] [--] claude|opencode …",
+    "run [--request ID] [--from FILE] [--out FILE] [--ttl TIME] [--every TIME] [--grace TIME] [--wait-store TIME] " +
+      "[--wait | --beside] [--must-resume] [--must-save] [--rewrite-paths] [--overwrite] [--mask-secrets] [--log FILE] [--] " +
+      "claude|opencode …",
   ],
   description:
     "Puts the request's session back, runs the agent with its own resume flag, saves the session while it works and when it " +
@@ -46,7 +53,10 @@ export const run: Command = {
     "a bundle with --from (or AGENT_SESSION_FILE, or as base64 in AGENT_SESSION_BLOB: Linux takes at most 128 KiB of that), and " +
     "leaves one with --out; an --out file that is there already is gone on from. With the agent's own session flag (--resume ID, " +
     "--session ID, --continue) nothing is added to its command line; that session is put back when it is in the store and not " +
-    "here. The exit code is the agent's; 127 when it cannot be started, and 1 to 6 (see holdfast --help) when nothing was.",
+    "here. The agent may be started by npx or by bash -c. Only one run at a time works on a request, unless --beside is given. " +
+    "When the agent has ended, or a signal asked for the end, everything is over within --grace: what was saved and what was " +
+    "not is said. The exit code is the agent's; 127 when it cannot be started, 1 to 7 and 9 (see holdfast --help) when it was " +
+    "not, and 8 with --must-save.",
   options: {
     request: {
       type: "text",
@@ -66,6 +76,20 @@ export const run: Command = {
       value: "TIME",
       summary: "how often it is saved while the agent works (default 2s; OpenCode 1m)",
     },
+    grace: {
+      type: "text",
+      value: "TIME",
+      summary: "all is over so long after the agent has ended, or a signal came (default 10s)",
+    },
+    "wait-store": {
+      type: "text",
+      value: "TIME",
+      summary: "wait so long for a store that cannot be reached, before the agent starts",
+    },
+    wait: { type: "flag", summary: "wait until another run of this request has ended, and resume what it left" },
+    beside: { type: "flag", summary: "work beside another run of this request: both results are kept" },
+    "must-resume": { type: "flag", summary: "do not start the agent (exit 7) when its session cannot be restored" },
+    "must-save": { type: "flag", summary: "exit 8 when the agent ended with 0 and its session is not saved" },
     "rewrite-paths": {
       type: "flag",
       summary: "make paths of the session's files in the conversation lead to where they are now",
@@ -98,44 +122,77 @@ export const run: Command = {
   next: "holdfast captures ls shows what is kept; holdfast handover tells people what the agent did.",
   run: async (context) => {
     const { args, io } = context;
-    const [program = "", ...rest] = args.operands;
-    const agent = lines.agentOf(program);
-    if (agent === undefined) {
-      throw new UsageError(
-        `${JSON.stringify(program)} is no agent that is known: give claude … or opencode … after --`,
-      );
-    }
-    const line = { agent, program, args: rest };
+    const line = readAgentLine(args.operands, optionsGiven(args));
+    const { agent } = line;
+    if (args.flag("wait") && args.flag("beside")) throw new UsageError("give --wait or --beside, not both");
     const log = logTo(args.text("log"), io.cwd);
     const environment: Environment = { ...realEnvironment(), log };
-    const here: Here = { env: io.env, cwd: io.cwd, environment, ...(agent === "opencode" ? { command: program } : {}) };
+    const command = [line.program, ...(line.launcher ?? [])] as const;
+    const here: Here = { env: io.env, cwd: io.cwd, environment, ...(agent === "opencode" ? { command } : {}) };
     const asked = lines.understand(line);
     const times = timesOf(context, agent);
     if (!asked.converses) {
       log("info", "capture.start", { agent, cwd: io.cwd, resumes: false, captures: false });
-      const child = await started(context, line, null);
+      const child = await started(context, line, { before: null });
       return typeof child === "number" ? child : (await child.ended).code;
     }
     const request = requestOf(context);
+    const out = args.text("out");
+    if (out !== undefined) await checkOut(out, io);
     const hasStore = args.text("store") !== undefined || Boolean(io.env.HOLDFAST_STORE);
-    const handed = await handedOver(io, { from: args.text("from"), out: args.text("out"), hasStore });
-    const needsStore = hasStore || (handed.source === null && args.text("out") === undefined);
+    const handed = await handedOver(io, { from: args.text("from"), out, hasStore });
+    const needsStore = hasStore || (handed.source === null && out === undefined);
     const isNew = needsStore && !hasStore && (await isMissing(path.resolve(io.cwd, context.storeName)));
-    const store = needsStore ? await context.open({ create: true, environment }) : null;
+    const store = needsStore ? await openOrExit(context, environment, times) : null;
     const file = await storeFile(context, store);
-    return work(context, { line, here, handed, store, file, isNew, log, asked, request, ...times });
+    const work: Work = { line, here, handed, store, file, isNew, log, asked, request, ...times };
+    try {
+      const claim = store === null || args.flag("beside") ? null : await claimRequest(context, store, request, agent);
+      return await supervise(context, work, claim);
+    } catch (error) {
+      if (error instanceof Interrupted) return error.exitCode;
+      throw error;
+    }
   },
 };
 
+/** A store that does not answer would not let the process end either. */
+async function openOrExit(context: Context, environment: Environment, { graceMs, waitMs }: Times): Promise<Holdfast> {
+  try {
+    return await openPatiently(context, environment, { graceMs, waitMs });
+  } catch (error) {
+    const code =
+      error instanceof Interrupted
+        ? error.exitCode
+        : await report(error, context.output, Boolean(context.io.env.HOLDFAST_DEBUG));
+    process.exit(code);
+  }
+}
+
+/** As they were given, for a line that works; a store with a password is left to the environment. */
+function optionsGiven(args: Context["args"]): string {
+  const options = Object.entries<OptionSpec>({ store: GLOBAL_OPTIONS.store, ...run.options }).flatMap(([name, one]) => {
+    if (one.type === "flag") return args.flag(name) ? [`--${name}`] : [];
+    const value = args.text(name);
+    return value === undefined || hidePassword(value) !== value ? [] : [`--${name} ${quoted(value)}`];
+  });
+  return options.map((option) => ` ${option}`).join("");
+}
+
 interface Times {
   readonly everyMs: number;
+  readonly graceMs: number;
+  /** For a store that cannot be reached; undefined: not at all. */
+  readonly waitMs: number | undefined;
   /** null: never; undefined: as before. */
   readonly ttlMs: number | null | undefined;
 }
 
 function timesOf({ args }: Context, agent: CodingAgent): Times {
-  const [ttl, every] = [args.text("ttl"), args.text("every")];
+  const [ttl, every, grace, wait] = ["ttl", "every", "grace", "wait-store"].map((name) => args.text(name));
   return {
+    graceMs: grace === undefined ? GRACE_MS : parseDuration(grace, "--grace"),
+    waitMs: wait === undefined ? undefined : parseDuration(wait, "--wait-store"),
     everyMs: every === undefined ? EVERY_MS[agent] : parseDuration(every, "--every"),
     ttlMs: ttl === undefined ? undefined : parseDurationOrNever(ttl, "--ttl"),
   };
@@ -162,7 +219,24 @@ interface Work extends Times {
   readonly log: Log;
 }
 
-async function work(context: Context, given: Work): Promise<number> {
+async function supervise(context: Context, given: Work, claim: RequestClaim | null): Promise<number> {
+  try {
+    const { code, isAnswered } = await work(context, given, claim);
+    // A store that does not answer would not be closed either.
+    if (!isAnswered) process.exit(code);
+    return code;
+  } finally {
+    await claim?.release().catch(() => {});
+  }
+}
+
+interface WorkEnd {
+  readonly code: number;
+  /** The store answered until the end. */
+  readonly isAnswered: boolean;
+}
+
+async function work(context: Context, given: Work, claim: RequestClaim | null): Promise<WorkEnd> {
   const { line, asked, here, store, log, request, ttlMs } = given;
   const { args, io } = context;
   const { agent } = line;
@@ -170,6 +244,7 @@ async function work(context: Context, given: Work): Promise<number> {
     ...{ agent, request, cwd: io.cwd, resumes: !asked.choosesSession, captures: store !== null },
   });
   const start = await startOf(context, given);
+  if (args.flag("must-resume")) await requireResumed(start, given);
   const { line: final, sessionId, before } = lineFor(line, start, asked, here.environment);
   const follower = new Follower({
     ...{ agent, here, log, sessionId, store, request, ttlMs, mask: args.flag("mask-secrets") },
@@ -180,26 +255,56 @@ async function work(context: Context, given: Work): Promise<number> {
   });
   await follower.ready();
   if (sessionId !== null) log("info", "capture.session-id", { sessionId });
-  const child = await started(context, final, before);
-  if (typeof child === "number") return child;
-  const ended = await untilEnd(child, follower, given.everyMs);
+  claim?.lost.addEventListener("abort", () => log("warn", "capture.claim-lost", { request, agent }));
+  const grace = new Grace(given.graceMs, here.environment);
+  const child = await started(context, final, { before, onStop: () => grace.beginUrgent() });
+  if (typeof child === "number") return { code: child, isAnswered: true };
+  const ended = await untilEnd({ child, follower, grace, everyMs: given.everyMs });
   log("info", "capture.ended", { code: ended.code, signal: ended.signal });
-  const [isAnswered, bundle] = await finishing(async (over) => {
-    const isSaved = await lastSave(follower, over);
+  const out = args.text("out");
+  let bundle: WrittenBundle | null = null;
+  const write = async (found: FoundHere, file: string) => {
+    bundle = await writeBundle(context, found, file, follower, log);
+  };
+  const outcome = await withinGrace(grace, async () => {
+    await follower.finish(out === undefined ? null : (found) => write(found, out), grace);
     if (given.file !== null && !(await isSameFile(given.file))) follower.lost(context.storeName);
-    return [isSaved, await writeBundle(context, follower, log)] as const;
+    await claim?.release().catch(() => {});
   });
-  await tell(context, {
-    start,
-    follower,
-    bundle,
-    isStored: store !== null,
-    isNew: given.isNew,
-    chose: asked.choosesSession,
+  const isAnswered = outcome === "done";
+  if (!isAnswered) follower.gaveUp(context.storeName, formatSpan(given.graceMs), outcome === "interrupted");
+  const killedAfter = ended.wasKilled ? formatSpan(grace.agentMs) : null;
+  const { isNew } = given;
+  await tell(context, { request, start, follower, bundle, isNew, chose: asked.choosesSession, killedAfter });
+  return { code: codeOf(context, ended.code, follower, bundle), isAnswered };
+}
+
+/** The agent's own, unless it ended well and the caller wants to know that its session is not saved. */
+function codeOf({ args }: Context, code: number, follower: Follower, bundle: WrittenBundle | null): number {
+  if (code !== 0 || !args.flag("must-save")) return code;
+  const isWritten = args.text("out") === undefined ? follower.isStored : bundle !== null;
+  return isWritten && (!follower.isStored || follower.isSaved) ? code : EXIT.notSaved;
+}
+
+/** A session that its command line names, or the newest, is resumed by the agent itself when it is here. */
+async function requireResumed(start: Start, { line, asked, here, request }: Work): Promise<void> {
+  if (start.how === "resumed") return;
+  const { choosesSession, sessionId } = asked;
+  const isHere =
+    choosesSession &&
+    (sessionId === null
+      ? await hasSessions(line.agent, here)
+      : await agentHere(line.agent, here)
+          .find(sessionId)
+          .then((found) => found.done().then(() => true))
+          .catch(() => false));
+  if (isHere) return;
+  const nothing = `nothing is stored for request ${JSON.stringify(request)}`;
+  const why = start.why ?? (sessionId === null ? nothing : `session ${sessionId} is neither here nor in the store`);
+  throw new HoldfastError("NotResumed", `the session cannot be restored (${why}); the agent was not started`, {
+    details: { request, sessionId, start: start.how },
+    hint: "Run it without --must-resume: then the agent begins anew, and is told the stored conversation if there is one.",
   });
-  // A store that does not answer would not be closed either.
-  if (!isAnswered) process.exit(ended.code);
-  return ended.code;
 }
 
 /** On one machine, the directory. Others have directories of the same name. */
@@ -226,9 +331,9 @@ async function startOf({ args, io }: Context, given: Work): Promise<Start> {
 }
 
 /** The code to end with when it could not be started. */
-async function started({ io, output }: Context, line: lines.AgentLine, before: string | null): Promise<Child | number> {
+async function started({ io, output }: Context, line: lines.AgentLine, options: StartOptions): Promise<Child | number> {
   try {
-    return await startAgent(line, io, before);
+    return await startAgent(line, io, options);
   } catch (error) {
     if (!isHoldfastError(error) || error.code !== "MissingDependency") throw error;
     await report(error, output, Boolean(io.env.HOLDFAST_DEBUG));
@@ -267,73 +372,4 @@ function newUuid(environment: Environment): string {
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
   const hex = Buffer.from(bytes).toString("hex");
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
-}
-
-/** Saved again and again until the agent ends. A save that is under way then is not waited for here. */
-async function untilEnd(child: Child, follower: Follower, everyMs: number): Promise<Ended> {
-  const over = new AbortController();
-  follower.started(child.pid);
-  void again(over.signal, LOOK_MS, () => follower.look());
-  void again(over.signal, everyMs, () => follower.save("while"));
-  const ended = await child.ended;
-  over.abort();
-  return ended;
-}
-
-/** A signal no longer reaches the agent: the first lets this be finished, a second one ends it. */
-async function finishing<T>(act: (over: AbortSignal) => Promise<T>): Promise<T> {
-  const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
-  const over = new AbortController();
-  let count = 0;
-  const listen = () => {
-    count += 1;
-    if (count > 1) over.abort();
-  };
-  for (const signal of signals) process.on(signal, listen);
-  try {
-    return await act(over.signal);
-  } finally {
-    for (const signal of signals) process.removeListener(signal, listen);
-  }
-}
-
-/** Once more, now that it has ended; false when the store gave no answer in time. */
-async function lastSave(follower: Follower, over: AbortSignal): Promise<boolean> {
-  const isDone = new AbortController();
-  const saved = follower.save("exit").then(() => true);
-  const late = realEnvironment()
-    .sleep(PATIENCE_MS, AbortSignal.any([over, isDone.signal]))
-    .then(() => false);
-  const isAnswered = await Promise.race([saved, late]);
-  if (!isAnswered) follower.gaveUp();
-  isDone.abort();
-  return isAnswered;
-}
-
-/** The file of a store, as it was when it was opened: agents clean up their directory, and the store may lie in it. */
-interface StoreFile {
-  readonly path: string;
-  readonly ino: number;
-}
-
-async function storeFile({ io, storeName }: Context, store: Holdfast | null): Promise<StoreFile | null> {
-  if (store === null || store.info.engine !== "sqlite") return null;
-  const file = path.resolve(io.cwd, storeName);
-  const { ino } = await stat(file).catch(() => ({ ino: null }));
-  return ino === null ? null : { path: file, ino };
-}
-
-async function isSameFile({ path: file, ino }: StoreFile): Promise<boolean> {
-  return stat(file).then(
-    (now) => now.ino === ino,
-    () => false,
-  );
-}
-
-async function again(over: AbortSignal, everyMs: number, act: () => Promise<void>): Promise<void> {
-  const { sleep } = realEnvironment();
-  while (!over.aborted) {
-    await sleep(Math.min(everyMs, LONGEST_MS), over);
-    if (!over.aborted) await act();
-  }
 }

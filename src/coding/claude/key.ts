@@ -3,6 +3,7 @@
 import { realpath } from "node:fs/promises";
 import * as path from "node:path";
 import { HoldfastError } from "../../contracts/errors.ts";
+import { quoteArgument } from "../../core/shell.ts";
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -26,9 +27,13 @@ export async function projectKeyOf(cwd: string): Promise<string> {
   try {
     return projectKey(await realpath(cwd));
   } catch (cause) {
-    throw new HoldfastError("MissingDirectory", `the working directory ${JSON.stringify(cwd)} cannot be used`, {
+    const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT";
+    const why = isMissing ? "does not exist" : `cannot be opened (${(cause as NodeJS.ErrnoException).code})`;
+    throw new HoldfastError("MissingDirectory", `the working directory ${JSON.stringify(cwd)} ${why}`, {
       details: { cwd },
-      hint: "Make the directory in which the agent is to run first.",
+      hint: isMissing
+        ? `Make the directory in which the agent is to run first: mkdir -p ${quoteArgument(cwd)}`
+        : "Let the user who runs this enter the directory in which the agent is to run.",
       cause,
     });
   }

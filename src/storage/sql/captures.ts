@@ -20,6 +20,9 @@ function list(where: string): string {
   );
 }
 
+/** Claims are no part of any session: they stand beside the facts about the store, and their names begin with "claim:". */
+const CLAIM = "SELECT value FROM holdfast_meta WHERE name = ?";
+
 export const queries = {
   "capture.get": `${CAPTURES} WHERE c.id = ?`,
   "capture.newest": `${CAPTURES} WHERE c.request = ? AND c.agent = ? AND c.agent_session = ? AND c.diverged = 0 ${LAST}`,
@@ -37,11 +40,15 @@ export const queries = {
   "captures.expired":
     `${CAPTURES} WHERE c.expires_at IS NOT NULL AND c.expires_at <= ? AND (c.expires_at, c.no) > (?, ?) ` +
     "ORDER BY c.expires_at, c.no LIMIT ?",
+  "claim.get": CLAIM,
 } as const satisfies Partial<Record<QueryName, string>>;
 
 export const statements = {
   "capture.expire": "UPDATE captures SET expires_at = ?, seq = ? WHERE id = ?",
   "capture.diverge": "UPDATE captures SET diverged = ?, seq = ? WHERE id = ?",
+  "claim.put":
+    "INSERT INTO holdfast_meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+  "claim.remove": "DELETE FROM holdfast_meta WHERE name = ?",
 } as const satisfies Partial<Record<StatementName, string>>;
 
 export const guards = {
@@ -52,4 +59,5 @@ export const guards = {
     "SELECT (SELECT c.id FROM captures c WHERE c.request = ? AND c.agent = ? AND c.agent_session = ? AND c.diverged = 0 " +
     `${LAST}) AS value ` +
     "FROM sessions s WHERE s.id = ?",
+  "claim.value": CLAIM,
 } as const satisfies Partial<Record<GuardName, string>>;

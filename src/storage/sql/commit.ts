@@ -162,7 +162,7 @@ function agentIds(batch: readonly Commit[]): string[] {
  */
 function place({ check }: Guard): number {
   if (check === "store.turn") return 1;
-  return check === "invocation.waits" || check === "capture.newest" ? 2 : 0;
+  return check === "invocation.waits" || check === "capture.newest" || check === "claim.value" ? 2 : 0;
 }
 
 function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapshot> {

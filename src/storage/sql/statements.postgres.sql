@@ -414,6 +414,8 @@ SELECT c.no, c.id, s.id AS session, c.session_no, c.seq, c.request, c.agent, c.a
 SELECT c.no, c.id, s.id AS session, c.session_no, c.seq, c.request, c.agent, c.agent_session, c.generation, c.diverged, c.cwd, c.config_dir, c.project_key, c.agent_version, b.sha256 AS manifest, c.salt, c.files, c.size, c.stored, c.created_at, c.saved_at, c.expires_at FROM captures c JOIN sessions s ON s.no = c.session_no LEFT JOIN blobs b ON b.no = c.manifest WHERE c.request = $1 ORDER BY c.no LIMIT $2;
 -- captures.expired
 SELECT c.no, c.id, s.id AS session, c.session_no, c.seq, c.request, c.agent, c.agent_session, c.generation, c.diverged, c.cwd, c.config_dir, c.project_key, c.agent_version, b.sha256 AS manifest, c.salt, c.files, c.size, c.stored, c.created_at, c.saved_at, c.expires_at FROM captures c JOIN sessions s ON s.no = c.session_no LEFT JOIN blobs b ON b.no = c.manifest WHERE c.expires_at IS NOT NULL AND c.expires_at <= $1 AND (c.expires_at, c.no) > ($2, $3) ORDER BY c.expires_at, c.no LIMIT $4;
+-- claim.get
+SELECT value FROM holdfast_meta WHERE name = $1;
 -- blob.get
 SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked, b.body FROM blobs b WHERE b.sha256 = $1;
 -- blob.payload
@@ -948,6 +950,10 @@ DELETE FROM boards WHERE session_no = $1;
 UPDATE captures SET expires_at = $1, seq = $2 WHERE id = $3;
 -- capture.diverge
 UPDATE captures SET diverged = $1, seq = $2 WHERE id = $3;
+-- claim.put
+INSERT INTO holdfast_meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+-- claim.remove
+DELETE FROM holdfast_meta WHERE name = $1;
 -- blob.pin
 UPDATE blobs SET pinned = $1, condemned = NULL, epoch = (SELECT n FROM counters WHERE name = 'gc'), checksum = CASE WHEN blobs.checksum IS NULL OR blobs.checksum = left(encode(sha256(convert_to(concat_ws(',', 'blobs', coalesce('x' || encode(sha256(blobs.sha256), 'hex'), 'n'), coalesce('t' || replace(blobs.media, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(blobs.utf8 AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.stored AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.pinned AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.expires_at AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.created_at AS BIGINT) AS TEXT), 'n')), 'UTF8')), 'hex'), 16) THEN left(encode(sha256(convert_to(concat_ws(',', 'blobs', coalesce('x' || encode(sha256(blobs.sha256), 'hex'), 'n'), coalesce('t' || replace(blobs.media, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(blobs.utf8 AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.stored AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST($2 AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.expires_at AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.created_at AS BIGINT) AS TEXT), 'n')), 'UTF8')), 'hex'), 16) ELSE blobs.checksum END WHERE sha256 = $3;
 -- blob.drop
@@ -1070,6 +1076,8 @@ SELECT version AS value FROM tasks WHERE board_id = $1 AND id = $2 FOR UPDATE;
 SELECT (SELECT CAST(c.session_no AS TEXT) || ' ' || CAST(c.seq AS TEXT) FROM captures c WHERE c.id = $1) AS value FROM sessions s WHERE s.id = $2 FOR UPDATE;
 -- capture.newest
 SELECT (SELECT c.id FROM captures c WHERE c.request = $1 AND c.agent = $2 AND c.agent_session = $3 AND c.diverged = 0 ORDER BY c.no DESC LIMIT 1) AS value FROM sessions s WHERE s.id = $4 FOR UPDATE;
+-- claim.value
+SELECT value FROM holdfast_meta WHERE name = $1 FOR UPDATE;
 -- blob.claims
 SELECT no || ':' || form || ':' || refs || ':' || pinned || ':' || epoch || ':' || coalesce(expires_at, -1) || ':' || coalesce(condemned, -1) AS value FROM blobs WHERE sha256 = $1 FOR UPDATE;
 -- blob.parents

@@ -414,6 +414,8 @@ SELECT c.no, c.id, s.id AS session, c.session_no, c.seq, c.request, c.agent, c.a
 SELECT c.no, c.id, s.id AS session, c.session_no, c.seq, c.request, c.agent, c.agent_session, c.generation, c.diverged, c.cwd, c.config_dir, c.project_key, c.agent_version, b.sha256 AS manifest, c.salt, c.files, c.size, c.stored, c.created_at, c.saved_at, c.expires_at FROM captures c JOIN sessions s ON s.no = c.session_no LEFT JOIN blobs b ON b.no = c.manifest WHERE c.request = ? ORDER BY c.no LIMIT CAST(? AS INTEGER);
 -- captures.expired
 SELECT c.no, c.id, s.id AS session, c.session_no, c.seq, c.request, c.agent, c.agent_session, c.generation, c.diverged, c.cwd, c.config_dir, c.project_key, c.agent_version, b.sha256 AS manifest, c.salt, c.files, c.size, c.stored, c.created_at, c.saved_at, c.expires_at FROM captures c JOIN sessions s ON s.no = c.session_no LEFT JOIN blobs b ON b.no = c.manifest WHERE c.expires_at IS NOT NULL AND c.expires_at <= ? AND (c.expires_at, c.no) > (?, ?) ORDER BY c.expires_at, c.no LIMIT CAST(? AS INTEGER);
+-- claim.get
+SELECT value FROM holdfast_meta WHERE name = ?;
 -- blob.get
 SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked, b.body FROM blobs b WHERE b.sha256 = ?;
 -- blob.payload
@@ -948,6 +950,10 @@ DELETE FROM boards WHERE session_no = ?;
 UPDATE captures SET expires_at = ?, seq = ? WHERE id = ?;
 -- capture.diverge
 UPDATE captures SET diverged = ?, seq = ? WHERE id = ?;
+-- claim.put
+INSERT INTO holdfast_meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+-- claim.remove
+DELETE FROM holdfast_meta WHERE name = ?;
 -- blob.pin
 UPDATE blobs SET pinned = ?, condemned = NULL, epoch = (SELECT n FROM counters WHERE name = 'gc'), checksum = CASE WHEN blobs.checksum IS NULL OR blobs.checksum = holdfast_checksum('blobs', blobs.sha256, blobs.media, blobs.utf8, blobs.stored, blobs.pinned, blobs.expires_at, blobs.created_at) THEN holdfast_checksum('blobs', blobs.sha256, blobs.media, blobs.utf8, blobs.stored, ?, blobs.expires_at, blobs.created_at) ELSE blobs.checksum END WHERE sha256 = ?;
 -- blob.drop
@@ -1070,6 +1076,8 @@ SELECT version AS value FROM tasks WHERE board_id = ? AND id = ?;
 SELECT (SELECT CAST(c.session_no AS TEXT) || ' ' || CAST(c.seq AS TEXT) FROM captures c WHERE c.id = ?) AS value FROM sessions s WHERE s.id = ?;
 -- capture.newest
 SELECT (SELECT c.id FROM captures c WHERE c.request = ? AND c.agent = ? AND c.agent_session = ? AND c.diverged = 0 ORDER BY c.no DESC LIMIT 1) AS value FROM sessions s WHERE s.id = ?;
+-- claim.value
+SELECT value FROM holdfast_meta WHERE name = ?;
 -- blob.claims
 SELECT no || ':' || form || ':' || refs || ':' || pinned || ':' || epoch || ':' || coalesce(expires_at, -1) || ':' || coalesce(condemned, -1) AS value FROM blobs WHERE sha256 = ?;
 -- blob.parents

@@ -1,0 +1,160 @@
+// Claims: one process at a time works on a request. Machines are environments here, so that their clocks can be pushed.
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ENGINES, type Ground } from "../../test/engines.ts";
+import type { ClaimOwner } from "../contracts/captures.ts";
+import type { Environment, Liveness } from "../contracts/environment.ts";
+import type { Holdfast } from "../contracts/holdfast.ts";
+import { open } from "../open.ts";
+import { adjustableEnvironment } from "../testing/environment.ts";
+import type { Clock } from "../testing/suite.ts";
+
+const BOOT = "7f3b0e2a-0000-4000-8000-000000000000";
+const LEASE_MS = 10_000;
+
+/** What a machine knows of the processes of others. */
+interface Knowledge {
+  liveness: Liveness;
+}
+
+function machine(host: string, pid: number, knowledge: Knowledge = { liveness: "unknown" }): Environment & Clock {
+  const processes = { self: () => `${host}/${pid}/1/1/1/${BOOT}`, liveness: () => knowledge.liveness };
+  return { ...adjustableEnvironment(), processes };
+}
+
+for (const engine of ENGINES) {
+  describe(`claims on ${engine.name}`, () => {
+    let ground: Ground;
+    const handles: Holdfast[] = [];
+    const on = async (environment: Environment) => {
+      const hf = await open(ground.url, { environment });
+      handles.push(hf);
+      return hf.captures;
+    };
+    beforeEach(async () => {
+      ground = await engine.fresh();
+    });
+    afterEach(async () => {
+      for (const hf of handles.splice(0)) await hf.close();
+      await ground.end();
+    });
+
+    test("CA21 of many that claim at once, one gets it; released, the next one does", async () => {
+      const captures = await Promise.all([1, 2, 3, 4].map((n) => on(machine("a", n, { liveness: "alive" }))));
+      const all = await Promise.allSettled(captures.map((one) => one.claim("r", "claude-code")));
+      const [got, ...more] = all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+      expect(more).toEqual([]);
+      for (const one of all) {
+        if (one.status === "rejected") expect(one.reason).toMatchObject({ code: "RequestBusy", retryable: true });
+      }
+      await got?.release();
+      await got?.release();
+      const next = await captures[0]?.claim("r", "claude-code");
+      await next?.release();
+    });
+
+    test("CA21 other requests, and other agents, are free", async () => {
+      const captures = await on(machine("a", 1, { liveness: "alive" }));
+      const claims = [
+        await captures.claim("r", "claude-code"),
+        await captures.claim("r", "opencode"),
+        await captures.claim("other", "claude-code"),
+      ];
+      await expect(captures.claim("r", "claude-code")).rejects.toMatchObject({
+        code: "RequestBusy",
+        details: { request: "r", host: "a", pid: 1 },
+      });
+      for (const one of claims) await one.release();
+    });
+
+    test("CA21 an owner whose process is gone is replaced at once, and learns of it", async () => {
+      const a = machine("a", 1);
+      const first = await (await on(a)).claim("r", "claude-code");
+      const second = await (await on(machine("a", 2, { liveness: "gone" }))).claim("r", "claude-code");
+      const lost = new Promise((resolve) => first.lost.addEventListener("abort", resolve));
+      await a.advance(LEASE_MS);
+      await lost;
+      // It takes nothing from the one who has it now.
+      await first.release();
+      await expect((await on(machine("a", 3, { liveness: "alive" }))).claim("r", "claude-code")).rejects.toMatchObject({
+        details: { pid: 2 },
+      });
+      await second.release();
+    });
+
+    test("CA21 an owner elsewhere is replaced when it was silent for its lease, and not while it shows life", async () => {
+      const [a, b] = [machine("a", 1), machine("b", 1)];
+      const first = await (await on(a)).claim("r", "claude-code");
+      const told: ClaimOwner[] = [];
+      const captures = await on(b);
+      const waiting = () => captures.claim("r", "claude-code", { onWait: (owner) => void told.push(owner) });
+      const refused = expect(waiting()).rejects.toMatchObject({ code: "RequestBusy" });
+      while (told.length === 0) await b.advance(1);
+      await a.advance(LEASE_MS / 2);
+      await pushing(b, refused);
+      expect(told).toMatchObject([{ host: "a", pid: 1 }]);
+      // From here on it is silent: its clock stands still.
+      const taken = waiting();
+      while (told.length < 2) await b.advance(1);
+      const second = await pushing(b, taken);
+      await first.release();
+      await second.release();
+    });
+
+    test("CA21 a claim that is long out of date is taken without a wait", async () => {
+      const first = await (await on(machine("a", 1))).claim("r", "claude-code");
+      const b = machine("b", 1);
+      b.jump(3_600_000);
+      const second = await (await on(b)).claim("r", "claude-code", { onWait: () => expect.unreachable() });
+      await first.release();
+      await second.release();
+    });
+
+    test("CA21 waiting for its end gets it, and a signal ends the waiting", async () => {
+      const knowledge: Knowledge = { liveness: "alive" };
+      const first = await (await on(machine("a", 1))).claim("r", "claude-code");
+      const b = machine("a", 2, knowledge);
+      const captures = await on(b);
+      const stop = new AbortController();
+      const ended = captures.claim("r", "claude-code", { wait: true, signal: stop.signal });
+      stop.abort();
+      await expect(ended).rejects.toMatchObject({ code: "Aborted" });
+      const next = captures.claim("r", "claude-code", { wait: true });
+      await b.advance(LEASE_MS / 2);
+      await first.release();
+      const second = await pushing(b, next);
+      await second.release();
+    });
+
+    test("CA21 what stands there and is no claim is replaced; wrong options are refused", async () => {
+      const captures = await on(machine("a", 1));
+      await expect(captures.claim("r", "claude-code", { leaseMs: 0 })).rejects.toMatchObject({
+        code: "InvalidArgument",
+      });
+      await expect(captures.claim("", "claude-code")).rejects.toMatchObject({ code: "InvalidId" });
+      const first = await captures.claim("r", "claude-code");
+      await ground.driver.migrate(false, async (execute) => {
+        await execute("UPDATE holdfast_meta SET value = 'no claim' WHERE name LIKE 'claim:%'");
+      });
+      const second = await captures.claim("r", "claude-code");
+      await first.release();
+      await expect((await on(machine("a", 9, { liveness: "alive" }))).claim("r", "claude-code")).rejects.toMatchObject({
+        code: "RequestBusy",
+      });
+      await second.release();
+    });
+  });
+}
+
+/** Lets time pass on a machine until that is settled. */
+async function pushing<T>(environment: Clock, settled: Promise<T>): Promise<T> {
+  let isOver = false;
+  const over = () => {
+    isOver = true;
+  };
+  settled.then(over, over);
+  while (!isOver) {
+    await environment.advance(100);
+    await new Promise((next) => setTimeout(next, 5));
+  }
+  return settled;
+}
