@@ -169,7 +169,7 @@ withAgents("a conversation", (agents) => {
       more: ["--every", "10m"],
     });
     await running.until(() => fs.existsSync(marker));
-    await runClaude(machines.add(), { store, prompt: "NEWEST-2 [[say NEWEST-ANSWER]]" }).done();
+    await runClaude(machines.add(), { store, prompt: "NEWEST-2 [[say NEWEST-ANSWER]]", more: ["--beside"] }).done();
     fs.writeFileSync(`${marker}.go`, "");
     const ran = await running.ended;
     expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining("beside the newest") });
