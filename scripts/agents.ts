@@ -50,6 +50,18 @@ export async function agentsFor<N extends keyof AgentPaths>(
   return pathsIn(folder);
 }
 
+/** The program of one agent at an exact version, which is installed if it is not there yet. */
+export async function agentAt(
+  name: "claude" | "opencode",
+  version: string,
+  options: InstallOptions = {},
+): Promise<string> {
+  const folder = options.folder ?? agentsFolder();
+  const agent = name === "opencode" ? opencode(version) : claudeAt(version);
+  if (!isInstalled(agent, folder)) await install(agent, folder, options);
+  return programOf(agent, folder);
+}
+
 /** What is installed already, without installing anything; or why it cannot be used, in words for a skipped test. */
 export function installedAgents(folder = agentsFolder()): AgentPaths | string {
   try {
@@ -77,11 +89,22 @@ function claude(): Agent {
   return { name: "claude-agent-sdk", version: "0.3.325", packages, program: `${native}/claude`, prints: "2.1.325" };
 }
 
+/** Claude Code by itself: native programs since 2.1.110, a script for the Node of the PATH before. */
+function claudeAt(version: string): Agent {
+  const current = claude();
+  if (version === current.prints) return current;
+  const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
+  const isNative = major > 2 || (major === 2 && (minor > 1 || (minor === 1 && patch >= 110)));
+  const packages = [`@anthropic-ai/claude-code${isNative ? `-${platform()}` : ""}`];
+  const program = isNative ? `${packages[0]}/claude` : ".bin/claude";
+  return { name: "claude-code", version, packages, program, prints: version };
+}
+
 /** The package opencode-ai only links the program of one of its native packages; that one alone is installed. */
-function opencode(): Agent {
+function opencode(version = "1.18.33"): Agent {
   const native = `opencode-${platform()}${process.arch === "x64" && !hasAvx2() ? "-baseline" : ""}`;
   const program = `${native}/bin/opencode`;
-  return { name: "opencode-ai", version: "1.18.33", packages: [native], program, prints: "1.18.33" };
+  return { name: "opencode-ai", version, packages: [native], program, prints: version };
 }
 
 /** As both agents name their packages. */

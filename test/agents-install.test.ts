@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { agentsFor, installedAgents } from "../scripts/agents.ts";
+import { agentAt, agentsFor, installedAgents } from "../scripts/agents.ts";
 
 const root = fs.mkdtempSync(path.join(tmpdir(), "holdfast-install-"));
 const folder = path.join(root, "cache", "agents");
@@ -26,7 +26,8 @@ for package in "$@"; do
   case "$package" in -*|install) continue;; esac
   home="node_modules/\${package%@*}"
   mkdir -p "$home/bin"
-  for program in "$home/claude" "$home/bin/opencode"; do
+  mkdir -p node_modules/.bin
+  for program in "$home/claude" "$home/bin/opencode" node_modules/.bin/claude; do
     printf '#!/bin/sh\\necho ${prints}\\n' > "$program"
     chmod +x "$program"
   done
@@ -65,6 +66,24 @@ describe("the coding agents", () => {
     expect(await agentsFor(["opencode", "claude"], options)).toEqual(paths);
     expect(installedAgents(folder)).toEqual(paths);
     expect(called()).toHaveLength(2);
+  });
+
+  test("are installed at other versions beside them, each once", async () => {
+    writeNpm({ prints: "2.0.77 2.1.141 1.1.65" });
+    const at = (name: "claude" | "opencode", version: string) => agentAt(name, version, options);
+    const programs = [await at("claude", "2.0.77"), await at("claude", "2.1.141"), await at("opencode", "1.1.65")];
+    expect(await at("claude", "2.0.77")).toBe(programs[0]);
+    expect(names()).toEqual(["claude-code@2.0.77", "claude-code@2.1.141", "opencode-ai@1.1.65"]);
+    for (const program of programs) expect(fs.existsSync(program)).toBe(true);
+    const [script, native, opencode] = called();
+    expect(script).toMatch(/@anthropic-ai\/claude-code@2\.0\.77$/);
+    expect(native).toMatch(/@anthropic-ai\/claude-code-\S+@2\.1\.141$/);
+    expect(opencode).toMatch(/opencode-\S+@1\.1\.65$/);
+    expect(called()).toHaveLength(3);
+
+    writeNpm();
+    const { claude } = await agentsFor(["claude"], options);
+    expect(await at("claude", "2.1.325"), "the version of all tests is not installed twice").toBe(claude);
   });
 
   test("are installed only if asked for", async () => {
