@@ -4,17 +4,21 @@ import { SharedServer } from "../foundation/postgres.ts";
 import type { Suite } from "../suite.ts";
 import { onPostgres, onSqlite } from "./engine.ts";
 import { growing } from "./growing.ts";
+import { openCodeRuns } from "./opencode.ts";
 import { saving } from "./saving.ts";
 
 export function captures(): Suite {
   const server = new SharedServer();
   return {
     about: "a coding agent's session of 12 MB saved, saved again and put back, on SQLite and on PostgreSQL",
-    benches: [onSqlite, onPostgres(server)].flatMap((kind) => [
-      saving(kind),
-      growing(kind, "ordinary"),
-      growing(kind, "repetitive"),
-    ]),
+    benches: [
+      ...[onSqlite, onPostgres(server)].flatMap((kind) => [
+        saving(kind),
+        growing(kind, "ordinary"),
+        growing(kind, "repetitive"),
+      ]),
+      openCodeRuns(),
+    ],
     pragmas: PRAGMAS.map((pragma) => pragma.replace(" = ", "=")).join(" "),
     postgresVersion: () => server.version,
     close: () => server.stop(),
