@@ -125,6 +125,7 @@ withAgents("holdfast run with OpenCode", (agents) => {
     startsOf(to);
     expect(outputsOn(b)).toEqual(outputs);
     expect(fs.readFileSync(planOf(b, openCodeState(b), inRepository), "utf8")).toBe("# The plan\n\nCODEWORD-6\n");
+    if (!isLong) return;
     // What was put back there is known there: it goes on as its own.
     const third = await go(b, store, RECALL).ended;
     expect(third.stderr).toMatch(/holdfast: resumed ses_\w+/);
