@@ -1,25 +1,40 @@
-// A small `opencode` for tests: the commands that Holdfast uses, over an SQLite file in the data directory, with the
-// behaviour that was seen in 1.18.33: imports that are no transaction and change nothing that is there, only the first
-// statement of a query, children that stay when a parent goes. FAKE_* variables make it fail as the real one does.
+// A small `opencode` for tests: the commands that Holdfast uses, over an SQLite file in the data directory, with the tables that a
+// session is in and the behaviour that was seen in 1.18.33: imports that are no transaction and change nothing that is there, only
+// the first statement of a query, children that stay when a parent goes. FAKE_* variables make it fail as the real one does, and
+// FAKE_SCHEMA makes it another version: "1.2", which takes the directory from the import, has fewer columns and reads only with
+// `db`; or "new", with a column that nobody knows yet.
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import * as path from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 
 type Value = Record<string, unknown>;
 
+const env = process.env;
+const isOld = env.FAKE_SCHEMA === "1.2";
+
+const LATER = `, path text, agent text, model text, cost real not null default 0, tokens_input integer not null default 0,
+    tokens_output integer not null default 0, tokens_reasoning integer not null default 0,
+    tokens_cache_read integer not null default 0, tokens_cache_write integer not null default 0, metadata text`;
+
 const SCHEMA = `
-  create table if not exists session (id text primary key, project_id text not null, parent_id text, directory text not null,
-    path text, title text not null, version text not null, share text, time_created integer not null,
-    time_updated integer not null);
+  create table if not exists project (id text primary key, worktree text not null, vcs text, sandboxes text not null);
+  create table if not exists credential (id text primary key, value text not null);
+  create table if not exists session (id text primary key, project_id text not null references project(id) on delete cascade,
+    parent_id text, slug text not null, directory text not null, title text not null, version text not null, share_url text,
+    summary_additions integer, summary_deletions integer, summary_files integer, summary_diffs text, revert text,
+    permission text, time_created integer not null, time_updated integer not null, time_compacting integer,
+    time_archived integer, workspace_id text${isOld ? "" : LATER}${env.FAKE_SCHEMA === "new" ? ", mood text" : ""});
   create table if not exists message (id text primary key, session_id text not null references session(id) on delete cascade,
-    data text not null);
+    time_created integer not null, time_updated integer not null, data text not null);
   create table if not exists part (id text primary key, message_id text not null references message(id) on delete cascade,
-    session_id text not null, data text not null);
+    session_id text not null, time_created integer not null, time_updated integer not null, data text not null);
   create table if not exists todo (session_id text not null references session(id) on delete cascade, content text not null,
     status text not null, priority text not null, position integer not null, time_created integer not null,
-    time_updated integer not null, primary key (session_id, position));`;
+    time_updated integer not null, primary key (session_id, position));
+  create table if not exists session_share (session_id text primary key references session(id) on delete cascade,
+    id text not null, secret text not null, url text not null);
+  insert into project values ('global', '/', null, '[]') on conflict do nothing`;
 
-const env = process.env;
 const [command, ...args] = process.argv.slice(2);
 if (env.FAKE_LOG) appendFileSync(env.FAKE_LOG, `${command} ${args.at(-1)?.split(/\s/)[0]}\n`);
 if (env.FAKE_LOCKED_ONCE && command === "export" && !existsSync(env.FAKE_LOCKED_ONCE)) {
@@ -33,9 +48,16 @@ else process.exitCode = main();
 function main(): number {
   if (command === "--version") return print("9.9.9\n");
   const database = open();
+  if (command === "db" && isOld && !/^\s*(select|with)/i.test(args.at(-1) ?? "")) {
+    return fail("attempt to write a readonly database");
+  }
   if (command === "db") return print(`${JSON.stringify(database.prepare(args.at(-1) ?? "").all(), null, 2)}\n`);
   if (command === "export") return exportSession(database, String(args[0]));
   if (command === "import") return importSession(database, JSON.parse(readFileSync(String(args[0]), "utf8")));
+  if (command === "session" && args[0] === "delete") {
+    database.prepare("delete from session where id = ?").run(String(args[1]));
+    return print("Session deleted\n");
+  }
   return fail(`Unknown command: ${command}`);
 }
 
@@ -43,7 +65,7 @@ function open(): DatabaseSync {
   const folder = path.join(env.XDG_DATA_HOME ?? path.join(env.HOME ?? "", ".local", "share"), "opencode");
   mkdirSync(folder, { recursive: true });
   const database = new DatabaseSync(path.join(folder, "opencode.db"));
-  database.exec(`pragma busy_timeout = 5000; pragma foreign_keys = on; ${SCHEMA}`);
+  database.exec(`pragma busy_timeout = 5000; pragma foreign_keys = on; pragma journal_mode = wal; ${SCHEMA}`);
   return database;
 }
 
@@ -65,9 +87,10 @@ function exportSession(database: DatabaseSync, id: string): number {
     projectID: session.project_id,
     directory: session.directory,
     ...(session.parent_id === null ? {} : { parentID: session.parent_id }),
+    slug: session.slug,
     title: session.title,
     version: session.version,
-    ...(session.share === null ? {} : { share: JSON.parse(String(session.share)) }),
+    ...(session.share_url === null ? {} : { share: { url: session.share_url, ...secretOf(database, id) } }),
     time: { created: session.time_created, updated: session.time_updated },
   };
   const whole = JSON.stringify({ info, messages }, null, 2);
@@ -78,24 +101,42 @@ function exportSession(database: DatabaseSync, id: string): number {
   return print(whole);
 }
 
+/** What no export should have. */
+function secretOf(database: DatabaseSync, id: string): Value {
+  if (env.FAKE_SCHEMA !== "new") return {};
+  return database.prepare("select secret from session_share where session_id = ?").get(id) ?? {};
+}
+
 function importSession(database: DatabaseSync, { info, messages }: { info: Value; messages: Value[] }): number {
   const run = (sql: string, ...values: unknown[]) => database.prepare(sql).run(...values.map(sqlValue));
-  const share = info.share === undefined ? null : JSON.stringify(info.share);
+  const time = (info.time ?? {}) as Value;
+  const values: Value = {
+    ...{ id: info.id, project_id: "global", parent_id: info.parentID, slug: info.slug ?? "fake-slug" },
+    ...{ directory: (isOld ? info.directory : undefined) ?? process.cwd(), title: info.title, version: info.version },
+    ...{ share_url: (info.share as Value | undefined)?.url },
+    ...{ time_created: time.created ?? 500, time_updated: time.updated ?? 1000 },
+    ...(isOld ? {} : { path: process.cwd().slice(1) }),
+  };
+  const names = Object.keys(values);
+  const moved = isOld ? ["project_id"] : ["project_id", "directory", "path"];
   run(
-    `insert into session values (?, 'global', ?, ?, ?, ?, ?, ?, ?, 1000) on conflict (id) do update set
-      directory = excluded.directory, path = excluded.path, time_updated = time_updated + 1`,
-    ...[info.id, info.parentID, process.cwd(), process.cwd().slice(1), info.title, info.version, share, 500],
+    `insert into session (${names.join(", ")}) values (${names.map(() => "?").join(", ")}) on conflict (id) do update set
+      ${moved.map((name) => `${name} = excluded.${name}`).join(", ")}, time_updated = time_updated + 1`,
+    ...Object.values(values),
   );
+  const secret = (info.share as Value | undefined)?.secret;
+  if (secret !== undefined) run("insert into session_share values (?, 'share', ?, '')", info.id, secret);
   for (const [i, message] of messages.entries()) {
     const fails = env.FAKE_IMPORT_FAILS === info.id && i === Math.floor(messages.length / 2);
     if (fails) return fail('Unexpected error\n\nExpected Message, got {"role":"bogus"}');
     const { id, sessionID, ...data } = message.info as Value;
     if (env.FAKE_IMPORT_DROPS === id) continue;
-    run("insert into message values (?, ?, ?) on conflict do nothing", id, sessionID, JSON.stringify(data));
+    run("insert into message values (?, ?, 1, 1, ?) on conflict do nothing", id, sessionID, JSON.stringify(data));
     for (const part of message.parts as Value[]) {
       const { id: partId, sessionID: of, messageID, ...rest } = part;
       if (env.FAKE_IMPORT_DROPS === partId) continue;
-      run("insert into part values (?, ?, ?, ?) on conflict do nothing", partId, messageID, of, JSON.stringify(rest));
+      const text = JSON.stringify(rest);
+      run("insert into part values (?, ?, ?, 1, 1, ?) on conflict do nothing", partId, messageID, of, text);
     }
   }
   return print(`Imported session: ${info.id}\n`);

@@ -6,6 +6,7 @@ import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { OpenCode, openCodeDataDir, type Row } from "../src/coding/opencode/runner.ts";
 import type { CaptureSource, FoundSession } from "../src/contracts/coding.ts";
+import type { Environment } from "../src/contracts/environment.ts";
 import { realEnvironment } from "../src/core/environment.ts";
 import { COMPILED } from "./compiled.ts";
 
@@ -18,6 +19,8 @@ export interface Machine {
   with(env: Record<string, string>, deadlineMs?: number): OpenCode;
   /** Names of the commands that were run. */
   commands(): string[];
+  /** What its runners have logged. */
+  logged(): readonly Readonly<Record<string, unknown>>[];
   /** Of the fake's database, without starting it. */
   rows(sql: string): Promise<readonly Row[]>;
 }
@@ -28,20 +31,30 @@ export function removeMachines(): void {
   for (const root of roots.splice(0)) rmSync(root, { recursive: true, force: true });
 }
 
-export function newMachine(): Machine {
+/** `schema`: of which version its database is, as fake-opencode.ts knows them. */
+export function newMachine(schema?: "1.2" | "new"): Machine {
   const root = realpathSync(mkdtempSync(path.join(tmpdir(), "holdfast-opencode-test-")));
   roots.push(root);
   const [cwd, home] = [path.join(root, "work dir.é"), path.join(root, "home")];
   for (const folder of [cwd, home]) mkdirSync(folder);
   const log = path.join(root, "commands");
-  const env = { ...COMPILED, PATH: process.env.PATH ?? "", HOME: home };
+  const env = {
+    ...COMPILED,
+    ...{ PATH: process.env.PATH ?? "", HOME: home },
+    ...(schema === undefined ? {} : { FAKE_SCHEMA: schema }),
+  };
   const command = [process.execPath, path.join(import.meta.dirname, "fake-opencode.ts")] as const;
+  const logged: Record<string, unknown>[] = [];
+  const environment: Environment = {
+    ...realEnvironment(),
+    log: (level, event, fields) => logged.push({ level, event, ...fields }),
+  };
   const make = (more: Record<string, string>, deadlineMs?: number) =>
     new OpenCode({
       command: [...command],
       env: { ...env, ...more },
       cwd,
-      environment: realEnvironment(),
+      environment,
       ...(deadlineMs === undefined ? {} : { deadlineMs }),
     });
   return {
@@ -50,7 +63,8 @@ export function newMachine(): Machine {
     dataDir: openCodeDataDir(env),
     root,
     with: make,
-    commands: () => readFileSync(log, "utf8").trim().split("\n"),
+    logged: () => logged,
+    commands: () => (existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : []),
     rows: async (sql) => {
       const file = path.join(openCodeDataDir(env), "opencode.db");
       if (!existsSync(file)) return [];
@@ -112,7 +126,14 @@ export function exported(
       parts: all.map((part, j) => ({ id: `prt_${info.id.slice(4)}${j}`, sessionID: id, messageID: info.id, ...part })),
     };
   });
-  const info = { id, ...(parentID === undefined ? {} : { parentID }), title: `title of ${id}`, version: "1.0.0" };
+  const info = {
+    id,
+    ...(parentID === undefined ? {} : { parentID }),
+    title: `title of ${id}`,
+    version: "1.0.0",
+    slug: `slug-of-${id.replaceAll("_", "-")}`,
+    time: { created: 500, updated: 1000 },
+  };
   return { info, messages };
 }
 

@@ -4,6 +4,7 @@ import { SharedServer } from "../foundation/postgres.ts";
 import type { Suite } from "../suite.ts";
 import { onPostgres, onSqlite } from "./engine.ts";
 import { growing } from "./growing.ts";
+import { openCodeRuns } from "./opencode.ts";
 import { BuiltProgram, running, runOnPostgres, runOnSqlite } from "./running.ts";
 import { saving } from "./saving.ts";
 
@@ -20,6 +21,7 @@ export function captures(): Suite {
         growing(kind, "repetitive"),
       ]),
       ...[runOnSqlite, runOnPostgres(server)].map((engine) => running(engine, program)),
+      openCodeRuns(),
     ],
     pragmas: PRAGMAS.map((pragma) => pragma.replace(" = ", "=")).join(" "),
     postgresVersion: () => server.version,

@@ -65,7 +65,7 @@ test("CA6 what a session of OpenCode allows itself, and where it was shared, are
   const machine = newMachine();
   const { messages } = await restoreOpenCode(source, machine);
   expect(messages).toBe(2);
-  expect(await machine.rows("select share from session order by id")).toEqual([{ share: null }, { share: null }]);
+  expect(await machine.rows("select distinct share_url from session")).toEqual([{ share_url: null }]);
 });
 
 test.each([

@@ -21,7 +21,7 @@ export interface CapturedFile {
   readonly role: CaptureRole;
   /**
    * Relative, with "/" between its parts. Claude Code's are as below its config directory, with "project" in the place of
-   * "projects/<key>"; OpenCode's begin with "export", "todos" or "tool-output".
+   * "projects/<key>"; OpenCode's begin with "export", "todos", "tool-output" or "plans".
    */
   readonly path: string;
   readonly size: number;

@@ -5,11 +5,14 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { readDatabase } from "../../src/coding/opencode/database.ts";
+import { readTree } from "../../src/coding/opencode/rows.ts";
 import { withAgents } from "./agents.ts";
 import { type Machine, type Machines, startMachines } from "./machine.ts";
+import { dataOf } from "./opencode-state.ts";
 import { call } from "./rich.ts";
 
-/** In its folder of data. Only the spilled output is taken from here; all the rest of a session comes by its export. */
+/** In its folder of data. Of these files only the spilled output is captured; the rows of a session come as its export. */
 const KINDS = [
   "log/opencode.log",
   "opencode.db",
@@ -55,7 +58,13 @@ withAgents("OpenCode", (agents) => {
 
     const file = path.join(machines.folder, "export.json");
     await a.opencodeCommand(["export", sessionId], { stdoutFile: file }).done();
-    expect(JSON.parse(fs.readFileSync(file, "utf8"))).toMatchObject({ info: { id: sessionId } });
+    const exported = fs.readFileSync(file, "utf8");
+    expect(JSON.parse(exported)).toMatchObject({ info: { id: sessionId } });
+    // What a capture reads without the program is the same, byte for byte.
+    const database = path.join(dataOf(a), "opencode.db");
+    const tree = await readDatabase(database, (opened) => readTree(opened, sessionId));
+    expect(`${JSON.stringify(tree?.sessions[0]?.data, null, 2)}\n`).toBe(exported);
+    expect(tree?.sessions).toHaveLength(2);
     await a.die();
 
     await b.opencodeCommand(["import", file]).done();
@@ -88,10 +97,6 @@ function query(machine: Machine, sql: string): unknown[] {
   } finally {
     database.close();
   }
-}
-
-function dataOf(machine: Machine): string {
-  return path.join(machine.home, ".local", "share", "opencode");
 }
 
 /** The paths of all files in OpenCode's folder of data, with everything that differs from run to run replaced. */

@@ -3,15 +3,12 @@
 
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { open } from "../../src/open.ts";
 import { scaled } from "../../src/testing/scale.ts";
-import { testLong } from "../long-test.ts";
 import { withAgents } from "./agents.ts";
 import { type Machine, type Machines, MODEL, type Running, type RunOptions, startMachines } from "./machine.ts";
 import { linkOrCopy, NOBODY, ownedBy, troubleAs } from "./other-user.ts";
-import { call } from "./rich.ts";
 
 const CLI = path.resolve(import.meta.dirname, "../../src/cli/main.ts");
 const CLAUDE = ["claude", "-p", "--model", MODEL, "--dangerously-skip-permissions"];
@@ -267,81 +264,6 @@ withAgents("holdfast run", (agents) => {
     expect([uid, mode & 0o777]).toEqual([NOBODY, 0o600]);
   });
 
-  describe("OpenCode", () => {
-    const go = (machine: Machine, store: string, prompt: string, more: readonly string[] = []) =>
-      holdfast(
-        machine,
-        ["run", "--request", "r-2", "--store", store, ...more, "--", "opencode", "run", "--format", "json"],
-        {
-          input: prompt,
-        },
-      );
-
-    test("CA10 a session goes on in another home and another directory, with its child and its todos", {
-      timeout: 240_000,
-    }, async () => {
-      const store = newStore();
-      const a = machines.add();
-      const steps = [
-        call("bash", { command: "seq 1 30000; echo CODEWORD-8", description: "much output" }),
-        call("todowrite", { todos: [{ content: "Write the report", status: "pending", priority: "high" }] }),
-        call("task", { description: "child", prompt: "[[say CODEWORD-9 by the child]]", subagent_type: "general" }),
-        "[[say noted]]",
-      ];
-      const first = await go(a, store, `The word is CODEWORD-7. ${steps.join(" ")}`).ended;
-      expect(first).toMatchObject({ code: 0 });
-      expect(first.stderr).toMatch(/holdfast: session ses_\w+; saved /);
-      await a.die();
-      const b = machines.add({ cwd: "else where" });
-      const second = await go(b, store, "What was it? [[recall CODEWORD-\\d+]]").ended;
-      expect(second.stderr).toMatch(/holdfast: resumed ses_\w+/);
-      for (const word of ["CODEWORD-7", "CODEWORD-8", "CODEWORD-9"]) expect(second.stdout).toContain(word);
-      const database = new DatabaseSync(path.join(b.home, ".local/share/opencode/opencode.db"));
-      expect(database.prepare("SELECT content FROM todo").all()).toEqual([{ content: "Write the report" }]);
-      expect(database.prepare("SELECT count(*) AS n FROM session WHERE parent_id IS NOT NULL").get()).toEqual({ n: 1 });
-      database.close();
-      expect(fs.readdirSync(path.join(b.home, ".local/share/opencode/tool-output"))).toHaveLength(1);
-    });
-
-    testLong(
-      "CA2 the first save comes with the first message, and not with the interval of a minute",
-      {
-        timeout: 240_000,
-      },
-      async () => {
-        const store = newStore();
-        const a = machines.add();
-        const slow = call("bash", { command: "sleep 200", description: "wait" });
-        const running = go(a, store, `The word is CODEWORD-79. ${slow}`);
-        const from = performance.now();
-        await until(async () => (await savedText(store)).includes("CODEWORD-79"));
-        expect(performance.now() - from).toBeLessThan(50_000);
-        await running.kill();
-        await a.die();
-        const b = machines.add();
-        const second = await go(b, store, "What was it? [[recall CODEWORD-\\d+]]").ended;
-        expect(second.stdout).toContain("CODEWORD-79");
-        expect(second.stderr).toMatch(/holdfast: resumed ses_\w+/);
-      },
-    );
-
-    testLong("CA2 killed in mid-turn, all up to the running tool call is there", { timeout: 240_000 }, async () => {
-      const store = newStore();
-      const a = machines.add();
-      const marker = path.join(a.cwd, "begun");
-      const slow = call("bash", { command: `touch '${marker}'; sleep 200`, description: "wait" });
-      const running = go(a, store, `The word is CODEWORD-75. ${slow}`, ["--every", "1s"]);
-      await running.until(() => fs.existsSync(marker));
-      await until(async () => (await savedText(store)).includes("sleep 200"));
-      await running.kill();
-      await a.die();
-      const b = machines.add();
-      const second = await go(b, store, "What was it? [[recall CODEWORD-\\d+]]").ended;
-      expect(second.stdout).toContain("CODEWORD-75");
-      expect(second.stderr).toMatch(/holdfast: resumed ses_\w+/);
-    });
-  });
-
   /** What the transcripts in the store say by now. */
   async function savedText(store: string): Promise<string> {
     if (!fs.existsSync(store)) return "";
@@ -350,9 +272,8 @@ withAgents("holdfast run", (agents) => {
       const [capture] = (await hf.captures.list()).items;
       if (capture === undefined) return "";
       const pieces: Uint8Array[] = [];
-      const { agent, id, sessionId } = capture;
-      const file = agent === "opencode" ? `export/${sessionId}.json` : `project/${sessionId}.jsonl`;
-      for await (const piece of hf.captures.read(id, file)) pieces.push(piece);
+      const { id, sessionId } = capture;
+      for await (const piece of hf.captures.read(id, `project/${sessionId}.jsonl`)) pieces.push(piece);
       return Buffer.concat(pieces).toString("utf8");
     } finally {
       await hf.close();

@@ -35,7 +35,7 @@ const TYPES_ONLY = ["contracts"];
 
 /** Packages, and Node modules that not everybody may use. No other package may be imported at all. */
 const PACKAGES: Record<string, string[]> = {
-  "node:sqlite": ["src/storage/sql/sqlite/"],
+  "node:sqlite": ["src/storage/sql/sqlite/", "src/coding/opencode/"],
   postgres: ["src/storage/sql/postgres/"],
 };
 

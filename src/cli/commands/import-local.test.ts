@@ -133,7 +133,7 @@ test("a transcript that is in several directories is taken once, the longest", a
 });
 
 test("OpenCode's come with those below them; without its program the others are imported all the same", async () => {
-  const machine = newMachine();
+  const machine = newMachine("new");
   home = path.join(machine.root, "home");
   projects = path.join(home, ".claude", "projects");
   write(file(SESSION), said(SESSION, 2));

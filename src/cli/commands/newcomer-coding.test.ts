@@ -181,7 +181,7 @@ describe("capture", () => {
   });
 
   test("--latest asks OpenCode as well", async () => {
-    const one = newMachine();
+    const one = newMachine("new");
     const here = { ...machine(), home: path.join(one.root, "home"), work: one.cwd };
     for (const session of [exported("ses_root", 5), exported("ses_child", 2, "ses_root")]) {
       write(path.join(one.root, "put.json"), JSON.stringify(session));

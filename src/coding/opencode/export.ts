@@ -20,8 +20,8 @@ export interface ExportedSession {
 const SAVED = /^Full output saved to: (.+)$/gm;
 
 /** Or what is wrong with it. */
-export function readExport(text: string, id: string): ExportedSession | { readonly wrong: string } {
-  const data = parse(text);
+export function readExport(given: string | JsonObject, id: string): ExportedSession | { readonly wrong: string } {
+  const data = typeof given === "string" ? parse(given) : given;
   if (!isObject(data)) return { wrong: "it is not complete JSON" };
   const { info, messages } = data;
   if (!isObject(info) || !Array.isArray(messages)) return { wrong: "it has no session and messages" };
@@ -104,6 +104,32 @@ export function withOutputsIn(session: ExportedSession, place: (name: string) =>
       isObject(message) ? { ...message, parts: mapStrings(message.parts ?? [], rewrite) } : message,
     ),
   };
+}
+
+/** As it is given to an import: versions before 1.15 take the directory from it, later ones the one that they run in. */
+export function importable({ data }: ExportedSession, cwd: string, withMessages: boolean): JsonObject {
+  const { path: _, ...info } = isObject(data.info) ? data.info : {};
+  return { info: { ...info, directory: cwd }, messages: withMessages ? (data.messages ?? []) : [] };
+}
+
+/** Without the lists of changed files, which are only shown to people; null: there are none. */
+export function withoutDiffs(data: JsonObject): JsonObject | null {
+  let count = 0;
+  const cleaned = (info: Json | undefined): Json => {
+    if (!isObject(info) || !isObject(info.summary) || !Array.isArray(info.summary.diffs)) return info ?? {};
+    if (info.summary.diffs.length > 0) count++;
+    return { ...info, summary: { ...info.summary, diffs: [] } };
+  };
+  const messages = (Array.isArray(data.messages) ? data.messages : []).map((message: Json) =>
+    isObject(message) ? { ...message, info: cleaned(message.info) } : message,
+  );
+  const reduced = { ...data, info: cleaned(data.info), messages };
+  return count === 0 ? null : reduced;
+}
+
+export function partTypesOf({ data }: ExportedSession): ReadonlySet<string> {
+  const messages = Array.isArray(data.messages) ? data.messages : [];
+  return new Set(messages.flatMap(partsOf).map((part) => (isObject(part) ? String(part.type) : "")));
 }
 
 function mapStrings(value: Json, change: (text: string) => string): Json {

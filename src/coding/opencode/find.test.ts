@@ -34,7 +34,14 @@ async function family(machine: Machine): Promise<void> {
   mkdirSync(path.join(machine.dataDir, "tool-output"), { recursive: true });
   writeFileSync(spilled, "all of it");
   writeFileSync(foreign, "of another session");
-  writeFileSync(path.join(machine.dataDir, "auth.json"), '{"token":"auth-secret"}');
+  for (const name of ["auth.json", "mcp-auth.json"]) {
+    writeFileSync(path.join(machine.dataDir, name), '{"token":"auth-secret"}');
+  }
+  await machine.rows("insert into credential values ('c', 'auth-secret')");
+  const plan = path.join(machine.cwd, ".opencode", "plans", "500-slug-of-ses-root.md");
+  mkdirSync(path.dirname(plan), { recursive: true });
+  writeFileSync(plan, "the plan");
+  writeFileSync(path.join(path.dirname(plan), "500-of-another.md"), "of another session");
   const row = { session_id: "ses_root", content: "it's 'é\u0000\u{1f600}", status: "pending", priority: "high" };
   await machine.rows(insertTodos([{ ...row, position: 0, time_created: 1, time_updated: 2 }]));
 }
@@ -43,43 +50,69 @@ const find = (machine: Machine, sessionId = "ses_root", runner: OpenCode = machi
   findOpenCodeSession({ sessionId, runner, dataDir: machine.dataDir, folder: path.join(machine.root, "folder") });
 
 describe("a session that is found", () => {
-  test("CA9 has its descendants, tasks and spilled output, and nothing of others", async () => {
+  test.each([undefined, "1.2", "new"] as const)(
+    "CA9 has its descendants, tasks, plan and spilled output, and nothing of others: %s",
+    async (schema) => {
+      const machine = newMachine(schema);
+      await family(machine);
+      const found = await find(machine);
+      expect(found).toMatchObject({
+        agent: "opencode",
+        sessionId: "ses_root",
+        cwd: machine.cwd,
+        agentVersion: "1.0.0",
+      });
+      expect(found.files.map(({ role, path: name }) => `${role} ${name}`)).toEqual([
+        "export export/ses_root.json",
+        "export export/ses_child.json",
+        "export export/ses_grandchild.json",
+        "todos todos/ses_root.json",
+        "output tool-output/tool_spilled1",
+        "other plans/500-slug-of-ses-root.md",
+      ]);
+      for (const { file, size } of found.files) expect(statSync(file).size).toBe(size);
+      const textOf = (name: string) => readFileSync(found.files.find((file) => file.path === name)?.file ?? "", "utf8");
+      expect(JSON.parse(textOf("export/ses_root.json")).messages).toHaveLength(5);
+      expect(JSON.parse(textOf("todos/ses_root.json"))[0].content).toBe("it's 'é\u0000\u{1f600}");
+      expect(textOf("tool-output/tool_spilled1")).toBe("all of it");
+      expect(textOf("plans/500-slug-of-ses-root.md")).toBe("the plan");
+      expect(found.left).toEqual([
+        ...(schema === "new" ? [{ path: "export/ses_child.json", why: "the secret of its share was taken out" }] : []),
+        { path: "tool-output/tool_gone1", why: "it is not there any more" },
+      ]);
+      const everything = found.files.map(({ file }) => readFileSync(file, "utf8")).join("\n");
+      expect(everything).not.toMatch(/share-secret|auth-secret|of another session/);
+      expect(everything).toContain("https://example.invalid/s");
+    },
+  );
+
+  test("CA9 takes no start of the program, and is what the program itself exports", async () => {
     const machine = newMachine();
     await family(machine);
-    const found = await find(machine);
-    expect(found).toMatchObject({ agent: "opencode", sessionId: "ses_root", cwd: machine.cwd, agentVersion: "9.9.9" });
-    expect(found.files.map(({ role, path: name }) => `${role} ${name}`)).toEqual([
-      "export export/ses_root.json",
-      "export export/ses_child.json",
-      "export export/ses_grandchild.json",
-      "todos todos/ses_root.json",
-      "output tool-output/tool_spilled1",
-    ]);
-    for (const { file, size } of found.files) expect(statSync(file).size).toBe(size);
-    const textOf = (name: string) => readFileSync(found.files.find((file) => file.path === name)?.file ?? "", "utf8");
-    expect(JSON.parse(textOf("export/ses_root.json")).messages).toHaveLength(5);
-    expect(JSON.parse(textOf("todos/ses_root.json"))[0].content).toBe("it's 'é\u0000\u{1f600}");
-    expect(textOf("tool-output/tool_spilled1")).toBe("all of it");
-    expect(found.left).toEqual([
-      { path: "export/ses_child.json", why: "the secret of its share was taken out" },
-      { path: "tool-output/tool_gone1", why: "it is not there any more" },
-    ]);
-    const everything = found.files.map(({ file }) => readFileSync(file, "utf8")).join("\n");
-    expect(everything).not.toMatch(/share-secret|auth-secret|of another session/);
-    expect(everything).toContain("https://example.invalid/s");
+    const { files } = await find(machine);
+    await listOpenCodeSessions(machine.runner, machine.dataDir);
+    expect(machine.commands()).toEqual([]);
+    for (const { role, path: name, file } of files.filter((one) => one.role === "export")) {
+      const theirs = JSON.parse(await machine.with({}).text([role, path.basename(name, ".json")]));
+      const ours = JSON.parse(readFileSync(file, "utf8"));
+      expect(ours.messages).toEqual(theirs.messages);
+      expect(ours.info).toMatchObject(theirs.info);
+    }
   });
 
-  test("takes one query, an export each and, once, the version", async () => {
-    const machine = newMachine();
+  test("CA9 where the schema is not known, takes one query and an export each, and the log says why", async () => {
+    const machine = newMachine("new");
     await family(machine);
     await find(machine);
     await find(machine);
     const each = ["db with", "export ses_child", "export ses_grandchild", "export ses_root"];
-    expect(machine.commands().toSorted()).toEqual([...each, ...each, "--version undefined"].toSorted());
+    expect(machine.commands().toSorted()).toEqual([...each, ...each].toSorted());
+    const warning = { level: "warn", event: "opencode.program", why: "its table session also has mood" };
+    expect(machine.logged()).toEqual([expect.objectContaining(warning), expect.objectContaining(warning)]);
   });
 
   test("is exported although the database was locked for a moment", async () => {
-    const machine = newMachine();
+    const machine = newMachine("new");
     await put(machine, exported("ses_root", 2));
     const runner = machine.with({ FAKE_LOCKED_ONCE: path.join(machine.root, "locked") });
     const { files } = await find({ ...machine, runner });
@@ -90,7 +123,8 @@ describe("a session that is found", () => {
     const machine = newMachine();
     await family(machine);
     const { files } = await find(machine);
-    for (const { role, file } of files) if (role !== "output") expect(statSync(file).mode & 0o077).toBe(0);
+    const written = files.filter(({ role }) => role === "export" || role === "todos");
+    for (const { file } of written) expect(statSync(file).mode & 0o077).toBe(0);
     expect(readdirSync(path.join(machine.root, "folder", "export"))).toHaveLength(3);
   });
 
@@ -104,14 +138,14 @@ describe("a session that is found", () => {
   });
 
   test("has a count of messages that agrees with the database", async () => {
-    const machine = newMachine();
+    const machine = newMachine("new");
     await put(machine, exported("ses_root", 3));
     const result = find(machine, "ses_root", machine.with({ FAKE_EXPORT: "fewer" }));
     await expect(result).rejects.toMatchObject({ code: "AgentFailed", message: /exported 2 messages of 3/ });
   });
 
   test.each(["garbage", "cut", "other"])("is refused when its export is %s", async (how) => {
-    const machine = newMachine();
+    const machine = newMachine("new");
     await put(machine, exported("ses_root", 3));
     const result = find(machine, "ses_root", machine.with({ FAKE_EXPORT: how }));
     await expect(result).rejects.toMatchObject({ code: "AgentFailed" });
@@ -159,9 +193,9 @@ describe("the program", () => {
   test("that is not there is MissingDependency, and a directory MissingDirectory", async () => {
     const machine = newMachine();
     const missing = new OpenCode({ ...machine.runner.options, command: [path.join(machine.root, "none")] });
-    await expect(missing.version()).rejects.toMatchObject({ code: "MissingDependency" });
+    await expect(missing.text(["--version"])).rejects.toMatchObject({ code: "MissingDependency" });
     const nowhere = machine.runner.in(path.join(machine.root, "none"));
-    await expect(nowhere.version()).rejects.toMatchObject({ code: "MissingDirectory" });
+    await expect(nowhere.text(["--version"])).rejects.toMatchObject({ code: "MissingDirectory" });
   });
 
   test("gets no variable of this process", async () => {

@@ -1,15 +1,20 @@
-// A session of OpenCode as it is on this machine: exported by its own program, with every session below it, their tasks
-// and spilled output. Its database is never copied: the same file holds tokens and credentials.
-import { lstat, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+// A session of OpenCode as it is on this machine, as its own export writes it, with every session below it, their tasks, plans and
+// spilled output. The rows are read from its database; the program is started only where the schema is not known. The database is
+// never copied: the same file holds tokens and credentials.
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import type { CaptureRole } from "../../contracts/captures.ts";
 import type { FoundFile, FoundSession } from "../../contracts/coding.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { JsonObject } from "../../contracts/json.ts";
-import { type ExportedSession, parse, readExport, withoutShareSecret } from "./export.ts";
-import { hasDatabase, listOldSessions, readOldSessions, type Unreadable } from "./old.ts";
+import { readDatabase } from "./database.ts";
+import { type ExportedSession, readExport, withoutShareSecret } from "./export.ts";
+import { listOldSessions, readOldSessions, type Unreadable } from "./old.ts";
+import { findPlan, isPlainFile, planNameOf } from "./plans.ts";
+import { listSessions, localOpenCode, readTree, todosOf } from "./rows.ts";
 import { failed, type OpenCode, type Row } from "./runner.ts";
 import { checkSessionId, isSessionId, SELECT_ALL, selectTree, type TodoRow } from "./sql.ts";
+import { findStorage } from "./storage.ts";
 
 /** A process takes more than a second of a core: more at once would only be in the agent's way. */
 const AT_ONCE = 2;
@@ -57,12 +62,10 @@ export interface SessionTree {
 
 /** NotFound when neither the database nor the files of versions before 1.2 have it. */
 export async function findOpenCodeSession(options: FindOpenCode): Promise<FoundOpenCode> {
-  const { sessionId, runner, dataDir, folder } = options;
+  const { sessionId, dataDir, folder } = options;
   checkSessionId(sessionId);
   for (const name of ["export", "todos"]) await mkdir(path.join(folder, name), { recursive: true, mode: 0o700 });
-  const hasNew = runner.options.env.OPENCODE_DB !== undefined || (await hasDatabase(dataDir));
-  const tree =
-    (hasNew ? await exportTree(options) : null) ?? (await readOldSessions(dataDir, sessionId, options.unreadable));
+  const tree = (await treeOf(options)) ?? (await readOldSessions(dataDir, sessionId, options.unreadable));
   if (tree === null) {
     throw new HoldfastError("NotFound", `OpenCode has no session ${sessionId} on this machine`, {
       details: { sessionId, dataDir },
@@ -72,26 +75,31 @@ export async function findOpenCodeSession(options: FindOpenCode): Promise<FoundO
   return takeFiles(options, tree);
 }
 
+/** null: the database does not have it. */
+async function treeOf(options: FindOpenCode): Promise<SessionTree | null> {
+  const { sessionId, runner, dataDir } = options;
+  const storage = await findStorage(runner, dataDir);
+  if (storage.kind === "none") return null;
+  if (storage.kind === "program") return exportTree(options);
+  return readDatabase(storage.file, (opened) => readTree(opened, sessionId));
+}
+
 /** Of all projects, those of versions before 1.2 too. */
 export async function listOpenCodeSessions(
   runner: OpenCode,
   dataDir: string,
   unreadable?: Unreadable,
 ): Promise<readonly LocalOpenCode[]> {
-  const hasNew = runner.options.env.OPENCODE_DB !== undefined || (await hasDatabase(dataDir));
-  const rows = hasNew ? await runner.rows(SELECT_ALL) : [];
-  const listed = rows.map(
-    (row): LocalOpenCode => ({
-      sessionId: String(row.id),
-      parentId: typeof row.parent_id === "string" ? row.parent_id : null,
-      directory: String(row.directory),
-      title: String(row.title),
-      updatedAt: Number(row.time_updated),
-      version: String(row.version),
-    }),
-  );
+  const listed = await listInDatabase(runner, dataDir);
   const known = new Set(listed.map(({ sessionId }) => sessionId));
   return [...listed, ...(await listOldSessions(dataDir, unreadable)).filter(({ sessionId }) => !known.has(sessionId))];
+}
+
+async function listInDatabase(runner: OpenCode, dataDir: string): Promise<readonly LocalOpenCode[]> {
+  const storage = await findStorage(runner, dataDir);
+  if (storage.kind === "none") return [];
+  if (storage.kind === "database") return readDatabase(storage.file, listSessions);
+  return (await runner.rows(SELECT_ALL)).map(localOpenCode);
 }
 
 /** One query, and an export of each; more only when the session is worked on meanwhile. */
@@ -113,8 +121,8 @@ async function exportTree(options: FindOpenCode): Promise<SessionTree | null> {
     const sessions = [...exported.values()].toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
     if (fresh.length > 0 && !isQuiet(sessions, counts)) continue;
     for (const session of sessions) checkCount(session, counts.get(session.id) ?? 0, rows);
-    const todos = new Map(rows.map((row) => [String(row.id), todosOf(row)] as const).filter(([, t]) => t.length > 0));
-    return { exported: true, cwd: String(root.directory), version: await runner.version(), sessions, todos };
+    const { directory, version } = root;
+    return { exported: true, cwd: String(directory), version: String(version), sessions, todos: todosOf(rows) };
   }
   throw failed(["export", sessionId], `it got new sessions below it ${ROUNDS} times while it was read`);
 }
@@ -149,12 +157,6 @@ function checkCount(session: ExportedSession, before: number, rows: readonly Row
   throw failed(["export", session.id], `it exported ${count} messages of ${after}`);
 }
 
-function todosOf(row: Row): readonly TodoRow[] {
-  const todos = parse(String(row.todos));
-  if (!Array.isArray(todos)) throw failed(["db"], "it printed no tasks");
-  return todos;
-}
-
 async function takeFiles({ sessionId, dataDir, folder }: FindOpenCode, tree: SessionTree): Promise<FoundOpenCode> {
   const files: FoundFile[] = [];
   const left: { path: string; why: string }[] = [];
@@ -179,8 +181,13 @@ async function takeFiles({ sessionId, dataDir, folder }: FindOpenCode, tree: Ses
   }
   for (const name of new Set(tree.sessions.flatMap(({ outputs }) => [...outputs.values()]))) {
     const file = path.join(dataDir, "tool-output", name);
-    if (await isFile(file)) await add("output", `tool-output/${name}`, file);
+    if (await isPlainFile(file)) await add("output", `tool-output/${name}`, file);
     else left.push({ path: `tool-output/${name}`, why: "it is not there any more" });
+  }
+  for (const session of tree.sessions) {
+    const name = planNameOf(session);
+    const file = name === null ? null : await findPlan(name, tree.cwd, dataDir);
+    if (file !== null) await add("other", `plans/${name}`, file);
   }
   return {
     agent: "opencode",
@@ -196,14 +203,6 @@ async function takeFiles({ sessionId, dataDir, folder }: FindOpenCode, tree: Ses
 
 async function writeJson(file: string, value: JsonObject | readonly JsonObject[]): Promise<void> {
   await writeFile(file, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
-}
-
-/** No link: it could lead to anything. */
-async function isFile(file: string): Promise<boolean> {
-  return lstat(file).then(
-    (found) => found.isFile(),
-    () => false,
-  );
 }
 
 async function eachOf<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {

@@ -1,20 +1,8 @@
-// What this machine's OpenCode has of the sessions that are to be put back, what that means for each of them, and how all
-// of it becomes again what it was.
-import { readFile } from "node:fs/promises";
+// What this machine's OpenCode has of the sessions that are to be put back, and what that means for each of them.
 import { HoldfastError } from "../../contracts/errors.ts";
-import { type ExportedSession, parse, readExport } from "./export.ts";
-import { failed, type OpenCode, type Row } from "./runner.ts";
-import {
-  deleteRows,
-  deleteSessions,
-  deleteTodos,
-  fitting,
-  insertTodos,
-  type SessionRow,
-  selectLocal,
-  type TodoRow,
-  updateSession,
-} from "./sql.ts";
+import type { ExportedSession } from "./export.ts";
+import type { Row } from "./runner.ts";
+import { listIn, type SessionRow, type TodoRow } from "./sql.ts";
 
 export interface LocalSession extends SessionRow {
   readonly messageIds: readonly string[];
@@ -22,32 +10,18 @@ export interface LocalSession extends SessionRow {
   readonly todos: readonly TodoRow[];
 }
 
-/** By session id; `ids` are of sessions, or of messages whose sessions are wanted. */
-export async function readLocal(runner: OpenCode, ids: readonly string[]): Promise<ReadonlyMap<string, LocalSession>> {
-  const local = new Map<string, LocalSession>();
-  for (const list of fitting(ids)) {
-    for (const row of await runner.rows(selectLocal(list))) local.set(String(row.id), localSession(row));
-  }
-  return local;
-}
-
-function localSession(row: Row): LocalSession {
+/** Of a row of selectLocal. */
+export function localSession(row: Row): LocalSession {
   return {
     id: String(row.id),
     project_id: String(row.project_id),
     directory: String(row.directory),
     path: typeof row.path === "string" ? row.path : null,
     time_updated: Number(row.time_updated),
-    messageIds: listOf(row.messages),
-    partIds: listOf(row.parts),
-    todos: listOf(row.todos),
+    messageIds: listIn(row.messages),
+    partIds: listIn(row.parts),
+    todos: listIn(row.todos),
   };
-}
-
-function listOf<T>(column: unknown): T[] {
-  const list: unknown = parse(String(column));
-  if (!Array.isArray(list)) throw failed(["db"], "it printed no rows");
-  return list;
 }
 
 /**
@@ -78,66 +52,16 @@ export function judge(session: ExportedSession, local: LocalSession | undefined,
   );
 }
 
-/** These sessions have these tasks and no others. */
-export async function writeTodos(
-  runner: OpenCode,
-  todos: ReadonlyMap<string, readonly TodoRow[]>,
-  clear: readonly string[],
-): Promise<void> {
-  for (const list of fitting(clear)) await runner.rows(deleteTodos(list));
-  const rows = [...todos].flatMap(([session_id, list]) => list.map((row) => ({ session_id, ...row })));
-  for (const list of fitting(rows)) await runner.rows(insertTodos(list));
-}
-
 /**
- * An import does not change what is there. Of a session that is behind, all messages but the last are as they stayed;
- * the last may not have been complete, so it makes room for what became of it. What was there is in the file.
+ * Of a session that is behind, all messages but the last are as they stayed; the last may not have been complete, so it makes room
+ * for what became of it.
  */
-export async function makeRoom(
-  runner: OpenCode,
-  session: ExportedSession,
-  local: LocalSession,
-  file: string,
-): Promise<void> {
-  const last = lastHere(session, local);
-  if (last === undefined) return;
-  await runner.toFile(["export", session.id], file);
-  const copy = readExport(await readFile(file, "utf8"), session.id);
-  if ("wrong" in copy) throw failed(["export", session.id], copy.wrong);
-  await runner.rows(deleteRows("message", session.id, [last]));
-}
-
-function lastHere({ messageIds }: ExportedSession, local: LocalSession): string | undefined {
+export function lastHere({ messageIds }: ExportedSession, local: LocalSession): string | undefined {
   const here = new Set(local.messageIds);
   return messageIds.findLast((id) => here.has(id));
 }
 
-/** Sessions that were not here are not here again, and the others are as they were. */
-export async function rollBack(
-  runner: OpenCode,
-  touched: readonly ExportedSession[],
-  before: ReadonlyMap<string, LocalSession>,
-  copyOf: (id: string) => string,
-): Promise<void> {
-  const added = touched.filter(({ id }) => !before.has(id)).map(({ id }) => id);
-  for (const list of fitting(added)) await runner.rows(deleteSessions(list));
-  for (const session of touched) {
-    const was = before.get(session.id);
-    if (was === undefined) continue;
-    const copy = await readFile(copyOf(was.id), "utf8").catch(() => null);
-    const last = copy === null ? undefined : lastHere(session, was);
-    const messages = [...without(session.messageIds, was.messageIds), ...(last === undefined ? [] : [last])];
-    for (const list of fitting(messages)) await runner.rows(deleteRows("message", was.id, list));
-    const parts = without(session.partIds, was.partIds);
-    for (const list of fitting(parts)) await runner.rows(deleteRows("part", was.id, list));
-    if (last !== undefined) await runner.text(["import", copyOf(was.id)]);
-    const { id, project_id, directory, path, time_updated } = was;
-    await runner.rows(updateSession({ id, project_id, directory, path, time_updated }));
-    await writeTodos(runner, new Map([[id, was.todos]]), [id]);
-  }
-}
-
-function without(ids: readonly string[], others: readonly string[]): readonly string[] {
+export function without(ids: readonly string[], others: readonly string[]): readonly string[] {
   const known = new Set(others);
   return ids.filter((id) => !known.has(id));
 }

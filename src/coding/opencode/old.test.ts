@@ -64,7 +64,7 @@ test("CA9 an old session is found with its children, and can be imported", async
     toolPart("cut", { outputPath: path.join(machine.dataDir, "tool-output", "tool_spilled1") }),
   ]);
   expect(JSON.parse(readFileSync(found.files[0]?.file ?? "", "utf8")).messages).toEqual(messages);
-  expect(() => machine.commands()).toThrow();
+  expect(machine.commands()).toEqual([]);
 
   const other = newMachine();
   expect(await restoreOpenCode(sourceOf(found), other)).toMatchObject({ messages: 3, files: 4 });
@@ -86,7 +86,7 @@ test("the database goes before old files, which stay where they are when opencod
   writeFileSync(file, JSON.stringify(exported("ses_root", 5)));
   await machine.with({}).text(["import", file]);
   const found = await find(machine);
-  expect(found).toMatchObject({ cwd: machine.cwd, agentVersion: "9.9.9" });
+  expect(found).toMatchObject({ cwd: machine.cwd, agentVersion: "1.0.0" });
   const listed = await listOpenCodeSessions(machine.runner, machine.dataDir);
   expect(listed.map(({ sessionId, directory }) => [sessionId, directory])).toEqual([
     ["ses_root", machine.cwd],

@@ -1,17 +1,12 @@
 // Sessions of OpenCode before 1.2: a JSON file for each session, message and part. They are turned into what a later
 // `opencode import` takes; later versions do not find them by themselves.
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import * as path from "node:path";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import { type ExportedSession, isObject, parse, readExport } from "./export.ts";
 import type { LocalOpenCode, SessionTree } from "./find.ts";
 import { isMessageId, isPartId, isSessionId, type TodoRow } from "./sql.ts";
-
-/** OpenCode keeps everything in a database since 1.2; builds of other channels give it another name. */
-export async function hasDatabase(dataDir: string): Promise<boolean> {
-  return (await namesIn(dataDir)).some((name) => /^opencode.*\.db$/.test(name));
-}
 
 /** null when there is no such session. One whose file is damaged might be below it: that is refused, unless it is told. */
 export async function readOldSessions(
@@ -53,14 +48,19 @@ export async function listOldSessions(dataDir: string, unreadable?: Unreadable):
 
 export type Unreadable = (file: string, error: unknown) => void;
 
-async function readInfos(storage: string, unreadable?: Unreadable): Promise<ReadonlyMap<string, JsonObject>> {
+/** A session that was put back into another project has a file in each: the one that was written last counts. */
+export async function readInfos(storage: string, unreadable?: Unreadable): Promise<ReadonlyMap<string, JsonObject>> {
   const infos = new Map<string, JsonObject>();
+  const writtenAt = new Map<string, number>();
   for (const project of (await namesIn(path.join(storage, "session"))).toSorted()) {
     const folder = path.join(storage, "session", project);
     for (const id of await idsIn(folder, isSessionId)) {
       const file = path.join(folder, `${id}.json`);
       try {
+        const { mtimeMs } = await stat(file);
+        if (mtimeMs < (writtenAt.get(id) ?? 0)) continue;
         infos.set(id, await readObject(file));
+        writtenAt.set(id, mtimeMs);
       } catch (error) {
         if (unreadable === undefined) throw error;
         unreadable(file, error);
@@ -88,11 +88,12 @@ async function readOldSession(storage: string, id: string, info: JsonObject): Pr
 }
 
 /** They had no times of their own. */
-async function readTodos(storage: string, id: string, at: number): Promise<readonly TodoRow[]> {
+export async function readTodos(storage: string, id: string, at: number): Promise<readonly TodoRow[]> {
   const text = await readFile(path.join(storage, "todo", `${id}.json`), "utf8").catch(absent);
   const todos = text === null ? [] : parse(text);
   if (!Array.isArray(todos)) throw damaged(path.join(storage, "todo", `${id}.json`), "it is not complete JSON");
   return todos.filter(isObject).map((todo: JsonObject, position) => ({
+    ...(typeof todo.id === "string" ? { id: todo.id } : {}),
     content: String(todo.content),
     status: String(todo.status),
     priority: String(todo.priority ?? "medium"),
@@ -104,17 +105,17 @@ async function readTodos(storage: string, id: string, at: number): Promise<reado
 
 const versionOf = (info: JsonObject) => (typeof info.version === "string" ? info.version : null);
 
-function updatedAt(info: JsonObject): number {
+export function updatedAt(info: JsonObject): number {
   const time = info.time;
   return isObject(time) && typeof time.updated === "number" ? time.updated : 0;
 }
 
-async function idsIn(folder: string, isId: (name: string) => boolean): Promise<readonly string[]> {
+export async function idsIn(folder: string, isId: (name: string) => boolean): Promise<readonly string[]> {
   const names = (await namesIn(folder)).filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -5));
   return names.filter(isId).toSorted();
 }
 
-async function namesIn(folder: string): Promise<readonly string[]> {
+export async function namesIn(folder: string): Promise<readonly string[]> {
   return (await readdir(folder).catch(absent)) ?? [];
 }
 

@@ -26,6 +26,8 @@ const TASK = {
   time_updated: 2,
 };
 
+const REASONING = [{ type: "reasoning", text: "hm" }];
+
 type Files = Parameters<typeof sourceFiles>[0];
 
 const bytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
@@ -47,12 +49,13 @@ function source(...files: Files): CaptureSource {
   return { agent: "opencode", sessionId: "ses_root", ...origin, ...sourceFiles(files) };
 }
 
-/** Children before the root, so that their order is not that of the files. */
-function family(count = 4): Files {
+/** `childParts`: kinds of parts that the root does not have are imported by the program, and not written as rows. */
+function family(count = 4, childParts: Record<string, unknown>[] = []): Files {
   const spilled = toolPart(`cut\n\nFull output saved to: ${OLD_PATH}\n\nend`, { outputPath: OLD_PATH });
   return [
-    exportFile(exported("ses_grandchild", 1, "ses_child")),
-    exportFile(exported("ses_child", 2, "ses_root")),
+    // Before the root, so that their order is not that of the files.
+    exportFile(exported("ses_grandchild", 1, "ses_child", childParts)),
+    exportFile(exported("ses_child", 2, "ses_root", childParts)),
     exportFile(exported("ses_root", count, undefined, [spilled])),
     todoFile("ses_root", [TASK]),
     outputFile("all of it"),
@@ -76,169 +79,227 @@ const restore = (machine: Machine, from: CaptureSource, env: Record<string, stri
 const countOf = async (machine: Machine) =>
   (await machine.rows("select (select count(*) from session) as s, (select count(*) from message) as m"))[0];
 
-describe("a capture that is put back", () => {
-  test("CA10 has its sessions in the target directory, tasks, and spilled output", async () => {
-    const machine = newMachine();
-    const restored = await restore(machine, source(...family()));
-    expect(restored).toMatchObject({ sessionId: "ses_root", cwd: machine.cwd, files: 5, messages: 4, left: [] });
-    expect(await machine.rows("select id, parent_id, directory from session order by rowid")).toEqual([
-      { id: "ses_root", parent_id: null, directory: machine.cwd },
-      { id: "ses_child", parent_id: "ses_root", directory: machine.cwd },
-      { id: "ses_grandchild", parent_id: "ses_child", directory: machine.cwd },
-    ]);
-    expect(await machine.rows("select * from todo")).toEqual([{ session_id: "ses_root", ...TASK }]);
-    const spilled = path.join(machine.dataDir, "tool-output", "tool_spilled1");
-    expect(readFileSync(spilled, "utf8")).toBe("all of it");
-    expect(statSync(spilled).mode & 0o777).toBe(0o600);
-    const parts = await machine.rows("select data from part where data like '%tool-output%'");
-    expect(String(parts[0]?.data).split(OLD_PATH)).toHaveLength(3);
-    expect(readdirSync(machine.dataDir).filter((name) => name.startsWith(".holdfast"))).toEqual([]);
-  });
+const SCHEMAS: Readonly<Record<string, "1.2" | "new" | undefined>> = {
+  "whose schema is known": undefined,
+  "of a version before 1.15": "1.2",
+  "whose schema is not known": "new",
+};
 
-  test("names spilled output by where it is now, when asked to", async () => {
-    const machine = newMachine();
-    const { runner, cwd, dataDir } = machine;
-    await restoreOpenCode(source(...family()), { runner, cwd, dataDir, rewritePaths: true });
-    const [part] = await machine.rows("select data from part where data like '%tool-output%'");
-    const now = path.join(dataDir, "tool-output", "tool_spilled1");
-    const { state } = JSON.parse(String(part?.data));
-    expect(state.metadata.outputPath).toBe(now);
-    expect(state.output).toBe(`cut\n\nFull output saved to: ${now}\n\nend`);
-  });
+describe.each(Object.keys(SCHEMAS))("a database %s:", (name) => {
+  const schema = SCHEMAS[name];
 
-  test("a second time changes nothing, and says so", async () => {
-    const machine = newMachine();
-    await restore(machine, source(...family()));
-    const before = await everything(machine);
-    const again = await restore(machine, source(...family()));
-    expect(again).toMatchObject({ files: 0, bytes: 0, messages: 4 });
-    expect(again.left).toHaveLength(5);
-    expect(await everything(machine)).toEqual(before);
-  });
+  describe("a capture that is put back", () => {
+    test("CA10 has its sessions in the target directory, tasks, and spilled output", async () => {
+      const machine = newMachine(schema);
+      const restored = await restore(machine, source(...family()));
+      expect(restored).toMatchObject({ sessionId: "ses_root", cwd: machine.cwd, files: 5, messages: 4, left: [] });
+      expect(await machine.rows("select id, parent_id, directory from session order by rowid")).toEqual([
+        { id: "ses_root", parent_id: null, directory: machine.cwd },
+        { id: "ses_child", parent_id: "ses_root", directory: machine.cwd },
+        { id: "ses_grandchild", parent_id: "ses_child", directory: machine.cwd },
+      ]);
+      expect(await machine.rows("select * from todo")).toEqual([{ session_id: "ses_root", ...TASK }]);
+      const spilled = path.join(machine.dataDir, "tool-output", "tool_spilled1");
+      expect(readFileSync(spilled, "utf8")).toBe("all of it");
+      expect(statSync(spilled).mode & 0o777).toBe(0o600);
+      const parts = await machine.rows("select data from part where data like '%tool-output%'");
+      expect(String(parts[0]?.data).split(OLD_PATH)).toHaveLength(3);
+      expect(readdirSync(machine.dataDir).filter((name) => name.startsWith(".holdfast"))).toEqual([]);
+    });
 
-  test("leaves a session that went on here as it is, but for its directory", async () => {
-    const machine = newMachine();
-    await restore(machine, source(...family(6)));
-    const before = await everything(machine);
-    expect(await restore(machine, source(...family(4)))).toMatchObject({ messages: 6, files: 0 });
-    expect(await everything(machine)).toEqual(before);
-    const elsewhere = path.join(machine.root, "elsewhere");
-    mkdirSync(elsewhere);
-    await restoreOpenCode(source(...family(4)), { ...machine, cwd: elsewhere });
-    expect(await machine.rows("select distinct directory from session")).toEqual([{ directory: elsewhere }]);
-    expect(await countOf(machine)).toEqual({ s: 3, m: 9 });
-  });
+    test("CA10 is the same whether those below it were imported or written as rows", async () => {
+      const [rows, program] = [newMachine(schema), newMachine(schema)];
+      await restoreOpenCode(source(...family()), rows);
+      await restoreOpenCode(source(...family(4, REASONING)), program);
+      const imports = ["import", ...(schema === "new" ? ["import", "import"] : [])];
+      expect(rows.commands().filter((line) => line.startsWith("import"))).toHaveLength(imports.length);
+      expect(program.commands().filter((line) => line.startsWith("import"))).toHaveLength(3);
+      const below = async (machine: Machine) => {
+        const cut = (row: Record<string, unknown>) => ({ ...row, directory: null, path: null, time_updated: null });
+        return (await machine.rows("select * from session order by id")).map(cut);
+      };
+      expect(await below(rows)).toEqual(await below(program));
+      const parts = "select id, message_id, session_id, data from part where data not like '%reasoning%' order by id";
+      expect(await rows.rows(parts)).toEqual(await program.rows(parts));
+    });
 
-  test("adds what is missing here, and completes the last message", async () => {
-    const machine = newMachine();
-    const half = exported("ses_root", 2);
-    Object.assign(half.messages[1]?.parts[0] ?? {}, { type: "tool", state: { status: "running" }, text: undefined });
-    await restore(machine, source(exportFile(half), todoFile("ses_root", [TASK, { ...TASK, position: 1 }])));
-    const restored = await restore(machine, source(...family(4)));
-    expect(restored).toMatchObject({ messages: 4, left: [] });
-    expect(await machine.rows("select * from part where data like '%running%'")).toEqual([]);
-    expect(await machine.rows("select * from todo")).toHaveLength(1);
-  });
+    test("CA10 puts a plan where OpenCode looks for it: in the repository, or in its own folder", async () => {
+      const plan: Files[number] = [{ role: "other", path: "plans/500-slug-of-ses-root.md" }, bytes("the plan")];
+      const [inside, outside] = [newMachine(schema), newMachine(schema)];
+      mkdirSync(path.join(inside.cwd, ".git"));
+      mkdirSync(path.join(inside.cwd, "below"));
+      for (const [machine, cwd, folder] of [
+        [inside, path.join(inside.cwd, "below"), path.join(inside.cwd, ".opencode", "plans")],
+        [outside, outside.cwd, path.join(outside.dataDir, "plans")],
+      ] as const) {
+        const restored = await restoreOpenCode(source(...family(), plan), { ...machine, cwd });
+        expect(restored).toMatchObject({ files: 6, left: [] });
+        expect(readFileSync(path.join(folder, "500-slug-of-ses-root.md"), "utf8")).toBe("the plan");
+      }
+    });
 
-  test("CA10 completes an answer of which only some parts are here", async () => {
-    const [whole, cut] = [exported("ses_root", 3, undefined, [toolPart("a"), toolPart("b")]), exported("ses_root", 3)];
-    for (const { messages } of [whole, cut]) messages[0]?.parts.push({ ...messages[0].parts[0], id: "prt_more" });
-    cut.messages[0]?.parts.pop();
-    const machine = newMachine();
-    await restore(machine, source(exportFile(cut)));
-    const before = await everything(machine);
-    const failing = restore(machine, source(exportFile(whole)), { FAKE_IMPORT_DROPS: "prt_root0022" });
-    await expect(failing).rejects.toMatchObject({ code: "AgentFailed", message: /1 parts are missing/ });
-    expect(await everything(machine)).toEqual(before);
-    expect(await restore(machine, source(exportFile(whole)))).toMatchObject({ messages: 3, files: 1, left: [] });
-    expect(await machine.rows("select count(*) as n from part")).toEqual([{ n: 6 }]);
-    expect(await restore(machine, source(exportFile(whole)))).toMatchObject({ messages: 3, files: 0 });
-    // With less in the capture than here, what is here stays.
-    expect(await restore(machine, source(exportFile(cut)))).toMatchObject({ files: 0 });
-    expect(await machine.rows("select count(*) as n from part")).toEqual([{ n: 6 }]);
-  });
+    test("names spilled output by where it is now, when asked to", async () => {
+      const machine = newMachine(schema);
+      const { runner, cwd, dataDir } = machine;
+      await restoreOpenCode(source(...family()), { runner, cwd, dataDir, rewritePaths: true });
+      const [part] = await machine.rows("select data from part where data like '%tool-output%'");
+      const now = path.join(dataDir, "tool-output", "tool_spilled1");
+      const { state } = JSON.parse(String(part?.data));
+      expect(state.metadata.outputPath).toBe(now);
+      expect(state.output).toBe(`cut\n\nFull output saved to: ${now}\n\nend`);
+    });
 
-  test("is a Conflict when an answer has other parts here than in the capture", async () => {
-    const [captured, here] = [exported("ses_root", 2, undefined, [toolPart("a")]), exported("ses_root", 2)];
-    here.messages[1]?.parts.push({ ...here.messages[1].parts[0], id: "prt_mine" });
-    const machine = newMachine();
-    await restore(machine, source(exportFile(here)));
-    const before = await everything(machine);
-    const details = { onlyHere: 0, onlyCaptured: 0, missingParts: 1 };
-    await expect(restore(machine, source(exportFile(captured)))).rejects.toMatchObject({ code: "Conflict", details });
-    expect(await everything(machine)).toEqual(before);
-  });
-
-  test("is a Conflict when here, too, it went on", async () => {
-    const machine = newMachine();
-    const other = exported("ses_root", 3);
-    Object.assign(other.messages[2]?.info ?? {}, { id: "msg_zzz" });
-    for (const part of other.messages[2]?.parts ?? []) Object.assign(part, { id: "prt_zzz", messageID: "msg_zzz" });
-    await restore(machine, source(exportFile(other)));
-    const before = await everything(machine);
-    const details = { sessionId: "ses_root", onlyHere: 1, onlyCaptured: 2 };
-    await expect(restore(machine, source(...family(4)))).rejects.toMatchObject({ code: "Conflict", details });
-    expect(await everything(machine)).toEqual(before);
-  });
-});
-
-describe("CA10 nothing is left of one that fails", () => {
-  test.each(["ses_root", "ses_child", "ses_grandchild"])("in the middle of importing %s", async (id) => {
-    const machine = newMachine();
-    await restore(
-      machine,
-      source(exportFile({ ...exported("ses_beside", 2) }), exportFile(exported("ses_root", 0))),
-      {},
-    ).catch(() => {});
-    const before = await everything(machine);
-    const result = restore(machine, source(...family()), { FAKE_IMPORT_FAILS: id });
-    await expect(result).rejects.toMatchObject({ code: "AgentFailed", message: /import/ });
-    expect(await everything(machine)).toEqual(before);
-    expect(await restore(machine, source(...family()))).toMatchObject({ files: 5, messages: 4 });
-  });
-
-  test("when a message is missing afterwards, though it ended with 0", async () => {
-    const machine = newMachine();
-    const before = await everything(machine);
-    const result = restore(machine, source(...family()), { FAKE_IMPORT_DROPS: "msg_child001" });
-    await expect(result).rejects.toMatchObject({ code: "AgentFailed" });
-    expect(await everything(machine)).toEqual(before);
-  });
-
-  test("and a session that was here is as it was", async () => {
-    const machine = newMachine();
-    const half = exported("ses_root", 2);
-    Object.assign(half.messages[1]?.parts[0] ?? {}, { type: "tool", state: { status: "running" } });
-    await restore(machine, source(exportFile(half), todoFile("ses_root", [TASK, { ...TASK, position: 1 }])));
-    await machine.rows("update session set directory = '/else/where', path = null, time_updated = 7");
-    const before = await everything(machine);
-    // In the middle, and when all but the verification was done.
-    for (const fault of [{ FAKE_IMPORT_FAILS: "ses_grandchild" }, { FAKE_IMPORT_DROPS: "msg_grandchild000" }]) {
-      await expect(restore(machine, source(...family()), fault)).rejects.toMatchObject({ code: "AgentFailed" });
+    test("a second time changes nothing, and says so", async () => {
+      const machine = newMachine(schema);
+      await restore(machine, source(...family()));
+      const before = await everything(machine);
+      const again = await restore(machine, source(...family()));
+      expect(again).toMatchObject({ files: 0, bytes: 0, messages: 4 });
+      expect(again.left).toHaveLength(5);
       expect(await everything(machine)).toEqual(before);
-    }
+    });
+
+    test("leaves a session that went on here as it is, but for its directory", async () => {
+      const machine = newMachine(schema);
+      await restore(machine, source(...family(6)));
+      const before = await everything(machine);
+      expect(await restore(machine, source(...family(4)))).toMatchObject({ messages: 6, files: 0 });
+      expect(await everything(machine)).toEqual(before);
+      const elsewhere = path.join(machine.root, "elsewhere");
+      mkdirSync(elsewhere);
+      await restoreOpenCode(source(...family(4)), { ...machine, cwd: elsewhere });
+      expect(await machine.rows("select distinct directory from session")).toEqual([{ directory: elsewhere }]);
+      expect(await countOf(machine)).toEqual({ s: 3, m: 9 });
+    });
+
+    test("adds what is missing here, and completes the last message", async () => {
+      const machine = newMachine(schema);
+      const half = exported("ses_root", 2);
+      Object.assign(half.messages[1]?.parts[0] ?? {}, { type: "tool", state: { status: "running" }, text: undefined });
+      await restore(machine, source(exportFile(half), todoFile("ses_root", [TASK, { ...TASK, position: 1 }])));
+      const restored = await restore(machine, source(...family(4)));
+      expect(restored).toMatchObject({ messages: 4, left: [] });
+      expect(await machine.rows("select * from part where data like '%running%'")).toEqual([]);
+      expect(await machine.rows("select * from todo")).toHaveLength(1);
+    });
+
+    test("CA10 completes an answer of which only some parts are here", async () => {
+      const [whole, cut] = [
+        exported("ses_root", 3, undefined, [toolPart("a"), toolPart("b")]),
+        exported("ses_root", 3),
+      ];
+      for (const { messages } of [whole, cut]) messages[0]?.parts.push({ ...messages[0].parts[0], id: "prt_more" });
+      cut.messages[0]?.parts.pop();
+      const machine = newMachine(schema);
+      await restore(machine, source(exportFile(cut)));
+      const before = await everything(machine);
+      const failing = restore(machine, source(exportFile(whole)), { FAKE_IMPORT_DROPS: "prt_root0022" });
+      await expect(failing).rejects.toMatchObject({ code: "AgentFailed", message: /1 parts are missing/ });
+      expect(await everything(machine)).toEqual(before);
+      expect(await restore(machine, source(exportFile(whole)))).toMatchObject({ messages: 3, files: 1, left: [] });
+      expect(await machine.rows("select count(*) as n from part")).toEqual([{ n: 6 }]);
+      expect(await restore(machine, source(exportFile(whole)))).toMatchObject({ messages: 3, files: 0 });
+      // With less in the capture than here, what is here stays.
+      expect(await restore(machine, source(exportFile(cut)))).toMatchObject({ files: 0 });
+      expect(await machine.rows("select count(*) as n from part")).toEqual([{ n: 6 }]);
+    });
+
+    test("is a Conflict when an answer has other parts here than in the capture", async () => {
+      const [captured, here] = [exported("ses_root", 2, undefined, [toolPart("a")]), exported("ses_root", 2)];
+      here.messages[1]?.parts.push({ ...here.messages[1].parts[0], id: "prt_mine" });
+      const machine = newMachine(schema);
+      await restore(machine, source(exportFile(here)));
+      const before = await everything(machine);
+      const details = { onlyHere: 0, onlyCaptured: 0, missingParts: 1 };
+      await expect(restore(machine, source(exportFile(captured)))).rejects.toMatchObject({ code: "Conflict", details });
+      expect(await everything(machine)).toEqual(before);
+    });
+
+    test("is a Conflict when here, too, it went on", async () => {
+      const machine = newMachine(schema);
+      const other = exported("ses_root", 3);
+      Object.assign(other.messages[2]?.info ?? {}, { id: "msg_zzz" });
+      for (const part of other.messages[2]?.parts ?? []) Object.assign(part, { id: "prt_zzz", messageID: "msg_zzz" });
+      await restore(machine, source(exportFile(other)));
+      const before = await everything(machine);
+      const details = { sessionId: "ses_root", onlyHere: 1, onlyCaptured: 2 };
+      await expect(restore(machine, source(...family(4)))).rejects.toMatchObject({ code: "Conflict", details });
+      expect(await everything(machine)).toEqual(before);
+    });
   });
 
-  test("when spilled output cannot be put where it belongs", async () => {
-    const machine = newMachine();
-    mkdirSync(machine.dataDir, { recursive: true });
-    mkdirSync(path.join(machine.root, "outside"));
-    symlinkSync(path.join(machine.root, "outside"), path.join(machine.dataDir, "tool-output"));
-    const before = await everything(machine);
-    await expect(restore(machine, source(...family()))).rejects.toMatchObject({ code: "InvalidArgument" });
-    expect(await everything(machine)).toEqual(before);
-  });
+  describe("CA10 nothing is left of one that fails", () => {
+    test.each(["ses_root", "ses_child", "ses_grandchild"])("in the middle of importing %s", async (id) => {
+      const machine = newMachine(schema);
+      await restore(
+        machine,
+        source(exportFile({ ...exported("ses_beside", 2) }), exportFile(exported("ses_root", 0))),
+        {},
+      ).catch(() => {});
+      const before = await everything(machine);
+      const result = restore(machine, source(...family(4, REASONING)), { FAKE_IMPORT_FAILS: id });
+      await expect(result).rejects.toMatchObject({ code: "AgentFailed", message: /import/ });
+      expect(await everything(machine)).toEqual(before);
+      expect(await restore(machine, source(...family(4, REASONING)))).toMatchObject({ files: 5, messages: 4 });
+    });
 
-  test("a message of another session is not taken over", async () => {
-    const machine = newMachine();
-    const mine = exported("ses_mine", 2);
-    await restore(machine, { ...source(exportFile(mine)), sessionId: "ses_mine" });
-    const before = await everything(machine);
-    const thief = exported("ses_root", 1);
-    Object.assign(thief.messages[0]?.info ?? {}, { id: mine.messages[1]?.info.id });
-    for (const part of thief.messages[0]?.parts ?? []) Object.assign(part, { messageID: mine.messages[1]?.info.id });
-    await expect(restore(machine, source(exportFile(thief)))).rejects.toMatchObject({ code: "InvalidArgument" });
-    expect(await everything(machine)).toEqual(before);
+    test("when a message is missing afterwards, though it ended with 0", async () => {
+      const machine = newMachine(schema);
+      const before = await everything(machine);
+      const result = restore(machine, source(...family(4, REASONING)), { FAKE_IMPORT_DROPS: "msg_child001" });
+      await expect(result).rejects.toMatchObject({ code: "AgentFailed" });
+      expect(await everything(machine)).toEqual(before);
+    });
+
+    test("and a session that was here is as it was", async () => {
+      const machine = newMachine(schema);
+      const half = exported("ses_root", 2);
+      Object.assign(half.messages[1]?.parts[0] ?? {}, { type: "tool", state: { status: "running" } });
+      await restore(machine, source(exportFile(half), todoFile("ses_root", [TASK, { ...TASK, position: 1 }])));
+      await machine.rows(
+        `update session set directory = '/else/where', ${schema === "1.2" ? "" : "path = null, "}time_updated = 7`,
+      );
+      const before = await everything(machine);
+      // In the middle, and when all but the verification was done.
+      for (const fault of [{ FAKE_IMPORT_FAILS: "ses_grandchild" }, { FAKE_IMPORT_DROPS: "msg_grandchild000" }]) {
+        await expect(restore(machine, source(...family(4, REASONING)), fault)).rejects.toMatchObject({
+          code: "AgentFailed",
+        });
+        expect(await everything(machine)).toEqual(before);
+      }
+    });
+
+    test("when spilled output cannot be put where it belongs", async () => {
+      const machine = newMachine(schema);
+      mkdirSync(machine.dataDir, { recursive: true });
+      mkdirSync(path.join(machine.root, "outside"));
+      symlinkSync(path.join(machine.root, "outside"), path.join(machine.dataDir, "tool-output"));
+      const before = await everything(machine);
+      await expect(restore(machine, source(...family()))).rejects.toMatchObject({ code: "InvalidArgument" });
+      expect(await everything(machine)).toEqual(before);
+    });
+
+    test("when a part of a session below it is another session's here", async () => {
+      const machine = newMachine(schema);
+      const beside = exported("ses_beside", 1);
+      for (const part of beside.messages[0]?.parts ?? []) Object.assign(part, { id: "prt_child0000" });
+      await restore(machine, { ...source(exportFile(beside)), sessionId: "ses_beside" });
+      const before = await everything(machine);
+      await expect(restore(machine, source(...family()))).rejects.toMatchObject({ code: "AgentFailed" });
+      expect(await everything(machine)).toEqual(before);
+    });
+
+    test("a message of another session is not taken over", async () => {
+      const machine = newMachine(schema);
+      const mine = exported("ses_mine", 2);
+      await restore(machine, { ...source(exportFile(mine)), sessionId: "ses_mine" });
+      const before = await everything(machine);
+      const thief = exported("ses_root", 1);
+      Object.assign(thief.messages[0]?.info ?? {}, { id: mine.messages[1]?.info.id });
+      for (const part of thief.messages[0]?.parts ?? []) Object.assign(part, { messageID: mine.messages[1]?.info.id });
+      await expect(restore(machine, source(exportFile(thief)))).rejects.toMatchObject({ code: "InvalidArgument" });
+      expect(await everything(machine)).toEqual(before);
+    });
   });
 });
 
@@ -266,6 +327,8 @@ describe("hostile captures are refused before anything is imported:", () => {
     "a role that is not the path's": () => withFile("todos", "tool-output/tool_x"),
     "a name in other letters": () => withFile("export", "export/ses_ROOT.json", exported("ses_ROOT", 1, "ses_root")),
     "a path twice": () => withFile("export", "export/ses_root.json", root),
+    "a plan of no session": () => withFile("other", "plans/500-slug-of-another.md"),
+    "a plan with another name": () => withFile("other", "plans/.bashrc"),
     "tasks of no session": () => withFile("todos", "todos/ses_none.json", []),
     "tasks that are none": () => withFile("todos", "todos/ses_root.json", [{ content: 1 }]),
     "tasks of a broken file": () => withFile("todos", "todos/ses_root.json", "[{"),

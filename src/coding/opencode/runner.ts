@@ -27,7 +27,6 @@ export type Row = Readonly<Record<string, unknown>>;
 
 export class OpenCode {
   readonly options: OpenCodeOptions;
-  #version: Promise<string> | undefined;
 
   constructor(options: OpenCodeOptions) {
     this.options = options;
@@ -35,15 +34,7 @@ export class OpenCode {
 
   /** The same program in another directory. */
   in(cwd: string): OpenCode {
-    const other = new OpenCode({ ...this.options, cwd });
-    other.#version = this.#version;
-    return other;
-  }
-
-  /** Asked once. */
-  async version(): Promise<string> {
-    this.#version ??= this.text(["--version"]).then((text) => text.trim());
-    return this.#version;
+    return new OpenCode({ ...this.options, cwd });
   }
 
   /** Rows of one statement: opencode does not run what stands after the first. */

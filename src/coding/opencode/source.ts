@@ -9,15 +9,17 @@ import type { Json } from "../../contracts/json.ts";
 import { checkPath, unsafe } from "../paths.ts";
 import { Staging } from "../staging.ts";
 import { type ExportedSession, isObject, parse, readExport } from "./export.ts";
+import { isPlanName, planNameOf } from "./plans.ts";
 import { checkSessionId, isOutputId, isSessionId, type TodoRow } from "./sql.ts";
 
 const MOST_FILES = 10_000;
 /** What a string of Node can hold, with room; spilled output is never made a string. */
-const LARGEST = { export: 256 * 2 ** 20, todos: 4 * 2 ** 20, "tool-output": 2 ** 30 };
+const LARGEST = { export: 256 * 2 ** 20, todos: 4 * 2 ** 20, "tool-output": 2 ** 30, plans: 16 * 2 ** 20 };
 const ROLES: Readonly<Record<keyof typeof LARGEST, CaptureRole>> = {
   export: "export",
   todos: "todos",
   "tool-output": "output",
+  plans: "other",
 };
 
 export interface Plan {
@@ -26,6 +28,8 @@ export interface Plan {
   readonly todos: ReadonlyMap<string, CapturedFile>;
   /** By the name of the file. */
   readonly outputs: ReadonlyMap<string, CapturedFile>;
+  /** By the name of the file, which a session of it gave to it. */
+  readonly plans: ReadonlyMap<string, CapturedFile>;
 }
 
 /** By paths and sizes alone. */
@@ -33,7 +37,7 @@ export function planOf(source: CaptureSource): Plan {
   if (source.agent !== "opencode") throw refused(`it is a capture of ${source.agent}, not of OpenCode`);
   checkSessionId(source.sessionId);
   if (source.files.length > MOST_FILES) throw tooMuch("files", source.files.length, MOST_FILES);
-  const plan = { export: new Map(), todos: new Map(), "tool-output": new Map() };
+  const plan = { export: new Map(), todos: new Map(), "tool-output": new Map(), plans: new Map() };
   const seen = new Set<string>();
   for (const file of source.files) {
     const { kind, id } = placeOf(file);
@@ -48,17 +52,24 @@ export function planOf(source: CaptureSource): Plan {
   }
   if (!plan.export.has(source.sessionId)) throw refused(`the export of ${source.sessionId} is missing`);
   for (const id of plan.todos.keys()) if (!plan.export.has(id)) throw refused(`it has tasks of ${id}, but not ${id}`);
-  return { exports: plan.export, todos: plan.todos, outputs: plan["tool-output"] };
+  return { exports: plan.export, todos: plan.todos, outputs: plan["tool-output"], plans: plan.plans };
 }
+
+const isKind = (kind: string | undefined): kind is keyof typeof LARGEST =>
+  kind !== undefined && Object.hasOwn(LARGEST, kind);
 
 function placeOf(file: CapturedFile): { kind: keyof typeof LARGEST; id: string } {
   const [kind, name, ...more] = checkPath(file.path);
-  if ((kind !== "export" && kind !== "todos" && kind !== "tool-output") || name === undefined || more.length > 0) {
-    throw unsafe(file.path, "OpenCode has no such file");
-  }
-  const id = kind === "tool-output" ? name : name.replace(/\.json$/, "");
-  const isId = kind === "tool-output" ? isOutputId(id) : isSessionId(id) && name.endsWith(".json");
-  if (!isId || file.role !== ROLES[kind]) throw unsafe(file.path, "OpenCode has no such file");
+  if (!isKind(kind) || name === undefined || more.length > 0) throw unsafe(file.path, "OpenCode has no such file");
+  const isJson = kind === "export" || kind === "todos";
+  const id = isJson ? name.replace(/\.json$/, "") : name;
+  const isName =
+    kind === "plans"
+      ? isPlanName(id)
+      : kind === "tool-output"
+        ? isOutputId(id)
+        : isSessionId(id) && name.endsWith(".json");
+  if (!isName || file.role !== ROLES[kind]) throw unsafe(file.path, "OpenCode has no such file");
   return { kind, id };
 }
 
@@ -89,6 +100,9 @@ export async function readContent(source: CaptureSource, plan: Plan, folder: str
   }
   const ids = [...sessions.values()].flatMap(({ messageIds, partIds }) => [...messageIds, ...partIds]);
   if (new Set(ids).size < ids.length) throw refused("two of its sessions have the same message");
+  const names = new Set([...sessions.values()].map(planNameOf));
+  for (const [name, { path }] of plan.plans)
+    if (!names.has(name)) throw refused(`${path} is the plan of none of its sessions`);
   const todos = new Map<string, readonly TodoRow[]>();
   for (const [id, file] of plan.todos) todos.set(id, readTodos(await textOf(file), file.path));
   return { sessions: parentsFirst(sessions, source.sessionId), todos };
@@ -123,6 +137,7 @@ function readTodos(text: string, name: string): readonly TodoRow[] {
       throw refused(`${name}: a task has no ${key}`);
     };
     return {
+      ...(typeof row.id === "string" ? { id: row.id } : {}),
       content: text("content"),
       status: text("status"),
       priority: text("priority"),

@@ -58,11 +58,18 @@ const todosOf = (session: string) =>
   `(select json_group_array(json_object(${TODO_COLUMNS.map((name) => `'${name}', ${name}`).join(", ")}) order by position)
     from todo where session_id = ${session})`;
 
+/** The list in a column of these statements. */
+export function listIn<T>(column: unknown): T[] {
+  const list: unknown = JSON.parse(String(column));
+  if (!Array.isArray(list)) throw new Error("bug: a column is no list");
+  return list;
+}
+
 /** A session and all below it, with their tasks. */
 export function selectTree(root: string): string {
   return `with recursive tree(id) as (select id from session where id = '${checkSessionId(root)}'
       union select s.id from session s join tree on s.parent_id = tree.id)
-    select s.id, s.parent_id, s.directory, (select count(*) from message m where m.session_id = s.id) as messages,
+    select s.id, s.parent_id, s.directory, s.version, (select count(*) from message m where m.session_id = s.id) as messages,
       ${todosOf("s.id")} as todos
     from session s join tree on tree.id = s.id`;
 }
@@ -72,11 +79,11 @@ export const SELECT_ALL = "select id, parent_id, directory, title, version, time
 const among = (ids: readonly string[]) => `(select value from json_each(${literal(ids)}))`;
 
 /** What there is of these sessions, and of those that have these messages, in so far as an import changes it. */
-export function selectLocal(ids: readonly string[]): string {
+export function selectLocal(ids: readonly string[], hasPath = true): string {
   const bad = ids.find((id) => !isSessionId(id) && !isMessageId(id));
   if (bad !== undefined) throw new Error("bug: an id was not looked at");
   return `with given(id) as (select value from json_each(${literal(ids)}))
-    select s.id, s.project_id, s.directory, s.path, s.time_updated,
+    select s.id, s.project_id, s.directory, ${hasPath ? "s.path" : "null as path"}, s.time_updated,
       (select json_group_array(id) from message where session_id = s.id) as messages,
       (select json_group_array(id) from part where session_id = s.id) as parts,
       ${todosOf("s.id")} as todos
@@ -95,6 +102,8 @@ export const deleteTodos = (ids: readonly string[]) =>
   `delete from todo where session_id in ${among(ids.map(checkSessionId))}`;
 
 export interface TodoRow {
+  /** Of versions before 1.2, which named each task. */
+  readonly id?: string;
   readonly content: string;
   readonly status: string;
   readonly priority: string;

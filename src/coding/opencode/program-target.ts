@@ -1,0 +1,104 @@
+// OpenCode's database as a place to put sessions back where its schema is not known: every look and every change is a command of the
+// program, so nothing is a transaction, and what fails is undone step by step.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { type ExportedSession, readExport } from "./export.ts";
+import { type LocalSession, localSession, without } from "./local.ts";
+import { failed, type OpenCode } from "./runner.ts";
+import {
+  deleteRows,
+  deleteSessions,
+  deleteTodos,
+  fitting,
+  insertTodos,
+  selectLocal,
+  type TodoRow,
+  updateSession,
+} from "./sql.ts";
+import type { Completion, RestoreTarget } from "./target.ts";
+
+export class ProgramTarget implements RestoreTarget {
+  readonly #runner: OpenCode;
+  /** The exports of sessions of which a message made room, and that message. */
+  readonly #copies = new Map<string, { readonly copy: string; readonly last: string }>();
+  readonly #prepared = new Set<string>();
+
+  constructor(runner: OpenCode) {
+    this.#runner = runner;
+  }
+
+  async read(ids: readonly string[]): Promise<ReadonlyMap<string, LocalSession>> {
+    const local = new Map<string, LocalSession>();
+    for (const list of fitting(ids)) {
+      for (const row of await this.#runner.rows(selectLocal(list))) local.set(String(row.id), localSession(row));
+    }
+    return local;
+  }
+
+  async prepare({ id }: LocalSession, last: string | undefined): Promise<void> {
+    this.#prepared.add(id);
+    if (last === undefined) return;
+    const copy = await this.#runner.text(["export", id]);
+    const read = readExport(copy, id);
+    if ("wrong" in read) throw failed(["export", id], read.wrong);
+    this.#copies.set(id, { copy, last });
+    await this.#runner.rows(deleteRows("message", id, [last]));
+  }
+
+  async hasExactly(): Promise<boolean> {
+    return false;
+  }
+
+  async complete({ todos, staleTodos }: Completion): Promise<void> {
+    await this.#writeTodos(todos, staleTodos);
+  }
+
+  async #writeTodos(todos: Completion["todos"], clear: readonly string[]): Promise<void> {
+    for (const list of fitting(clear)) await this.#runner.rows(deleteTodos(list));
+    const rows = [...todos].flatMap(([session_id, list]) => list.map((row: TodoRow) => ({ session_id, ...row })));
+    for (const list of fitting(rows)) await this.#runner.rows(insertTodos(list));
+  }
+
+  async undo(touched: readonly ExportedSession[], before: ReadonlyMap<string, LocalSession>): Promise<void> {
+    const added = touched.filter(({ id }) => !before.has(id)).map(({ id }) => id);
+    for (const list of fitting(added)) await this.#runner.rows(deleteSessions(list));
+    for (const session of touched) {
+      const was = before.get(session.id);
+      if (was !== undefined && this.#prepared.has(was.id)) await this.#restoreOne(session, was);
+    }
+    await this.#requireGone(added);
+  }
+
+  async #restoreOne(session: ExportedSession, was: LocalSession): Promise<void> {
+    const copy = this.#copies.get(was.id);
+    const messages = [...without(session.messageIds, was.messageIds), ...(copy === undefined ? [] : [copy.last])];
+    for (const list of fitting(messages)) await this.#runner.rows(deleteRows("message", was.id, list));
+    const parts = without(session.partIds, was.partIds);
+    for (const list of fitting(parts)) await this.#runner.rows(deleteRows("part", was.id, list));
+    if (copy !== undefined) await this.#import(copy.copy);
+    const { id, project_id, directory, path, time_updated } = was;
+    await this.#runner.rows(updateSession({ id, project_id, directory, path, time_updated }));
+    await this.#writeTodos(new Map([[id, was.todos]]), [id]);
+  }
+
+  async #import(copy: string): Promise<void> {
+    const folder = await mkdtemp(path.join(tmpdir(), "holdfast-opencode-"));
+    try {
+      const file = path.join(folder, "before.json");
+      await writeFile(file, copy, { mode: 0o600 });
+      await this.#runner.text(["import", file]);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  /** Some versions do not write with `opencode db`, and end with 0 all the same. */
+  async #requireGone(ids: readonly string[]): Promise<void> {
+    const there = ids.length === 0 ? [] : [...(await this.read(ids)).keys()];
+    if (there.length === 0) return;
+    for (const id of there) await this.#runner.text(["session", "delete", id]);
+    const left = [...(await this.read(ids)).keys()];
+    if (left.length > 0) throw failed(["session", "delete"], `${left.join(", ")} is still there`);
+  }
+}
