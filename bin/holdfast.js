@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The `holdfast` command. An old Node must be able to read this file in order to be told that it is too old, so the
 // syntax here is that of Node 14, and everything else is imported only after the check.
-import { NEWER_NODE, nodeRefusal } from "../dist/core/node.js";
+import { NEWER_NODE, nodeRefusal } from "../dist/node-version.js";
 
 const refusal = nodeRefusal();
 
@@ -11,7 +11,7 @@ if (refusal !== undefined) {
   process.exitCode = 1;
 } else {
   silenceSqliteWarning();
-  import("../dist/cli/main.js")
+  import("../dist/cli.js")
     .then((cli) => cli.main(process.argv.slice(2)))
     .then((code) => {
       process.exitCode = code;
