@@ -21,6 +21,8 @@ const ENTRIES = {
 /** What a program that appends a message to a SQLite store loads; PostgreSQL and all else come in chunks of their own. */
 const STORE = ["src/open.ts", "src/storage/sql/sqlite/driver.ts"];
 
+/** What it loads in addition to call anything else of a session's. */
+const NOUNS = ["src/nouns.ts"];
 const OTHERS = [ENTRIES.claude, ENTRIES.coding, ENTRIES.testing];
 
 /** Writes the bundle into that folder. */
@@ -50,10 +52,16 @@ export async function bundle(folder: string): Promise<void> {
     codeSplitting: {
       // Without these, modules would be split by which of the many entries and chunks use them, into many small files.
       groups: [
-        { name: "core", test: (id) => modules.sharedBy([[ENTRIES.index], [ENTRIES.cli], STORE]).has(id), priority: 2 },
+        {
+          name: "core",
+          test: (id) => modules.sharedBy([[ENTRIES.index], [ENTRIES.cli], [...STORE, ...NOUNS]]).has(id),
+          priority: 2,
+        },
         // Apart from what other entries import too: those must load on a Node without SQLite, to say what is missing.
         { name: "common", test: (id) => isOfStore(id) && modules.reachedFrom(OTHERS).has(id), priority: 1 },
         { name: "store", test: isOfStore },
+        { name: "nouns", test: (id) => modules.reachedFrom(NOUNS).has(id) },
+        { name: "command", test: (id) => modules.reachedFrom([ENTRIES.cli]).has(id) },
       ],
     },
   });

@@ -49,7 +49,7 @@ export function createCaptures(storage: Storage, payloads: Payloads, blobs: Blob
     },
     list: async (filter) => list(storage, filter),
     files: async (id) => (await manifestOf(payloads, await liveCapture(storage, checkId(id, "capture")))).files,
-    read: (id, path) => read(depot, checkId(id, "capture"), path),
+    read: (id, path) => read(depot, id, path),
     getBundle: async (id) =>
       bundleOf(payloads, await manifestOf(payloads, await liveCapture(storage, checkId(id, "capture")))),
     putBundle: async (bundle, capture) => {
@@ -119,7 +119,7 @@ async function list(storage: Storage, asked: unknown): Promise<Page<Capture>> {
 }
 
 async function* read({ storage, payloads }: Depot, id: string, path: string): AsyncGenerator<Uint8Array> {
-  const { files } = await manifestOf(payloads, await liveCapture(storage, id));
+  const { files } = await manifestOf(payloads, await liveCapture(storage, checkId(id, "capture")));
   const file = files.find((one) => one.path === path);
   const digest = file === undefined ? null : fromRef(file.ref);
   if (digest === null) {
