@@ -5,16 +5,21 @@ import type { Suite } from "../suite.ts";
 import { onPostgres, onSqlite } from "./engine.ts";
 import { growing } from "./growing.ts";
 import { saving } from "./saving.ts";
+import { start } from "./start.ts";
 
 export function captures(): Suite {
   const server = new SharedServer();
   return {
-    about: "a coding agent's session of 12 MB saved, saved again and put back, on SQLite and on PostgreSQL",
-    benches: [onSqlite, onPostgres(server)].flatMap((kind) => [
-      saving(kind),
-      growing(kind, "ordinary"),
-      growing(kind, "repetitive"),
-    ]),
+    about:
+      "a coding agent's session of 12 MB saved, saved again and put back, on SQLite and on PostgreSQL; how fast programs start",
+    benches: [
+      start(),
+      ...[onSqlite, onPostgres(server)].flatMap((kind) => [
+        saving(kind),
+        growing(kind, "ordinary"),
+        growing(kind, "repetitive"),
+      ]),
+    ],
     pragmas: PRAGMAS.map((pragma) => pragma.replace(" = ", "=")).join(" "),
     postgresVersion: () => server.version,
     close: () => server.stop(),
