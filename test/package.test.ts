@@ -42,7 +42,7 @@ describe("the tarball", () => {
     // Some only lead to others.
     const isCode = (file: string) => !/^(import [^;]+;\s*)*(export \{[^}]+\};\s*)?$/.test(read(`dist/${file}`));
     const code = filesOf(path.join(installed, "dist"), /\.js$/).filter(isCode);
-    expect(code).toContain("cli.js");
+    expect(code).toContain("testing.js");
     for (const file of code) {
       expect(read(`dist/${file}`)).toMatch(new RegExp(`//# sourceMappingURL=${path.posix.basename(file)}\\.map\\n?$`));
       const { sources, sourcesContent } = JSON.parse(read(`dist/${file}.map`));
