@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The `holdfast` command. An old Node must be able to read this file in order to be told that it is too old, so the
 // syntax here is that of Node 14, and everything else is imported only after the check.
-import { NEWER_NODE, nodeRefusal } from "../dist/core/node.js";
+import { NEWER_NODE, nodeRefusal } from "../dist/node-version.js";
 
 const refusal = nodeRefusal();
 
@@ -10,8 +10,9 @@ if (refusal !== undefined) {
   console.error(`  hint: ${NEWER_NODE}`);
   process.exitCode = 1;
 } else {
+  keepCompiledCode();
   silenceSqliteWarning();
-  import("../dist/cli/main.js")
+  import("../dist/cli.js")
     .then((cli) => cli.main(process.argv.slice(2)))
     .then((code) => {
       process.exitCode = code;
@@ -21,6 +22,39 @@ if (refusal !== undefined) {
       console.error(error);
       process.exitCode = 1;
     });
+}
+
+/**
+ * Node keeps the compiled code of this command, so that it starts faster the next time. Whoever can write there can make this
+ * command do anything: the directory must be the user's own. NODE_COMPILE_CACHE names another one,
+ * NODE_DISABLE_COMPILE_CACHE=1 turns it off.
+ */
+function keepCompiledCode() {
+  const { enableCompileCache } = process.getBuiltinModule("node:module");
+  if (process.env.NODE_COMPILE_CACHE) return;
+  try {
+    const folder = cacheFolder();
+    if (folder !== undefined) enableCompileCache(folder);
+  } catch {
+    // Without it, everything works as well and starts a little later.
+  }
+}
+
+/** undefined where none is safe to use. */
+function cacheFolder() {
+  const fs = process.getBuiltinModule("node:fs");
+  const path = process.getBuiltinModule("node:path");
+  const { XDG_CACHE_HOME, LOCALAPPDATA, HOME, NODE_DISABLE_COMPILE_CACHE } = process.env;
+  const caches = XDG_CACHE_HOME || LOCALAPPDATA || (HOME && path.join(HOME, ".cache"));
+  if (NODE_DISABLE_COMPILE_CACHE || !caches || !path.isAbsolute(caches)) return undefined;
+  const folder = path.join(caches, "holdfast", "compiled");
+  // One by one: where nothing can be made, as in /proc, a recursive mkdir never ends.
+  for (const one of [caches, path.dirname(folder), folder]) {
+    if (!fs.existsSync(one)) fs.mkdirSync(one, { mode: 0o700 });
+  }
+  const { uid, mode } = fs.statSync(folder);
+  const isOurs = process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
+  return isOurs ? folder : undefined;
 }
 
 /** Node 22 warns that its SQLite is experimental. Every other warning still gets through. */

@@ -32,13 +32,13 @@ export function apiReport(root: string): string {
   return HEADER + sections.join("");
 }
 
-/** `"./testing": { "default": "./dist/testing/entry.js" }` is written in src/testing/entry.ts. */
+/** `"./testing": { "types": "./dist/types/testing/entry.d.ts" }` is written in src/testing/entry.ts. */
 function entryPoints(root: string): { name: string; source: string }[] {
   const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
-  return Object.entries<string | { default?: string }>(manifest.exports).flatMap(([subpath, target]) => {
-    const file = typeof target === "string" ? target : target.default;
-    if (!file?.endsWith(".js")) return [];
-    const source = path.join(root, file.replace(/^\.\/dist\//, "src/").replace(/\.js$/, ".ts"));
+  return Object.entries<string | { types?: string }>(manifest.exports).flatMap(([subpath, target]) => {
+    const file = typeof target === "string" ? undefined : target.types;
+    if (file === undefined) return [];
+    const source = path.join(root, file.replace(/^\.\/dist\/types\//, "src/").replace(/\.d\.ts$/, ".ts"));
     return [{ name: path.posix.join(manifest.name, subpath), source }];
   });
 }

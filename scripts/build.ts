@@ -1,10 +1,11 @@
-// Builds dist/ from src/ with the TypeScript compiler alone; there is no bundler. It fails on any type error and on any
-// file that package.json names but the build did not make.
+// Builds dist/ from src/: the types with the TypeScript compiler, the code with a bundler. It fails on any type error and
+// on any file that package.json names but the build did not make.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import * as path from "node:path";
+import { bundle } from "./bundle.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 
@@ -13,6 +14,8 @@ rmSync(path.join(root, "dist"), { recursive: true, force: true });
 const tsc = createRequire(import.meta.url).resolve("typescript/bin/tsc");
 const run = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
 if (run.status !== 0) fail("the TypeScript compiler reported errors");
+
+await bundle(path.join(root, "dist"));
 
 const manifest: unknown = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
 const missing = filesNamedIn(manifest).filter((file) => !existsSync(path.join(root, file)));

@@ -1,50 +1,36 @@
 // The composition root: from a URL to a store. The only place that knows both the rules and the engines.
 import { type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { createAgents } from "./agents/agents.ts";
-import { createArchives } from "./archive/archives.ts";
-import { createCaptures } from "./captures/captures.ts";
 import { storedCapture } from "./captures/rows.ts";
-import { createChecking } from "./check/check.ts";
+import type { Archives } from "./contracts/archive.ts";
 import type { Blobs } from "./contracts/blobs.ts";
+import type { Checking } from "./contracts/check.ts";
 import type { Environment } from "./contracts/environment.ts";
 import { HoldfastError } from "./contracts/errors.ts";
 import type { Holdfast, OpenOptions, StoreInfo } from "./contracts/holdfast.ts";
 import type { Payloads } from "./contracts/payloads.ts";
+import type { Querying } from "./contracts/query.ts";
 import type { Storage } from "./contracts/storage.ts";
+import type { Tracing } from "./contracts/trace.ts";
 import { checkFields, checkInt, checkOneOf, checkRecord } from "./core/check.ts";
 import { realEnvironment } from "./core/environment.ts";
-import { createFence, FENCE, type Fenced, type Fencing } from "./core/fence.ts";
+import { createFence, FENCE, type Fencing } from "./core/fence.ts";
 import { checkFileMode, FILE_MODE } from "./core/file-mode.ts";
+import { LazyModule, LazyParts, type Members } from "./core/lazy.ts";
 import { parseStoreUrl, type StoreTarget } from "./core/store-url.ts";
 import { STORED, type StoredCapture, type StoredCaptures } from "./core/stored-capture.ts";
 import { createHistory } from "./history/history.ts";
 import { Lifetime } from "./lifetime.ts";
-import { createLog } from "./log/log.ts";
-import { createTracing } from "./log/trace.ts";
-import { createQuerying } from "./query/run.ts";
-import { createRuns } from "./runs/runs.ts";
-import { createCalls } from "./sessions/calls.ts";
-import { createEvals } from "./sessions/evals.ts";
-import { createHeads } from "./sessions/heads.ts";
-import { createInvocations } from "./sessions/invocations.ts";
-import { createLeafCalls } from "./sessions/leaf.ts";
-import { createLocate, type Standing, taking } from "./sessions/locate.ts";
-import { shrinkRemains } from "./sessions/remains.ts";
-import { createSessions } from "./sessions/sessions.ts";
-import { createSnapshots } from "./sessions/snapshots.ts";
-import { createTurns } from "./sessions/turns.ts";
-import { createState } from "./state/state.ts";
-import { readStats } from "./stats/stats.ts";
+import { MEMBERS } from "./members.ts";
+import type { Nouns } from "./nouns.ts";
+import { factNames } from "./query/catalogue.ts";
+import { createRuns } from "./runs/on-demand.ts";
+import { createLocate } from "./sessions/locate.ts";
 import { createPayloads } from "./storage/blobs/payloads.ts";
-import { createBlobs } from "./storage/blobs/store.ts";
 import type { Driver } from "./storage/sql/driver.ts";
 import { migrate, notThere } from "./storage/sql/migrations.ts";
-import { openPostgres } from "./storage/sql/postgres/driver.ts";
 import { openClock } from "./storage/sql/server-clock.ts";
-import { openSqlite } from "./storage/sql/sqlite/driver.ts";
 import { SqlStorage } from "./storage/sql/store.ts";
-import { createTasks } from "./tasks/tasks.ts";
 
 const WEEK_MS = 7 * 24 * 3600 * 1000;
 const BUSY_MS = 30_000;
@@ -106,62 +92,81 @@ async function openDriver(
     const meta = await migrate(driver, { ...settings, environment, target: shown });
     const storage = between(new SqlStorage(driver, environment));
     const info: StoreInfo = { url: shown, engine: driver.dialect.engine, ...meta };
-    return { ...compose(storage, info, { ...settings, environment }, options), clock };
+    const lazy = new LazyParts();
+    const base: Base = {
+      ...{ storage, payloads: createPayloads(storage, options.blobs), settings: { ...settings, environment }, options },
+      ...{ located: createLocate(storage, info), lazy },
+    };
+    const composed = compose(info, base);
+    // A simulation is the time itself: none of it may pass between a call and what the call does.
+    if (environment.isTimeSource === true) await lazy.loadAll();
+    return { ...composed, clock };
   } catch (error) {
     await driver.close();
     throw error;
   }
 }
 
-function compose(
-  storage: Storage,
-  info: StoreInfo,
-  settings: Settings,
-  options: OpenOptions,
-): Omit<Holdfast, "clock"> & Fencing & StoredCaptures {
-  const payloads = createPayloads(storage, options.blobs);
-  const { runs, close: giveBack } = createRuns(storage, payloads);
+/** What the parts of a store are made of. */
+interface Base {
+  readonly storage: Storage;
+  readonly payloads: Payloads;
+  readonly settings: Settings;
+  readonly options: OpenOptions;
+  readonly located: ReturnType<typeof createLocate>;
+  readonly lazy: LazyParts;
+}
+
+const NOUNS = new LazyModule(() => import("./nouns.ts"));
+const CAPTURES = new LazyModule(() => import("./captures/captures.ts"));
+/** Most programs never see a coding agent. */
+const CATCH_UP = new LazyModule(() => import("./coding/catch-up.ts"));
+const STATS = new LazyModule(() => import("./stats/stats.ts"));
+const QUERY = new LazyModule(() => import("./query/run.ts"));
+const TRACE = new LazyModule(() => import("./log/trace.ts"));
+const CHECK = new LazyModule(() => import("./check/check.ts"));
+const ARCHIVES = new LazyModule(() => import("./archive/archives.ts"));
+
+type Composed = Omit<Holdfast, "clock"> & Fencing & StoredCaptures;
+
+function compose(info: StoreInfo, base: Base): Composed {
+  const { storage, payloads, options, lazy } = base;
+  const { runs, close: giveBack } = createRuns(storage, payloads, lazy);
   const lifetime = new Lifetime(() => storage.close(), giveBack);
   const close = () => lifetime.close();
-  const blobs = createBlobs(storage, {
-    ttlMs: settings.blobTtlMs,
-    ...(options.blobs === undefined ? {} : { backend: options.blobs }),
-  });
-  const located = createLocate(storage, info);
-  const { locate, standing, called } = located;
-  const work: Work = { payloads, located, lifetime, history: options.history };
-  const sessions = createSessions(storage, payloads, locate, standing);
+  const { history, ...nouns } = createNouns(base);
   const importConversation = async (capture: StoredCapture) => {
-    // Loaded when it is used: most programs never see a coding agent.
-    const { catchUpCapture } = await import("./coding/catch-up.ts");
+    const { catchUpCapture } = await CATCH_UP.load();
     return catchUpCapture(made, capture);
   };
-  const made: Omit<Holdfast, "clock"> & Fencing & StoredCaptures = {
+  const captures = lazy.part(CAPTURES, ({ createCaptures }) =>
+    createCaptures({ storage, payloads, blobs: nouns.blobs, sessions: nouns.sessions, importConversation }),
+  );
+  const counted = Object.entries(nouns).map(([name, noun]) => [name, lifetime.of(noun)]);
+  const made: Composed = {
     info,
-    agents: lifetime.of(createAgents(storage, payloads)),
-    ...workOf(storage, work, sessions),
-    evals: lifetime.of(evalsOf(storage, payloads, standing)),
-    snapshots: lifetime.of(taking(createSnapshots(storage, payloads), standing, { add: "variables are saved" })),
+    ...(Object.fromEntries(counted) as typeof nouns),
+    history: options.history ?? lifetime.of(history),
+    ...(options.state === undefined ? {} : { state: options.state }),
+    ...(options.tasks === undefined ? {} : { tasks: options.tasks }),
     runs: lifetime.of(runs),
-    state: options.state ?? lifetime.of(createState(storage, payloads, called)),
-    tasks: options.tasks ?? lifetime.of(createTasks(storage, called)),
-    captures: lifetime.of(createCaptures({ storage, payloads, blobs, sessions, importConversation })),
-    blobs: lifetime.of(collecting(blobs, storage, payloads)),
-    log: lifetime.of(taking(createLog(storage, payloads, locate), standing, { annotate: "a note is added" })),
+    captures: lifetime.of(lazy.members(captures, (part) => part, MEMBERS.captures)),
     ...(options.vectors === undefined ? {} : { vectors: options.vectors }),
     ...(options.graph === undefined ? {} : { graph: options.graph }),
     ...(options.memory === undefined ? {} : { memory: options.memory }),
-    ...lifetime.of({ stats: async (asked?: { readonly sessions?: number }) => readStats(storage, asked) }),
-    ...lifetime.of(createQuerying(storage)),
-    ...lifetime.of(createTracing(storage, locate)),
-    ...lifetime.of(createChecking(storage, blobs, locate)),
-    ...lifetime.of(createArchives(storage, payloads, locate, () => openScratch(settings))),
+    ...lifetime.of({ facts: factNames }),
+    ...lifetime.of(createStoreCalls(base, nouns.blobs)),
     close,
     [Symbol.asyncDispose]: close,
     [FENCE]: (session) =>
-      createFence(storage, session, (fenced) =>
-        workOf(fenced, work, createSessions(fenced, payloads, locate, standing)),
-      ),
+      createFence(storage, session, (fenced) => {
+        const made = createNouns({ ...base, storage: fenced });
+        return {
+          ...{ sessions: lifetime.of(made.sessions), heads: lifetime.of(made.heads), turns: lifetime.of(made.turns) },
+          ...{ calls: lifetime.of(made.calls), invocations: lifetime.of(made.invocations) },
+          history: options.history ?? lifetime.of(made.history),
+        };
+      }),
     [STORED]: async (id) => {
       const [row] = await storage.query("capture.get", id);
       return row === undefined ? null : storedCapture(payloads, row);
@@ -170,61 +175,45 @@ function compose(
   return made;
 }
 
-/** What a collection frees is also what deleted sessions keep for nobody. */
-function collecting(blobs: Blobs, storage: Storage, payloads: Payloads): Blobs {
+/** A history's code is there from the start: an append is what a program most often does first. */
+function createNouns({ storage, payloads, settings, options, located, lazy }: Base): Nouns & Pick<Holdfast, "history"> {
+  const part = lazy.part(NOUNS, (module) =>
+    module.createNouns({ storage, payloads, located, blobTtlMs: settings.blobTtlMs, backend: options.blobs }),
+  );
+  const noun = <N extends keyof Nouns>(name: N): Nouns[N] =>
+    lazy.members<Nouns, Nouns[N]>(part, (nouns) => nouns[name], MEMBERS[name] as Members<Nouns[N]>);
   return {
-    ...blobs,
-    gc: async (options) => {
-      // Before it: a vacuum leaves no trace of what went by then.
-      const { bytes = 0 } = options?.dryRun === true ? {} : await shrinkRemains(storage, payloads);
-      const report = await blobs.gc(options);
-      return { ...report, bytes: report.bytes + bytes };
-    },
+    ...{ agents: noun("agents"), sessions: noun("sessions"), heads: noun("heads"), turns: noun("turns") },
+    ...{ calls: noun("calls"), evals: noun("evals"), snapshots: noun("snapshots"), log: noun("log") },
+    ...{ invocations: noun("invocations"), state: noun("state"), tasks: noun("tasks"), blobs: noun("blobs") },
+    history: lazy.inOrder(createHistory(storage, payloads, located.called)),
   };
 }
 
-interface Work {
-  readonly payloads: Payloads;
-  readonly located: ReturnType<typeof createLocate>;
-  readonly lifetime: Lifetime;
-  readonly history: Holdfast["history"] | undefined;
-}
+type StoreCalls = Archives & Checking & Tracing & Omit<Querying, "facts"> & Pick<Holdfast, "stats">;
 
-/** A session and the rows of its work, written where it stands. */
-function workOf(
-  storage: Storage,
-  { payloads, located, lifetime, history }: Work,
-  sessions: Holdfast["sessions"],
-): Fenced {
-  const { locate, standing, called } = located;
-  const calls = createCalls(storage, payloads);
-  const call = "a call is recorded";
+/** The calls of the store itself, each with the code that it needs. */
+function createStoreCalls({ storage, payloads, settings, located, lazy }: Base, blobs: Blobs): StoreCalls {
+  const { locate } = located;
+  const stats = lazy.part(STATS, ({ readStats }) => ({ stats: async (asked?: unknown) => readStats(storage, asked) }));
+  const query = lazy.part(QUERY, ({ createQuerying }) => createQuerying(storage));
+  const trace = lazy.part(TRACE, ({ createTracing }) => createTracing(storage, locate));
+  const check = lazy.part(CHECK, ({ createChecking }) => createChecking(storage, blobs, locate));
+  const archives = lazy.part(ARCHIVES, ({ createArchives }) =>
+    createArchives(storage, payloads, locate, () => openScratch(settings)),
+  );
   return {
-    sessions: lifetime.of(sessions),
-    heads: lifetime.of(
-      taking(createHeads(storage, payloads, locate), standing, {
-        publish: "a head is published",
-        compact: "a session is compacted",
-      }),
-    ),
-    turns: lifetime.of(taking(createTurns(storage, payloads), standing, { begin: "a turn begins" })),
-    calls: lifetime.of(
-      taking({ ...calls, ...createLeafCalls(storage, calls) }, standing, {
-        ...{ start: call, add: call, leaf: call, leafAll: call },
-      }),
-    ),
-    invocations: lifetime.of(createInvocations(storage, payloads, locate, standing)),
-    history: history ?? lifetime.of(createHistory(storage, payloads, called)),
+    ...lazy.members(stats, (part) => part, MEMBERS.stats),
+    ...lazy.members(query, (part) => part, MEMBERS.query),
+    ...lazy.members(trace, (part) => part, MEMBERS.trace),
+    ...lazy.members(check, (part) => part, MEMBERS.check),
+    ...lazy.members(archives, (part) => part, MEMBERS.archives),
   };
-}
-
-function evalsOf(storage: Storage, payloads: Payloads, standing: Standing): Holdfast["evals"] {
-  const evaluation = "an eval is recorded";
-  return taking(createEvals(storage, payloads), standing, { start: evaluation, add: evaluation });
 }
 
 /** A store in memory that nobody else sees; SQLite also where the store itself is PostgreSQL. */
 async function openScratch({ environment, busyMs }: Settings): Promise<SqlStorage> {
+  const { openSqlite } = await import("./storage/sql/sqlite/driver.ts");
   const driver = await openSqlite({ path: ":memory:", durability: "normal", busyMs, environment });
   try {
     await migrate(driver, { create: true, migrate: true, environment, target: ":memory:" });
@@ -255,7 +244,10 @@ function checkOptions(options: OpenOptions): Settings {
 }
 
 async function connect(target: StoreTarget, settings: Settings): Promise<Driver> {
-  if (target.kind === "postgres") return openPostgres({ ...settings, url: target.url, schema: target.schema });
+  if (target.kind === "postgres") {
+    const { openPostgres } = await import("./storage/sql/postgres/driver.ts");
+    return openPostgres({ ...settings, url: target.url, schema: target.schema });
+  }
   if (target.path !== ":memory:") {
     const directory = dirname(target.path);
     if (!look(directory)?.isDirectory()) {
@@ -266,6 +258,7 @@ async function connect(target: StoreTarget, settings: Settings): Promise<Driver>
     }
     if (!settings.create && look(target.path) === undefined) throw notThere(target.shown);
   }
+  const { openSqlite } = await import("./storage/sql/sqlite/driver.ts");
   return openSqlite({ ...settings, path: target.path });
 }
 

@@ -38,11 +38,17 @@ describe("the tarball", () => {
     expect(filesOf(installed, /\.test\.|(?<!\.d)\.ts$/)).toEqual([]);
   });
 
-  test("holds no source maps: what they map to is not in it, and the code is readable as it is", () => {
-    const code = filesOf(installed, /\.(js|ts|map)$/);
-    expect(code.filter((file) => file.endsWith(".map"))).toEqual([]);
-    const mapped = code.filter((file) => read(file).includes("//# sourceMappingURL"));
-    expect(mapped).toEqual([]);
+  test("holds a source map for every file of code, with the sources that it maps to", () => {
+    // Some only lead to others.
+    const isCode = (file: string) => !/^(import [^;]+;\s*)*(export \{[^}]+\};\s*)?$/.test(read(`dist/${file}`));
+    const code = filesOf(path.join(installed, "dist"), /\.js$/).filter(isCode);
+    expect(code).toContain("testing.js");
+    for (const file of code) {
+      expect(read(`dist/${file}`)).toMatch(new RegExp(`//# sourceMappingURL=${path.posix.basename(file)}\\.map\\n?$`));
+      const { sources, sourcesContent } = JSON.parse(read(`dist/${file}.map`));
+      expect(sourcesContent).toHaveLength(sources.length);
+      expect(sourcesContent.every((text: unknown) => typeof text === "string")).toBe(true);
+    }
   });
 
   test("holds every file that its pages link to", () => {
@@ -104,6 +110,33 @@ describe("a project that installed it", () => {
     const name = path.posix.join(manifest.name, subpath);
     const attributes = name.endsWith(".json") ? ', { with: { type: "json" } }' : "";
     succeed(project, "node", "--input-type=module", "--eval", `await import("${name}"${attributes})`);
+  });
+
+  test("gets one and the same HoldfastError from every entry", () => {
+    const text = `
+      import { HoldfastError, open } from "holdfast";
+      import { claudeSessionStore } from "holdfast/claude";
+      import { agentHere } from "holdfast/coding";
+      import { naiveModel } from "holdfast/testing";
+      const hf = await open(":memory:");
+      const failures = {
+        "holdfast": () => hf.history.get({}),
+        "a part that is loaded when it is used": () => hf.captures.files("none"),
+        "holdfast/claude": () => claudeSessionStore(hf).load({}),
+        "holdfast/coding": async () => agentHere("claude-code", { env: {} }),
+        "holdfast/testing": () => naiveModel({ now: () => 0 }).sessions.list({ cursor: "none" }),
+      };
+      const caught = await Promise.all(Object.entries(failures).map(async ([entry, fail]) => {
+        const error = await fail().then(() => null, (error) => error);
+        return [entry, error instanceof HoldfastError ? "HoldfastError" : String(error)];
+      }));
+      await hf.close();
+      console.log(JSON.stringify(Object.fromEntries(caught)));`;
+    fs.writeFileSync(path.join(project, "errors.js"), text);
+    const caught: Record<string, string> = JSON.parse(succeed(project, "node", "errors.js"));
+    const entries = Object.keys(manifest.exports).filter((entry) => !entry.endsWith(".json"));
+    expect(Object.keys(caught)).toEqual(expect.arrayContaining(entries.map((one) => path.posix.join("holdfast", one))));
+    expect(new Set(Object.values(caught))).toEqual(new Set(["HoldfastError"]));
   });
 
   test("type-checks against the installed types", () => {

@@ -7,14 +7,16 @@ import { growing } from "./growing.ts";
 import { openCodeRuns } from "./opencode.ts";
 import { BuiltProgram, running, runOnPostgres, runOnSqlite } from "./running.ts";
 import { saving } from "./saving.ts";
+import { start } from "./start.ts";
 
 export function captures(): Suite {
   const server = new SharedServer();
   const program = new BuiltProgram();
   return {
     about:
-      "a coding agent's session of 12 MB saved, saved again and put back, and what `holdfast run` adds, on both engines",
+      "a coding agent's session of 12 MB saved, saved again and put back, and what `holdfast run` adds, on both engines; how fast programs start",
     benches: [
+      start(),
       ...[onSqlite, onPostgres(server)].flatMap((kind) => [
         saving(kind),
         growing(kind, "ordinary"),

@@ -68,7 +68,7 @@ export function createCaptures(needs: CapturesNeeds): Captures {
     },
     list: async (filter) => list(storage, filter),
     files: async (id) => (await manifestOf(payloads, await liveCapture(storage, checkId(id, "capture")))).files,
-    read: (id, path) => read(depot, checkId(id, "capture"), path),
+    read: (id, path) => read(depot, id, path),
     getBundle: async (id) =>
       bundleOf(payloads, await manifestOf(payloads, await liveCapture(storage, checkId(id, "capture")))),
     putBundle: async (bundle, capture) => {
@@ -140,7 +140,7 @@ async function list(storage: Storage, asked: unknown): Promise<Page<Capture>> {
 }
 
 async function* read({ storage, payloads }: Depot, id: string, path: string): AsyncGenerator<Uint8Array> {
-  const { files } = await manifestOf(payloads, await liveCapture(storage, id));
+  const { files } = await manifestOf(payloads, await liveCapture(storage, checkId(id, "capture")));
   yield* readFile(payloads, id, files, path);
 }
 

@@ -1,6 +1,6 @@
 // The `holdfast` command: parses, runs one command, tells failures, and answers with the exit code. It never ends the
 // process itself, so that output is flushed and the store is closed.
-import { readFileSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { realEnvironment } from "../core/environment.ts";
@@ -13,6 +13,7 @@ import { report, UsageError } from "./failure.ts";
 import { commandHelp, describeCommand, overview } from "./help.ts";
 import { type Io, processIo } from "./io.ts";
 import { Output } from "./output.ts";
+import { packageVersion } from "./package-files.ts";
 import { COMMANDS, SECTIONS } from "./registry.ts";
 import { chooseStore, openStore, storeOptions } from "./store.ts";
 
@@ -88,13 +89,6 @@ async function execute(request: Request, command: Command, io: Io, output: Outpu
   }
   if (command.tellsExposure) await noteExposure(exposed, output);
   return code;
-}
-
-/** From src/cli and from dist/cli it is the same way up. */
-function packageVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
-  const isNamed = typeof manifest === "object" && manifest !== null && "version" in manifest;
-  return isNamed ? String(manifest.version) : "unknown";
 }
 
 /** Node 22 has no import.meta.main; it is also unset where a test runner loads this file. */

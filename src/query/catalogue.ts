@@ -1,5 +1,6 @@
 // The catalogue: every attribute a query can name, and nothing else. Names stay when tables change; a new version of the
 // catalogue only adds. Text of messages and other payloads are no facts: a fact names them by ref.
+import type { FactName } from "../contracts/query.ts";
 import { editDistance } from "../core/distance.ts";
 import type { Attribute as Named } from "./ast.ts";
 import type { Attribute, ValueType } from "./facts.ts";
@@ -53,6 +54,11 @@ function nearest(name: string): readonly string[] {
 export function attributesOf(kind: KindName): readonly Attribute[] {
   const own = ATTRIBUTES.filter((one) => one.kind === kind);
   return own.filter((one) => !(one.name.endsWith("-id") && own.some((other) => `${other.name}-id` === one.name)));
+}
+
+/** Every attribute, for people. */
+export function factNames(): readonly FactName[] {
+  return ATTRIBUTES.map(({ name, kind, type, many }) => ({ name, of: kind, type: typeText(type), many }));
 }
 
 /** For listings: what an attribute's values are. */

@@ -7,14 +7,13 @@ import type { InspectLimits, InspectRow, Storage } from "../contracts/storage.ts
 import { checkInt, checkRecord } from "../core/check.ts";
 import { roundUsd } from "../core/money.ts";
 import type { Find } from "./ast.ts";
-import { ATTRIBUTES, typeText } from "./catalogue.ts";
 import type { Output } from "./compile.ts";
 import { invalidQuery } from "./form.ts";
 import { type Prepared, PreparedQueries } from "./prepared.ts";
 import { pullAll } from "./pulling.ts";
 import { listOf } from "./query.ts";
 
-export function createQuerying(storage: Storage): Querying {
+export function createQuerying(storage: Storage): Omit<Querying, "facts"> {
   const prepared = new PreparedQueries(storage.words);
   const prepare = (query: unknown, inputs: readonly unknown[] = [], options: QueryOptions = {}) => {
     const given = checkRecord(options, "options", ["limit", "timeoutMs", "maxRows"]);
@@ -24,7 +23,6 @@ export function createQuerying(storage: Storage): Querying {
   return {
     query: async (...asked) => run(storage, ...prepare(...asked)),
     explain: async (...asked) => explain(storage, ...prepare(...asked)),
-    facts: () => ATTRIBUTES.map(({ name, kind, type, many }) => ({ name, of: kind, type: typeText(type), many })),
   };
 }
 

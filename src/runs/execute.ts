@@ -7,7 +7,7 @@ import type { ExecuteOptions, RunWait } from "../contracts/run-waits.ts";
 import type { AgentDefinition, AnyAgent, RunInput } from "../contracts/runs.ts";
 import type { ErasedContent } from "../contracts/session-steps.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { checkBoolean, checkOneOf, checkRecord, invalid } from "../core/check.ts";
+import { checkBoolean, checkRecord, invalid } from "../core/check.ts";
 import { isHeld } from "../core/held.ts";
 import { quoteArgument } from "../core/shell.ts";
 import { sessionBusy } from "../sessions/guards.ts";
@@ -27,6 +27,7 @@ import { resultOf } from "./results.ts";
 import { existingRun, refuseEnded } from "./rows.ts";
 import { type Verified, verifyRun } from "./verify.ts";
 import { waitsOf } from "./waits.ts";
+import { checkErased, checkVerify } from "./worker-options.ts";
 
 /** How often a run is looked at while nothing says that it has changed. */
 const LOOK_MS = 1000;
@@ -296,14 +297,4 @@ function checkExecuteOptions(options: ExecuteOptions | undefined, wait: boolean)
     verify: checkVerify(given.verify),
     erased: checkErased(given.erased),
   };
-}
-
-const VERIFIED: readonly Verified[] = ["whole", "checkpoint"];
-
-export function checkVerify(verify: unknown): Verified {
-  return verify === undefined ? "whole" : checkOneOf(verify, "verify", VERIFIED);
-}
-
-export function checkErased(erased: unknown): ErasedContent {
-  return erased === undefined ? "fail" : checkOneOf(erased, "erased", ["fail", "placeholder"]);
 }

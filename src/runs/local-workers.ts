@@ -10,7 +10,7 @@ import { errorOf } from "./errors.ts";
 import { Execution, type Host } from "./execution.ts";
 import { releaseOrAbandon, type Trouble } from "./lease.ts";
 import { ownerText } from "./owner.ts";
-import { Tokens } from "./tokens.ts";
+import type { Tokens } from "./tokens.ts";
 import { isTroubleOfStore, RunWorker, type Settings } from "./worker.ts";
 
 export interface WorkOptions {
@@ -26,8 +26,8 @@ export class LocalWorkers {
   readonly #workers = new Set<RunWorker>();
   readonly #closing = new AbortController();
 
-  constructor(storage: Storage, payloads: Payloads) {
-    this.host = { storage, payloads, tokens: new Tokens() };
+  constructor(storage: Storage, payloads: Payloads, tokens: Tokens) {
+    this.host = { storage, payloads, tokens };
     this.owner = ownerText(storage.environment, newId(storage.environment, "worker"));
   }
 
@@ -60,8 +60,7 @@ export class LocalWorkers {
     }
   }
 
-  createWorker(agents: readonly AgentDefinition[], settings: Settings): RunWorker {
-    const id = newId(this.host.storage.environment, "worker");
+  createWorker(agents: readonly AgentDefinition[], settings: Settings, id: string): RunWorker {
     const worker = new RunWorker(this.host, id, agents, settings, () => this.#workers.delete(worker));
     this.#workers.add(worker);
     return worker;

@@ -6,11 +6,10 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { Listed, ListedRunRow } from "../contracts/run-queries.ts";
 import type { RunResult } from "../contracts/run-results.ts";
 import type { ResumeOptions } from "../contracts/run-waits.ts";
-import type { AgentDefinition, AnyAgent, RunFilter, Runs } from "../contracts/runs.ts";
+import type { RunFilter, Runs } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
-import type { WorkerOptions } from "../contracts/workers.ts";
+import type { Worker } from "../contracts/workers.ts";
 import {
-  checkArray,
   checkBoolean,
   checkId,
   checkInt,
@@ -19,7 +18,6 @@ import {
   checkOptionalId,
   checkOrder,
   checkRecord,
-  invalid,
 } from "../core/check.ts";
 import { readCursor, readPairCursor, writeCursor, writePairCursor } from "../core/cursor.ts";
 import { eventOf } from "../log/log.ts";
@@ -28,7 +26,7 @@ import { findOrCreateRun } from "./begin.ts";
 import { loadCheckpoint, runCheckpoint, saveCheckpoint } from "./checkpoints.ts";
 import { answerDecision, decisionOf, readDecisions } from "./decisions.ts";
 import { deleteCheckpoint, deleteRun } from "./delete.ts";
-import { checkErased, checkVerify, executeRun, resumeRun } from "./execute.ts";
+import { executeRun, resumeRun } from "./execute.ts";
 import { lastOf } from "./journal.ts";
 import { LocalWorkers } from "./local-workers.ts";
 import { namedRun } from "./naming.ts";
@@ -36,20 +34,25 @@ import { readQuestions } from "./questions.ts";
 import { recoverAll, recoverRun } from "./recover.ts";
 import { endingOf, errorOf, resultOf } from "./results.ts";
 import { existingRun, runOf, STATUSES } from "./rows.ts";
+import type { Tokens } from "./tokens.ts";
 import { forkRun, retryRun, rewindRun } from "./travel.ts";
 import { cancelRun, pauseRun, signalRun, steps, unpauseRun } from "./verbs.ts";
 import type { Verified } from "./verify.ts";
+import { type CheckedWorker, checkVerify } from "./worker-options.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
-export function createRuns(
-  storage: Storage,
-  payloads: Payloads,
-): { readonly runs: Runs; readonly close: () => Promise<void> } {
-  const workers = new LocalWorkers(storage, payloads);
+/** All of runs but what answers at once, see on-demand.ts. */
+export interface LoadedRuns extends Omit<Runs, "createWorker" | "tokens"> {
+  createWorker(checked: CheckedWorker, id: string): Worker;
+  close(): Promise<void>;
+}
+
+export function loadRuns(storage: Storage, payloads: Payloads, tokens: Tokens): LoadedRuns {
+  const workers = new LocalWorkers(storage, payloads, tokens);
   const { host } = workers;
   const named = (id: string) => namedRun(storage, id);
-  const runs: Runs = {
+  return {
     execute: (agent, input, options) => executeRun(workers, agent, input, options) as Promise<RunResult<never>>,
     async start(agent, input) {
       const { row } = await findOrCreateRun(host, checkAgent(agent), input, null, null);
@@ -98,25 +101,6 @@ export function createRuns(
     delete: async (id) => deleteRun(storage, payloads, await named(id)),
     recover: async (id, options) => recoverRun(storage, await named(id), verifyOf(options)),
     recoverAll: async (options) => recoverAll(storage, verifyOf(options)),
-    createWorker(options) {
-      const given = checkRecord(options, "worker", [
-        ...["agents", "concurrency", "pollMs", "watch", "allowMismatch", "verify", "erased"],
-      ]);
-      const agents = checkArray(given.agents, "worker.agents", "batchSlots") as readonly AnyAgent[];
-      const whole = (name: "concurrency" | "pollMs", fallback: number, min: number, max: number) =>
-        given[name] === undefined ? fallback : checkInt(given[name], `worker.${name}`, min, max);
-      const checked = agents.map(checkAgent);
-      refuseTwice(checked);
-      return workers.createWorker(checked, {
-        ...{ concurrency: whole("concurrency", 16, 1, 10_000), pollMs: whole("pollMs", 1000, 10, 3_600_000) },
-        ...{ allowMismatch: given.allowMismatch === true, verify: checkVerify(given.verify) },
-        ...{ watch: checkWatch(given.watch), erased: checkErased(given.erased) },
-      });
-    },
-    tokens(options) {
-      const given = checkRecord(options, "options", ["run", "signal"]);
-      return host.tokens.listen(checkOptionalId(given.run, "run"), given.signal as AbortSignal | undefined);
-    },
     async pending(filter) {
       const given = checkRecord(filter, "filter", ["run", "limit", "order"]);
       return (await decisions(storage, payloads, { ...given, answered: false })).items;
@@ -138,25 +122,13 @@ export function createRuns(
       loadCheckpoint(storage, payloads, checkId(session, "session"), checkId(agent, "agent")),
     deleteCheckpoint: async (session, agent) =>
       deleteCheckpoint(storage, payloads, checkId(session, "session"), checkId(agent, "agent")),
+    createWorker: ({ agents, settings }, id) => workers.createWorker(agents, settings, id),
+    close: () => workers.close(),
   };
-  return { runs, close: () => workers.close() };
-}
-
-function refuseTwice(agents: readonly AgentDefinition[]): void {
-  const ids = new Set<string>();
-  for (const { id } of agents) {
-    if (ids.has(id)) throw invalid("worker.agents", "agents with different ids", id);
-    ids.add(id);
-  }
 }
 
 function verifyOf(options: Pick<ResumeOptions, "verify"> | undefined): Verified {
   return checkVerify(checkRecord(options, "options").verify);
-}
-
-function checkWatch(watch: unknown): WorkerOptions["watch"] {
-  if (watch !== undefined && typeof watch !== "function") throw invalid("worker.watch", "a function", watch);
-  return watch as WorkerOptions["watch"];
 }
 
 async function decisions(

@@ -14,6 +14,8 @@ test("RU13 a worker that was stopped is forgotten by its handle", async () => {
   const hf = await open(":memory:");
   const waits = defineAgent({ id: "ada", version: "1", iterate: async (it) => it.done(await it.waitFor("go")) });
   const told: string[] = [];
+  // Loads the code of workers, so that they are what createWorker() gives.
+  await hf.runs.list();
   const workers = ["a", "b"].map((name) => {
     const worker = hf.runs.createWorker({ agents: [waits] }) as RunWorker;
     worker.poke = () => void told.push(name);

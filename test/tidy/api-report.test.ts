@@ -21,7 +21,7 @@ describe("apiReport", () => {
   const files = {
     "package.json": JSON.stringify({
       name: "example",
-      exports: { ".": { default: "./dist/index.js" }, "./package.json": "./package.json" },
+      exports: { ".": { types: "./dist/types/index.d.ts" }, "./package.json": "./package.json" },
     }),
     "tsconfig.json": readFileSync(path.join(root, "tsconfig.json"), "utf8").replace('"node"', ""),
     "src/index.ts": `

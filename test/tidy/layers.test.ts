@@ -20,7 +20,10 @@ const AREAS: Record<string, { of: string[]; may: string[] }> = {
   },
   models: { of: ["models/"], may: ["contracts", "core", "models"] },
   loop: { of: ["loop/"], may: ["contracts", "core", "nouns", "models", "loop"] },
-  open: { of: ["open.ts", "lifetime.ts"], may: ["contracts", "core", "storage", "nouns", "coding", "open"] },
+  open: {
+    of: ["open.ts", "lifetime.ts", "members.ts", "nouns.ts"],
+    may: ["contracts", "core", "storage", "nouns", "coding", "open"],
+  },
   index: { of: ["index.ts"], may: ["contracts", "core", "storage", "nouns", "models", "loop", "open"] },
   coding: { of: ["coding/"], may: ["contracts", "core", "coding"] },
   doors: {

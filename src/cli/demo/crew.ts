@@ -1,9 +1,8 @@
 // The processes of the demo: real ones, each a `holdfast worker` for the demo's agent.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import * as path from "node:path";
-import { fileURLToPath } from "node:url";
 import { HoldfastError } from "../../contracts/errors.ts";
+import { programFile } from "../package-files.ts";
 import { type StoreChoice, storeEnvironment } from "../store.ts";
 import { BANK } from "./agent.ts";
 
@@ -57,8 +56,8 @@ export class Crew {
   }
 
   hire(): Hand {
-    const argv = [...[beside("../main"), "worker", "--agents", beside("agent")], ...["--poll", "100", "--json"]];
-    const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", ...argv], {
+    const work = ["worker", "--agents", programFile("demo-agent"), "--poll", "100", "--json"];
+    const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", programFile("holdfast"), ...work], {
       // It leaves when we do, whatever ends us, because its input ends then; Ctrl-C is ours alone to handle.
       stdio: ["pipe", "pipe", "pipe"],
       detached: true,
@@ -74,10 +73,4 @@ export class Crew {
   async dismiss(): Promise<void> {
     await Promise.all(this.#hands.map((hand) => hand.end("SIGKILL")));
   }
-}
-
-/** A .ts beside us, or a .js in a build. */
-function beside(name: string): string {
-  const self = fileURLToPath(import.meta.url);
-  return path.join(path.dirname(self), `${name}${path.extname(self)}`);
 }

@@ -1,6 +1,5 @@
 // How one payload is compressed at rest, and the single place where stored bytes are decompressed: every output is
 // bounded by the size its row declares, so that a damaged or hostile row cannot exhaust memory.
-import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 
 export type Codec = "raw" | "zstd";
 
@@ -12,9 +11,15 @@ export class DamagedBytes extends Error {
 /** There are none where they are kept. */
 export class MissingBytes extends DamagedBytes {}
 
+/** Loaded when something is first compressed: short messages are not. */
+export function zlib(): typeof import("node:zlib") {
+  return process.getBuiltinModule("node:zlib");
+}
+
 /** Compresses when that pays; otherwise the bytes come back as they are (the same array, not a copy). */
 export function pack(bytes: Uint8Array): { codec: Codec; bytes: Uint8Array } {
   if (bytes.length < MIN_ZSTD_BYTES) return { codec: "raw", bytes };
+  const { constants, zstdCompressSync } = zlib();
   const packed = zstdCompressSync(bytes, {
     chunkSize: outputChunk(bytes.length / 2),
     params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL },
@@ -63,6 +68,7 @@ function inflateBounded(
   options: { windowLogMax: number; dictionary?: Uint8Array },
 ): Uint8Array {
   const { windowLogMax, dictionary } = options;
+  const { constants, zstdDecompressSync } = zlib();
   try {
     return zstdDecompressSync(bytes, {
       chunkSize: outputChunk(size),

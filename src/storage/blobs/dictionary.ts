@@ -1,7 +1,8 @@
 // Segments need zstd with a dictionary, an option that older Node versions ignore without a word: frames written by
 // newer ones would look damaged to them. So it is tried once before it is relied upon.
-import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+
 import { HoldfastError } from "../../contracts/errors.ts";
+import { zlib } from "./compress.ts";
 
 let known: boolean | undefined;
 
@@ -15,9 +16,9 @@ export function needDictionaries(): void {
 }
 
 /** Bytes that repeat their dictionary are one reference to it: without it, such a frame decodes to nothing. */
-export function hasDictionaries(compress = zstdCompressSync, decompress = zstdDecompressSync): boolean {
+export function hasDictionaries(compress = zlib().zstdCompressSync, decompress = zlib().zstdDecompressSync): boolean {
   const dictionary = Buffer.from(Array.from({ length: 256 }, (_, i) => (i * 167 + 13) & 0xff));
-  const params = { [constants.ZSTD_c_checksumFlag]: 1 };
+  const params = { [zlib().constants.ZSTD_c_checksumFlag]: 1 };
   const frame = compress(dictionary, { dictionary, params });
   try {
     return !decompress(frame).equals(dictionary);

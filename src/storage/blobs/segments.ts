@@ -1,8 +1,7 @@
 // The codec for append-only payloads (BL3): 4 MiB segments that depend on nothing outside themselves. The open segment
 // is a list of zstd frames, each compressed against the bytes before it, so that an append stores about what it
 // appends; sealing repacks the full segment into one frame. Damage reaches no further than its segment.
-import { constants, zstdCompressSync } from "node:zlib";
-import { DamagedBytes, inflate, outputChunk, ZSTD_LEVEL } from "./compress.ts";
+import { DamagedBytes, inflate, outputChunk, ZSTD_LEVEL, zlib } from "./compress.ts";
 
 export const SEGMENT_BYTES = 4 * 1024 * 1024;
 
@@ -22,6 +21,7 @@ export function encodeFrame(prefix: Uint8Array, tail: Uint8Array): Uint8Array {
   }
   const dictionary = dictionaryFor(prefix, tail.length);
   const covered = dictionary.length + tail.length;
+  const { constants, zstdCompressSync } = zlib();
   return zstdCompressSync(tail, {
     chunkSize: outputChunk(tail.length),
     params: {

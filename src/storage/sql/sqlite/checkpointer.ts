@@ -1,6 +1,6 @@
 // Moves what commits left in the WAL into the database from a thread of its own. A commit that did it would hold the
 // event loop for as long as it takes to write and sync all those pages.
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 
 /** Plain JavaScript in a string: it needs no file beside the bundle it ends up in. */
 const PROGRAM = `
@@ -38,7 +38,9 @@ export class Checkpointer {
   readonly #worker: Worker;
 
   constructor(path: string) {
-    this.#worker = new Worker(PROGRAM, {
+    // Loaded only now: most programs need no thread.
+    const threads = process.getBuiltinModule("node:worker_threads");
+    this.#worker = new threads.Worker(PROGRAM, {
       eval: true,
       workerData: { path, shared: this.#shared, restartFrames: RESTART_FRAMES, waitMs: WAIT_MS },
       execArgv: ["--disable-warning=ExperimentalWarning"],

@@ -1,7 +1,6 @@
 // SQLite's own check of a store's file (PRAGMA integrity_check) and of its schema. It reads every page, so it runs in a
 // thread of its own, on a connection of its own.
 import { DatabaseSync } from "node:sqlite";
-import { Worker } from "node:worker_threads";
 import type { EngineDamage, EngineReport } from "../../../contracts/engine-check.ts";
 import { MIGRATIONS, renderDdl } from "../migrations.ts";
 import { groupDamages } from "../schema.ts";
@@ -71,7 +70,9 @@ function askHere(db: DatabaseSync): Answer {
 }
 
 async function askThread(path: string): Promise<Answer> {
-  const worker = new Worker(PROGRAM, {
+  // Loaded only now: most programs need no thread.
+  const threads = process.getBuiltinModule("node:worker_threads");
+  const worker = new threads.Worker(PROGRAM, {
     eval: true,
     workerData: { path, check: CHECK, schema: SCHEMA },
     execArgv: ["--disable-warning=ExperimentalWarning"],

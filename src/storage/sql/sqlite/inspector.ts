@@ -1,6 +1,6 @@
 // Runs queries of people in processes of their own. A statement that takes too long cannot be interrupted in a thread of
 // ours (node:sqlite has no way to, and a thread that is ended first finishes its statement); a process can be ended.
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import type { InspectLimits } from "../../../contracts/storage.ts";
@@ -96,6 +96,8 @@ export class Inspector {
   }
 
   #start(): Helper {
+    // Loaded only now: most programs query nothing.
+    const { spawn } = process.getBuiltinModule("node:child_process");
     const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", "-e", PROGRAM], {
       stdio: ["ignore", "ignore", "ignore", "ipc"],
       serialization: "advanced",

@@ -1,7 +1,7 @@
 // A large transaction runs in a thread of its own, on a connection of its own: the main thread's event loop goes on, and
 // other writers wait by timers, as they do for another process. If the thread dies, SQLite rolls the transaction back.
 import { type BigIntStats, statSync } from "node:fs";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import type { Param, Row } from "../driver.ts";
 import type { BulkText } from "./bulk-texts.ts";
@@ -116,7 +116,9 @@ export class WriterThread {
   /** Throws where no thread may be started. */
   constructor(path: string, file: OpenFile, pragmas: readonly string[]) {
     this.#path = path;
-    this.#worker = new Worker(PROGRAM, {
+    // Loaded only now: most programs need no thread.
+    const threads = process.getBuiltinModule("node:worker_threads");
+    this.#worker = new threads.Worker(PROGRAM, {
       eval: true,
       // Of one byte, none of it: before Node 24 an array without memory of its own is bound as NULL.
       workerData: { path, file, pragmas, emptyBytes: new Uint8Array(1).subarray(0, 0) },

@@ -1,0 +1,105 @@
+// Bundles the sources into dist/: a file for each entry, and chunks that entries share, so that every class exists once
+// however many entries a program imports. What is imported with `import()` becomes a chunk of its own, loaded on first use.
+
+import * as path from "node:path";
+import { type Plugin, rolldown } from "rolldown";
+import { lazyCommands } from "./lazy-commands.ts";
+
+const root = path.resolve(import.meta.dirname, "..");
+
+/** The files of dist/ that something outside of it names: package.json, bin/holdfast.js and src/cli/package-files.ts. */
+const ENTRIES = {
+  index: "src/index.ts",
+  claude: "src/adapters/claude/entry.ts",
+  coding: "src/coding/entry.ts",
+  testing: "src/testing/entry.ts",
+  cli: "src/cli/main.ts",
+  "demo-agent": "src/cli/demo/agent.ts",
+  "node-version": "src/core/node.ts",
+} as const;
+
+/** What a program that appends a message to a SQLite store loads; PostgreSQL and all else come in chunks of their own. */
+const STORE = ["src/open.ts", "src/storage/sql/sqlite/driver.ts"];
+
+/** What it loads in addition to call anything else of a session's. */
+const NOUNS = ["src/nouns.ts"];
+const OTHERS = [ENTRIES.claude, ENTRIES.coding, ENTRIES.testing];
+
+/** Writes the bundle into that folder. */
+export async function bundle(folder: string): Promise<void> {
+  const modules = new ModuleGraph();
+  const isOfStore = (id: string) => modules.reachedFrom(STORE).has(id);
+  const build = await rolldown({
+    cwd: root,
+    input: ENTRIES,
+    platform: "node",
+    external: [/^node:/, "postgres"],
+    plugins: [modules.plugin, lazyCommands(path.join(root, "src/cli"))],
+    onLog: (level, log) => {
+      if (level === "warn") throw new Error(`the bundler warns: ${log.message}`);
+    },
+  });
+  await build.write({
+    dir: folder,
+    format: "esm",
+    sourcemap: true,
+    // Names stay as they are in the sources: stacks are read by people, and nothing has to be small.
+    minify: false,
+    minifyInternalExports: false,
+    comments: false,
+    entryFileNames: "[name].js",
+    chunkFileNames: "chunks/[name]-[hash].js",
+    codeSplitting: {
+      // Without these, modules would be split by which of the many entries and chunks use them, into many small files.
+      groups: [
+        {
+          name: "core",
+          test: (id) => modules.sharedBy([[ENTRIES.index], [ENTRIES.cli], [...STORE, ...NOUNS]]).has(id),
+          priority: 2,
+        },
+        // Apart from what other entries import too: those must load on a Node without SQLite, to say what is missing.
+        { name: "common", test: (id) => isOfStore(id) && modules.reachedFrom(OTHERS).has(id), priority: 1 },
+        { name: "store", test: isOfStore },
+        { name: "nouns", test: (id) => modules.reachedFrom(NOUNS).has(id) },
+        { name: "command", test: (id) => modules.reachedFrom([ENTRIES.cli]).has(id) },
+      ],
+    },
+  });
+  await build.close();
+}
+
+/** Which modules an entry imports, directly or through others, without those it imports with `import()`. */
+class ModuleGraph {
+  readonly #imports = new Map<string, readonly string[]>();
+  readonly #reached = new Map<string, ReadonlySet<string>>();
+
+  readonly plugin: Plugin = {
+    name: "module-graph",
+    moduleParsed: ({ id, importedIds }) => {
+      this.#imports.set(id, importedIds);
+    },
+  };
+
+  reachedFrom(entries: readonly string[]): ReadonlySet<string> {
+    const key = entries.join();
+    const known = this.#reached.get(key) ?? this.#reach(entries.map((entry) => path.join(root, entry)));
+    this.#reached.set(key, known);
+    return known;
+  }
+
+  /** By at least two of the groups of entries. */
+  sharedBy(groups: readonly (readonly string[])[]): ReadonlySet<string> {
+    const seen = new Set<string>();
+    const shared = new Set<string>();
+    for (const entries of groups) {
+      for (const id of this.reachedFrom(entries)) (seen.has(id) ? shared : seen).add(id);
+    }
+    return shared;
+  }
+
+  #reach(ids: readonly string[]): ReadonlySet<string> {
+    const reached = new Set(ids);
+    for (const id of reached) for (const imported of this.#imports.get(id) ?? []) reached.add(imported);
+    return reached;
+  }
+}

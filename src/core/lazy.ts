@@ -1,0 +1,151 @@
+// Parts of an open store whose code is loaded when one of their calls is first made. Most programs use few parts, and
+// loading all of them would take most of the time that opening takes.
+import { HoldfastError } from "../contracts/errors.ts";
+
+type Kind<F> = F extends (...args: never[]) => Promise<unknown>
+  ? "call"
+  : F extends (...args: never[]) => AsyncIterable<unknown>
+    ? "stream"
+    : never;
+
+/** How each member of a part answers. What answers at once cannot wait for code to be loaded: it has no kind. */
+export type Members<T> = { readonly [K in keyof T]: Kind<T[K]> };
+
+type AnyFunction = (...args: readonly unknown[]) => unknown;
+
+/** Code that is loaded once in a process, when it is first needed. */
+export class LazyModule<M extends object> {
+  readonly #load: () => Promise<M>;
+  #loading: Promise<M> | null = null;
+  #loaded: M | null = null;
+
+  constructor(load: () => Promise<M>) {
+    this.#load = load;
+  }
+
+  /** null until it is loaded. */
+  get loaded(): M | null {
+    return this.#loaded;
+  }
+
+  load(): Promise<M> {
+    this.#loading ??= this.#load().then(
+      (module) => {
+        this.#loaded = module;
+        return module;
+      },
+      (cause: unknown) => {
+        this.#loading = null;
+        throw loadFailed(cause);
+      },
+    );
+    return this.#loading;
+  }
+}
+
+/** A part of one open store: made when its code is there and something needs it. */
+export interface LazyPart<T extends object> {
+  /** null until its code is loaded. */
+  readonly loaded: T | null;
+  /** Whether something needed it. */
+  readonly isNeeded: boolean;
+  load(): Promise<T>;
+}
+
+class PartOf<M extends object, T extends object> implements LazyPart<T> {
+  readonly #module: LazyModule<M>;
+  readonly #create: (module: M) => T;
+  #made: T | null = null;
+  isNeeded = false;
+
+  constructor(module: LazyModule<M>, create: (module: M) => T) {
+    this.#module = module;
+    this.#create = create;
+  }
+
+  get loaded(): T | null {
+    if (this.#made !== null || this.#module.loaded === null) return this.#made;
+    this.isNeeded = true;
+    this.#made = this.#create(this.#module.loaded);
+    return this.#made;
+  }
+
+  async load(): Promise<T> {
+    this.isNeeded = true;
+    const module = await this.#module.load();
+    this.#made ??= this.#create(module);
+    return this.#made;
+  }
+}
+
+/** The lazy parts of one open store. A call that comes behind one that waits for its code waits for that code too. */
+export class LazyParts {
+  readonly #modules = new Set<LazyModule<object>>();
+  /** Settles when every call until now has begun. */
+  #waiting: Promise<void> | null = null;
+
+  part<M extends object, T extends object>(module: LazyModule<M>, create: (module: M) => T): LazyPart<T> {
+    this.#modules.add(module);
+    return new PartOf(module, create);
+  }
+
+  /** The members of a part, or of what `pick` takes from it. Once the code is there, calls go straight to it. */
+  members<P extends object, T extends object>(part: LazyPart<P>, pick: (part: P) => T, members: Members<T>): T {
+    const made = Object.entries(members).map(([name, kind]) => {
+      const member = (loaded: P) => pick(loaded)[name as keyof T] as AnyFunction;
+      return [name, kind === "call" ? this.#call(part, member) : stream(part, member)];
+    });
+    return Object.fromEntries(made) as T;
+  }
+
+  /** The same noun, whose code is there: its calls come behind those that wait. */
+  inOrder<T extends object>(noun: T): T {
+    const made = Object.entries(noun).map(([name, member]: [string, unknown]) => {
+      if (typeof member !== "function") return [name, member];
+      const call: AnyFunction = (...args) =>
+        this.#waiting === null ? member(...args) : this.#queue(Promise.resolve(), () => member(...args));
+      return [name, call];
+    });
+    return Object.fromEntries(made) as T;
+  }
+
+  #call<P extends object>(part: LazyPart<P>, member: (loaded: P) => AnyFunction): AnyFunction {
+    return (...args) => {
+      const loaded = this.#waiting === null ? part.loaded : null;
+      if (loaded !== null) return member(loaded)(...args);
+      return this.#queue(part.load(), (there) => member(there)(...args));
+    };
+  }
+
+  /** Begins it when it can, behind all that wait to begin. */
+  #queue<P>(ready: Promise<P>, begin: (there: P) => unknown): Promise<unknown> {
+    const begun = Promise.all([ready, this.#waiting]).then(([there]) => ({ answer: begin(there) }));
+    const waiting = begun.then(
+      () => {},
+      () => {},
+    );
+    this.#waiting = waiting;
+    waiting.then(() => {
+      if (this.#waiting === waiting) this.#waiting = null;
+    });
+    return begun.then(({ answer }) => answer);
+  }
+
+  async loadAll(): Promise<void> {
+    await Promise.all([...this.#modules].map((module) => module.load()));
+  }
+}
+
+function stream<P extends object>(part: LazyPart<P>, member: (loaded: P) => AnyFunction): AnyFunction {
+  return async function* (...args) {
+    yield* member(part.loaded ?? (await part.load()))(...args) as AsyncIterable<unknown>;
+  };
+}
+
+function loadFailed(cause: unknown): unknown {
+  if (cause instanceof HoldfastError) return cause;
+  return new HoldfastError("MissingDependency", "a file of the installed package holdfast could not be loaded", {
+    hint: "It was updated or removed while this process ran, or is incomplete: install it again and restart the process.",
+    cause,
+  });
+}

@@ -1,0 +1,76 @@
+// The nouns of a store but its history, in one piece: they share most of their code. open.ts loads it with the first call of
+// any of them.
+import { createAgents } from "./agents/agents.ts";
+import type { BlobBackend, Blobs } from "./contracts/blobs.ts";
+import type { Holdfast } from "./contracts/holdfast.ts";
+import type { Payloads } from "./contracts/payloads.ts";
+import type { Storage } from "./contracts/storage.ts";
+import { createLog } from "./log/log.ts";
+import { createCalls } from "./sessions/calls.ts";
+import { createEvals } from "./sessions/evals.ts";
+import { createHeads } from "./sessions/heads.ts";
+import { createInvocations } from "./sessions/invocations.ts";
+import { createLeafCalls } from "./sessions/leaf.ts";
+import { type createLocate, taking } from "./sessions/locate.ts";
+import { shrinkRemains } from "./sessions/remains.ts";
+import { createSessions } from "./sessions/sessions.ts";
+import { createSnapshots } from "./sessions/snapshots.ts";
+import { createTurns } from "./sessions/turns.ts";
+import { createState } from "./state/state.ts";
+import { createBlobs } from "./storage/blobs/store.ts";
+import { createTasks } from "./tasks/tasks.ts";
+
+export type Nouns = Pick<
+  Holdfast,
+  | ("agents" | "sessions" | "heads" | "turns" | "calls" | "evals" | "snapshots" | "invocations")
+  | ("state" | "tasks" | "blobs" | "log")
+>;
+
+export interface NounsBase {
+  readonly storage: Storage;
+  readonly payloads: Payloads;
+  readonly located: ReturnType<typeof createLocate>;
+  readonly blobTtlMs: number | null;
+  readonly backend: BlobBackend | undefined;
+}
+
+/** Those that change a session take it where it stands. */
+export function createNouns({ storage, payloads, located, blobTtlMs, backend }: NounsBase): Nouns {
+  const { locate, standing, called } = located;
+  const calls = createCalls(storage, payloads);
+  const call = "a call is recorded";
+  const evaluation = "an eval is recorded";
+  const blobs = createBlobs(storage, { ttlMs: blobTtlMs, ...(backend === undefined ? {} : { backend }) });
+  return {
+    agents: createAgents(storage, payloads),
+    sessions: createSessions(storage, payloads, locate, standing),
+    heads: taking(createHeads(storage, payloads, locate), standing, {
+      publish: "a head is published",
+      compact: "a session is compacted",
+    }),
+    turns: taking(createTurns(storage, payloads), standing, { begin: "a turn begins" }),
+    calls: taking({ ...calls, ...createLeafCalls(storage, calls) }, standing, {
+      ...{ start: call, add: call, leaf: call, leafAll: call },
+    }),
+    evals: taking(createEvals(storage, payloads), standing, { start: evaluation, add: evaluation }),
+    snapshots: taking(createSnapshots(storage, payloads), standing, { add: "variables are saved" }),
+    invocations: createInvocations(storage, payloads, locate, standing),
+    state: createState(storage, payloads, called),
+    tasks: createTasks(storage, called),
+    blobs: collecting(blobs, storage, payloads),
+    log: taking(createLog(storage, payloads, locate), standing, { annotate: "a note is added" }),
+  };
+}
+
+/** What a collection frees is also what deleted sessions keep for nobody. */
+function collecting(blobs: Blobs, storage: Storage, payloads: Payloads): Blobs {
+  return {
+    ...blobs,
+    gc: async (options) => {
+      // Before it: a vacuum leaves no trace of what went by then.
+      const { bytes = 0 } = options?.dryRun === true ? {} : await shrinkRemains(storage, payloads);
+      const report = await blobs.gc(options);
+      return { ...report, bytes: report.bytes + bytes };
+    },
+  };
+}

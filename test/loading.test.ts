@@ -1,0 +1,116 @@
+// What a program loads before it can do anything is what it waits for. The built package stays within bounds of files and
+// bytes, and loads no part that is not used. Counted in real processes, not timed.
+
+import { spawnSync } from "node:child_process";
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bundle } from "../scripts/bundle.ts";
+
+const root = path.resolve(import.meta.dirname, "..");
+const scratch = fs.mkdtempSync(path.join(tmpdir(), "holdfast-loading-"));
+const dist = path.join(scratch, "dist");
+
+/** Tells every file of the package that was loaded, when the process ends. */
+const WATCH = `data:text/javascript,
+  import { registerHooks } from "node:module";
+  const loaded = [];
+  registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
+  process.on("exit", () => process.stderr.write("LOADED" + JSON.stringify(loaded)));`;
+
+beforeAll(async () => {
+  await bundle(dist);
+  fs.cpSync(path.join(root, "bin"), path.join(scratch, "bin"), { recursive: true });
+  fs.cpSync(path.join(root, "package.json"), path.join(scratch, "package.json"));
+  load("--input-type=module", "--eval", program("await hf.history.append(scope, { role: 'user', content: 'hi' });"));
+}, 120_000);
+
+afterAll(() => fs.rmSync(scratch, { recursive: true, force: true }));
+
+function program(body: string): string {
+  return `const { open } = await import("./dist/index.js");
+    const hf = await open("store.db");
+    const scope = { session: "s", agent: "a" };
+    ${body}
+    await hf.close();`;
+}
+
+interface Loaded {
+  /** Chunks without their hash. */
+  readonly names: readonly string[];
+  readonly bytes: number;
+}
+
+function load(...argv: readonly string[]): Loaded {
+  const env = { PATH: process.env.PATH ?? "", HOME: scratch };
+  const run = spawnSync(process.execPath, ["--import", WATCH, ...argv], { cwd: scratch, env, encoding: "utf8" });
+  const [stderr, json] = run.stderr.split("LOADED");
+  expect({ status: run.status, stderr }).toEqual({ status: 0, stderr: "" });
+  const urls = (JSON.parse(json ?? "[]") as string[]).filter((url) => url.includes("/dist/"));
+  const files = urls.map((url) => url.slice(url.indexOf("/dist/") + 6));
+  const bytes = files.reduce((sum, file) => sum + fs.statSync(path.join(dist, file)).size, 0);
+  const names = files.map((file) => file.replace(/^chunks\/(.+)-[^-]{8}\.js$/, "$1"));
+  return { names, bytes };
+}
+
+const command = (...argv: readonly string[]) => load("bin/holdfast.js", ...argv);
+const use = (body: string) => load("--input-type=module", "--eval", program(body));
+
+describe("what is loaded", () => {
+  test.each([
+    ["import and first append", () => use("await hf.history.append(scope, { role: 'user', content: 'hi' });"), 11, 620],
+    ["holdfast --version", () => command("--version"), 8, 340],
+    ["holdfast sessions", () => command("sessions", "--store", "store.db"), 24, 1100],
+  ] as const)("%s: few files, few bytes", (_, run, mostFiles, mostKilobytes) => {
+    const { names, bytes } = run();
+    expect(names.length, names.join(" ")).toBeLessThanOrEqual(mostFiles);
+    expect(bytes / 1000).toBeLessThanOrEqual(mostKilobytes);
+  });
+
+  const parts = ["runs", "check", "archives", "captures", "trace", "nouns", "query"];
+  const append = "await hf.history.append(scope, { role: 'user', content: 'hi' });";
+
+  test("an append loads none of the parts that it does not use", () => {
+    const { names } = use(append);
+    expect(names.filter((name) => parts.includes(name))).toEqual([]);
+    expect(names.filter((name) => name === "store")).toEqual(["store"]);
+  });
+
+  test.each([
+    ["nouns", "await hf.state.set('s', { a: 1 });"],
+    ["runs", "await hf.runs.list();"],
+    ["captures", "await hf.captures.list();"],
+    ["check", "await hf.check();"],
+    ["archives", "await hf.tree('s');"],
+    ["trace", "await hf.trace('s');"],
+  ])("%s is loaded when it is first called", (part, call) => {
+    expect(use(`${append} ${call}`).names).toContain(part);
+  });
+
+  test("a command loads no other command, and --version none", () => {
+    const names = command("sessions", "--store", "store.db").names;
+    expect(names).toContain("sessions");
+    for (const other of ["demo", "messages", "worker", "blobs"]) expect(names).not.toContain(other);
+    expect(command("--version").names).not.toContain("sessions");
+    expect(command("--version").names).not.toContain("store");
+  });
+});
+
+describe("calls that wait for their code", () => {
+  test("happen in the order in which they were made, also before those whose code is there", () => {
+    const text = program(`
+      const state = hf.state.set("order", { a: 1 });
+      const append = hf.history.append({ session: "order", agent: "a" }, { role: "user", content: "second" });
+      await Promise.all([state, append]);
+      const types = (await hf.log.read("order")).map(({ type }) => type);
+      console.log(JSON.stringify(types));`);
+    const env = { PATH: process.env.PATH ?? "", HOME: scratch };
+    const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", text], {
+      ...{ cwd: scratch, env, encoding: "utf8" },
+    });
+    expect(stderr).toBe("");
+    const types: string[] = JSON.parse(stdout);
+    expect(types.indexOf("message/added")).toBeGreaterThan(types.findIndex((type) => type.startsWith("state/")));
+  });
+});
