@@ -3,16 +3,20 @@
 import type { CapturedFile, Captures, CaptureWithFiles } from "../contracts/captures.ts";
 import type { FoundSession } from "../contracts/coding.ts";
 import { decodeText, sha256Hex } from "../core/bytes.ts";
+import type { KnownSecrets } from "./known-secrets.ts";
+import { maskSecrets } from "./secrets.ts";
 import { contentOf } from "./sources.ts";
 
 export interface Store {
   readonly captures: Pick<Captures, "list" | "files" | "read">;
   readonly request: string;
+  /** Given where secrets are replaced: those that are known now, also of what was captured before one was found. */
+  readonly masked?: KnownSecrets;
 }
 
 /** null: there is none, or it is not what this goes on from. */
 export async function basisOf(
-  { captures, request }: Store,
+  { captures, request, masked }: Store,
   { agent, sessionId }: FoundSession,
   read: ReadonlyMap<string, ReadFile>,
 ): Promise<CaptureWithFiles | null> {
@@ -23,10 +27,11 @@ export async function basisOf(
   const had = files.find(({ path }) => path === main);
   const here = read.get(main);
   if (had === undefined || here === undefined) return { ...newest, files };
+  const captured = () => contentOf({ read: (path) => captures.read(newest.id, path) }, main);
   const goesOn =
     agent === "claude-code"
-      ? goesOnFrom(here, had)
-      : hasMessages(here.content, await contentOf({ read: (path) => captures.read(newest.id, path) }, main));
+      ? goesOnFrom(here, had) || (masked !== undefined && goesOnMasked(here, maskSecrets(await captured(), masked)))
+      : hasMessages(here.content, await captured());
   return goesOn ? { ...newest, files } : null;
 }
 
@@ -39,6 +44,11 @@ interface ReadFile {
 /** Secrets may have been left in it when it was captured. */
 export function goesOnFrom({ content, plain }: ReadFile, had: CapturedFile): boolean {
   return beginsWith(content, had) || (plain !== content && beginsWith(plain, had));
+}
+
+function goesOnMasked({ content }: ReadFile, captured: Uint8Array): boolean {
+  const { byteLength } = captured;
+  return content.byteLength >= byteLength && Buffer.compare(content.subarray(0, byteLength), captured) === 0;
 }
 
 function beginsWith(here: Uint8Array, { size, ref }: CapturedFile): boolean {

@@ -17,7 +17,7 @@ import {
   listOpenCodeSessions,
 } from "../../coding/opencode/find.ts";
 import { openCodeDataDir } from "../../coding/opencode/runner.ts";
-import { maskSecretsIn } from "../../coding/secrets.ts";
+import { learnSecrets, maskSecretsIn } from "../../coding/secrets.ts";
 import { readableOnDisk } from "../../coding/sources.ts";
 import { conversationIn } from "../../coding/telling.ts";
 import type { CodingAgent } from "../../contracts/captures.ts";
@@ -181,7 +181,8 @@ export async function importLocalSession(
   const found = await local.find();
   try {
     const onDisk = readableOnDisk(found);
-    const read = (name: string) => (mask ? maskSecretsIn(onDisk.read(name)) : onDisk.read(name));
+    const known = mask ? await learnSecrets(onDisk.files.map(({ path: name }) => onDisk.read(name))) : undefined;
+    const read = (name: string) => (mask ? maskSecretsIn(onDisk.read(name), known) : onDisk.read(name));
     const conversation = await conversationIn({ ...onDisk, read });
     if (conversation === null || conversation.messages.length === 0) return { outcome: "empty", session };
     const imported = await importConversation(holdfast, conversation, { session, request });
