@@ -48,7 +48,7 @@ const IMPURE = {
     "setInterval",
     "setTimeout",
   ]),
-  allowedIn: ["src/core/environment.ts", "src/testing/", "src/cli/"],
+  allowedIn: ["src/core/platform-environment.ts", "src/testing/", "src/cli/"],
 };
 
 /** `holdfast worker` imports the module its user names. */
