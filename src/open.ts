@@ -37,11 +37,10 @@ import { readStats } from "./stats/stats.ts";
 import { createPayloads } from "./storage/blobs/payloads.ts";
 import { createBlobs } from "./storage/blobs/store.ts";
 import type { Driver } from "./storage/sql/driver.ts";
-import { migrate, notThere } from "./storage/sql/migrations.ts";
+import { notThere } from "./storage/sql/migrations.ts";
+import { openStorage } from "./storage/sql/open-storage.ts";
 import { openPostgres } from "./storage/sql/postgres/driver.ts";
-import { openClock } from "./storage/sql/server-clock.ts";
 import { openSqlite } from "./storage/sql/sqlite/driver.ts";
-import { SqlStorage } from "./storage/sql/store.ts";
 import { createTasks } from "./tasks/tasks.ts";
 
 const WEEK_MS = 7 * 24 * 3600 * 1000;
@@ -99,16 +98,8 @@ async function openDriver(
   options: OpenOptions,
   between: (storage: Storage) => Storage = (storage) => storage,
 ): Promise<Holdfast> {
-  try {
-    const { environment, clock } = await openClock(driver, settings.environment);
-    const meta = await migrate(driver, { ...settings, environment, target: shown });
-    const storage = between(new SqlStorage(driver, environment));
-    const info: StoreInfo = { url: shown, engine: driver.dialect.engine, ...meta };
-    return { ...compose(storage, info, { ...settings, environment }, options), clock };
-  } catch (error) {
-    await driver.close();
-    throw error;
-  }
+  const { storage, info, environment, clock } = await openStorage(driver, { ...settings, target: shown });
+  return { ...compose(between(storage), info, { ...settings, environment }, options), clock };
 }
 
 function compose(
@@ -212,15 +203,9 @@ function evalsOf(storage: Storage, payloads: Payloads, standing: Standing): Hold
 }
 
 /** A store in memory that nobody else sees; SQLite also where the store itself is PostgreSQL. */
-async function openScratch({ environment, busyMs }: Settings): Promise<SqlStorage> {
+async function openScratch({ environment, busyMs }: Settings): Promise<Storage> {
   const driver = await openSqlite({ path: ":memory:", durability: "normal", busyMs, environment });
-  try {
-    await migrate(driver, { create: true, migrate: true, environment, target: ":memory:" });
-    return new SqlStorage(driver, environment);
-  } catch (error) {
-    await driver.close();
-    throw error;
-  }
+  return (await openStorage(driver, { create: true, migrate: true, environment, target: ":memory:" })).storage;
 }
 
 function checkOptions(options: OpenOptions): Settings {

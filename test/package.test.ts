@@ -132,7 +132,9 @@ describe("a project that installed it", () => {
   test.each(scaled({ short: ["es2022"], long: ["es2022", "esnext"] }))(
     "has types that are whole by themselves, for target %s",
     (target) => {
-      const imports = ["holdfast", "holdfast/coding", "holdfast/testing"].map((name) => `export * from "${name}";`);
+      const imports = ["holdfast", "holdfast/coding", "holdfast/edge", "holdfast/testing"].map(
+        (name) => `export * from "${name}";`,
+      );
       fs.writeFileSync(path.join(project, "whole.ts"), imports.join("\n"));
       const compilerOptions = {
         module: "nodenext",

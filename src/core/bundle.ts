@@ -10,6 +10,7 @@ import { encodeText } from "./bytes.ts";
 import { limitExceeded } from "./check.ts";
 import { PieceReader, tooMuchUnpacked, unpackedAllowance, unpackPieces } from "./unpack.ts";
 import { rawFrame } from "./zstd-frame.ts";
+import { canCompress } from "./zstd-platform.ts";
 
 const MAGIC = encodeText("hfcap\u0000\u0001\n");
 const LENGTH_BYTES = 4;
@@ -22,9 +23,9 @@ export async function encodeBundle(list: Uint8Array, files: readonly Uint8Array[
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32BE(list.byteLength);
   const whole = Buffer.concat([length, list, ...files]);
-  const packed = await compress(whole, LEVEL);
+  const packed = canCompress(whole.byteLength) ? await compress(whole, LEVEL) : null;
   // What compresses better than a reader takes is stored as it is.
-  const isWithin = whole.byteLength <= unpackedAllowance(packed.byteLength);
+  const isWithin = packed !== null && whole.byteLength <= unpackedAllowance(packed.byteLength);
   return Buffer.concat([MAGIC, ...(isWithin ? [packed] : rawFrame(whole))]);
 }
 

@@ -9,6 +9,7 @@ import { constants, zstdCompressSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ordinaryTranscript, repetitiveTranscript, versions } from "../../../bench/transcripts.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import { compressesLarge } from "../../core/zstd-platform.ts";
 import { open } from "../../open.ts";
 import { adjustableEnvironment } from "../../testing/environment.ts";
 import { noise, prose } from "../../testing/expect.ts";
@@ -257,5 +258,11 @@ describe("BL3 a platform without zstd dictionaries", () => {
     expect(hasDictionaries()).toBe(true);
     expect(usesDictionaries()).toBe(true);
     expect(hasDictionaries((bytes) => zstdCompressSync(bytes))).toBe(false);
+    expect(compressesLarge()).toBe(true);
+    const small = (bytes: Uint8Array) => {
+      if (bytes.byteLength > 32_768) throw new Error("Unexpected end of file");
+      return bytes;
+    };
+    expect(compressesLarge(small)).toBe(false);
   });
 });

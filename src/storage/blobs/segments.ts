@@ -2,7 +2,8 @@
 // is a list of zstd frames, each compressed against the bytes before it, so that an append stores about what it
 // appends; sealing repacks the full segment into one frame. Damage reaches no further than its segment.
 import { constants, zstdCompressSync } from "node:zlib";
-import { withoutDictionary } from "../../core/zstd-frame.ts";
+import { rawFrame, withoutDictionary } from "../../core/zstd-frame.ts";
+import { canCompress } from "../../core/zstd-platform.ts";
 import { DamagedBytes, inflate, outputChunk, ZSTD_LEVEL } from "./compress.ts";
 import { usesDictionaries } from "./dictionary.ts";
 
@@ -22,6 +23,7 @@ export function encodeFrame(prefix: Uint8Array, tail: Uint8Array, withDictionary
   if (prefix.length + tail.length > SEGMENT_BYTES) {
     throw new RangeError(`a segment holds ${SEGMENT_BYTES} bytes, not ${prefix.length} + ${tail.length}`);
   }
+  if (!canCompress(tail.length)) return Buffer.concat([...rawFrame(tail)]);
   const dictionary = withDictionary ? dictionaryFor(prefix, tail.length) : NOTHING;
   const covered = dictionary.length + tail.length;
   return zstdCompressSync(tail, {
