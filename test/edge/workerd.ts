@@ -35,11 +35,14 @@ export async function bundleWorker(entry: string): Promise<BundledWorker> {
   };
 }
 
-export function startWorker(code: string, postgresUrl: string): Miniflare {
+type Services = NonNullable<ConstructorParameters<typeof Miniflare>[0]["serviceBindings"]>;
+
+export function startWorker(code: string, postgresUrl: string, serviceBindings: Services = {}): Miniflare {
   return new Miniflare({
     modules: [{ type: "ESModule", path: "worker.mjs", contents: code }],
     compatibilityDate: "2026-07-01",
     compatibilityFlags: ["nodejs_compat"],
     hyperdrives: { HYPERDRIVE: postgresUrl },
+    serviceBindings,
   });
 }
