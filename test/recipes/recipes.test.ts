@@ -14,6 +14,8 @@ import { installPackage, packPackage } from "../packed.ts";
 import { postgresUrl } from "../schemas.ts";
 import { faultsIn, JOB, WORKFLOW } from "./schema.ts";
 
+/** A user who owns nothing but the home that a test makes; only root can start a program as another. */
+const USER = process.getuid?.() === 0 ? 65_534 : undefined;
 const folder = path.resolve(import.meta.dirname, "../../recipes");
 const textOf = (name: string) => fs.readFileSync(path.join(folder, name), "utf8");
 
@@ -113,6 +115,15 @@ withAgents("the recipes with the real Claude Code", (agents) => {
     scratch = fs.mkdtempSync(path.join(tmpdir(), "holdfast-recipes-"));
     installPackage(path.join(scratch, "user"), await packPackage(scratch));
     machines = await startMachines(agents);
+    // What is installed is root's own: another user gets copies of it.
+    fs.mkdirSync(path.join(scratch, "programs"));
+    for (const [name, file] of [["claude", agents.claude] as const, ["node", process.execPath] as const]) {
+      fs.copyFileSync(file, path.join(scratch, "programs", name));
+    }
+    fs.mkdirSync(path.join(scratch, "store"));
+    fs.cpSync(folder, path.join(scratch, "recipes"), { recursive: true });
+    if (USER !== undefined) fs.chownSync(path.join(scratch, "store"), USER, USER);
+    for (const open of [scratch, machines.folder]) fs.chmodSync(open, 0o755);
   });
   afterAll(async () => {
     await machines?.remove();
@@ -121,22 +132,26 @@ withAgents("the recipes with the real Claude Code", (agents) => {
 
   /** The package's program in the PATH, as after its installation. */
   const envOf = (machine: Machine, more: Readonly<Record<string, string>>) => ({
-    PATH: `${path.join(scratch, "user/node_modules/.bin")}:${path.dirname(process.execPath)}:${machine.env.PATH}`,
-    HOLDFAST_STORE: path.join(scratch, "agents.db"),
+    PATH: `${path.join(scratch, "user/node_modules/.bin")}:${path.join(scratch, "programs")}:${machine.env.PATH}`,
+    HOLDFAST_STORE: path.join(scratch, "store/agents.db"),
     ...more,
   });
+  const options = (machine: Machine, more: Readonly<Record<string, string>>) => {
+    if (USER !== undefined) for (const one of [machine.home, machine.cwd]) give(one, USER);
+    return { env: envOf(machine, more), ...(USER === undefined ? {} : { uid: USER }) };
+  };
   const shell = (machine: Machine, script: string, more: Readonly<Record<string, string>>): Running =>
-    machine.start("/bin/sh", ["-c", script], { env: envOf(machine, more) });
+    machine.start("/bin/sh", ["-c", script], options(machine, more));
 
   test("CA2 Docker, Kubernetes: a container is told to end in mid-turn, and the next one continues", async () => {
-    const entrypoint = path.join(folder, "docker/entrypoint.sh");
+    const entrypoint = path.join(scratch, "recipes/docker/entrypoint.sh");
     const [{ env, lifecycle }] = job().spec.template.spec.containers;
     const REQUEST = env.find(({ name }) => name === "REQUEST")?.value ?? "";
     const first = machines.add({ cwd: "docker-work" });
     await shell(first, entrypoint, { REQUEST, PROMPT: "The word is CODEWORD-3. [[say noted]]" }).done();
     const second = machines.add({ cwd: "docker-work" });
     const slow = "LATE-4 [[hang]]";
-    const running = second.start(entrypoint, [], { env: envOf(second, { REQUEST, PROMPT: slow }) });
+    const running = second.start(entrypoint, [], options(second, { REQUEST, PROMPT: slow }));
     const transcripts = path.join(second.home, ".claude/projects");
     await running.until(() => grown(transcripts, "LATE-4"));
     const [program = "", flag = "", script = ""] = lifecycle.preStop.exec.command;
@@ -179,8 +194,8 @@ withAgents("the recipes with the real Claude Code", (agents) => {
     const machine = machines.add();
     fs.mkdirSync(path.join(machine.home, ".claude"), { recursive: true });
     fs.writeFileSync(path.join(machine.home, ".claude/settings.json"), textOf("claude-code/settings.json"));
-    const env = envOf(machine, { HOLDFAST_REQUEST: "by-hook" });
-    await machine.claude("Begin. [[say CODEWORD-6]]", { env }).done();
+    const begin = 'claude -p "Begin. [[say CODEWORD-6]]"';
+    await shell(machine, begin, { HOLDFAST_REQUEST: "by-hook" }).done();
     const told = await shell(machine, "holdfast handover --request by-hook", {}).done();
     expect(told).toContain("CODEWORD-6");
   });
@@ -201,10 +216,10 @@ withAgents("the recipes with the real Claude Code", (agents) => {
     });
     const ask = async (prompt: string) => {
       const container = machines.add({ cwd: "cloudflare" });
-      const env = { ...envOf(container, { PORT: "0" }), HOLDFAST_STORE: "" };
       const stdoutFile = path.join(container.home, "said.txt");
-      const program = path.join(folder, "cloudflare/container.mjs");
-      const serving = container.start(process.execPath, [program], { env, stdoutFile });
+      const program = path.join(scratch, "recipes/cloudflare/container.mjs");
+      const own = options(container, { PORT: "0", HOLDFAST_STORE: "" });
+      const serving = container.start(path.join(scratch, "programs/node"), [program], { ...own, stdoutFile });
       await serving.until(() => grown(stdoutFile, "listening on"));
       port = Number(/\d+/.exec(fs.readFileSync(stdoutFile, "utf8"))?.[0]);
       const body = JSON.stringify({ request: "issue-9", prompt });
@@ -225,6 +240,12 @@ withAgents("the recipes with the real Claude Code", (agents) => {
     }
   });
 });
+
+function give(folder: string, user: number): void {
+  for (const name of ["", ...fs.readdirSync(folder, { recursive: true, encoding: "utf8" })]) {
+    fs.lchownSync(path.join(folder, name), user, user);
+  }
+}
 
 /** Whether that file, or a transcript below that folder, has the text in it by now. */
 function grown(below: string, text: string): boolean {
