@@ -66,6 +66,25 @@ export async function bundle(folder: string): Promise<void> {
     },
   });
   await build.close();
+  await bundleEdge(folder);
+}
+
+/**
+ * holdfast/edge in one file, because a chunk that it shared with others would bring what they import: a Worker has no node:sqlite.
+ * HoldfastError recognises the instances of both bundles.
+ */
+async function bundleEdge(folder: string): Promise<void> {
+  const build = await rolldown({
+    cwd: root,
+    input: { edge: "src/edge.ts" },
+    platform: "node",
+    external: [/^node:/, "postgres"],
+  });
+  await build.write({
+    ...{ dir: folder, format: "esm", sourcemap: true, minify: false, comments: false, entryFileNames: "[name].js" },
+    codeSplitting: false,
+  });
+  await build.close();
 }
 
 /** Which modules an entry imports, directly or through others, without those it imports with `import()`. */

@@ -28,9 +28,8 @@ import { createRuns } from "./runs/on-demand.ts";
 import { createLocate } from "./sessions/locate.ts";
 import { createPayloads } from "./storage/blobs/payloads.ts";
 import type { Driver } from "./storage/sql/driver.ts";
-import { migrate, notThere } from "./storage/sql/migrations.ts";
-import { openClock } from "./storage/sql/server-clock.ts";
-import { SqlStorage } from "./storage/sql/store.ts";
+import { notThere } from "./storage/sql/migrations.ts";
+import { openStorage } from "./storage/sql/open-storage.ts";
 
 const WEEK_MS = 7 * 24 * 3600 * 1000;
 const BUSY_MS = 30_000;
@@ -87,24 +86,17 @@ async function openDriver(
   options: OpenOptions,
   between: (storage: Storage) => Storage = (storage) => storage,
 ): Promise<Holdfast> {
-  try {
-    const { environment, clock } = await openClock(driver, settings.environment);
-    const meta = await migrate(driver, { ...settings, environment, target: shown });
-    const storage = between(new SqlStorage(driver, environment));
-    const info: StoreInfo = { url: shown, engine: driver.dialect.engine, ...meta };
-    const lazy = new LazyParts();
-    const base: Base = {
-      ...{ storage, payloads: createPayloads(storage, options.blobs), settings: { ...settings, environment }, options },
-      ...{ located: createLocate(storage, info), lazy },
-    };
-    const composed = compose(info, base);
-    // A simulation is the time itself: none of it may pass between a call and what the call does.
-    if (environment.isTimeSource === true) await lazy.loadAll();
-    return { ...composed, clock };
-  } catch (error) {
-    await driver.close();
-    throw error;
-  }
+  const { environment, clock, info, ...opened } = await openStorage(driver, { ...settings, target: shown });
+  const storage = between(opened.storage);
+  const lazy = new LazyParts();
+  const base: Base = {
+    ...{ storage, payloads: createPayloads(storage, options.blobs), settings: { ...settings, environment }, options },
+    ...{ located: createLocate(storage, info), lazy },
+  };
+  const composed = compose(info, base);
+  // A simulation is the time itself: none of it may pass between a call and what the call does.
+  if (environment.isTimeSource === true) await lazy.loadAll();
+  return { ...composed, clock };
 }
 
 /** What the parts of a store are made of. */
@@ -212,16 +204,10 @@ function createStoreCalls({ storage, payloads, settings, located, lazy }: Base, 
 }
 
 /** A store in memory that nobody else sees; SQLite also where the store itself is PostgreSQL. */
-async function openScratch({ environment, busyMs }: Settings): Promise<SqlStorage> {
+async function openScratch({ environment, busyMs }: Settings): Promise<Storage> {
   const { openSqlite } = await import("./storage/sql/sqlite/driver.ts");
   const driver = await openSqlite({ path: ":memory:", durability: "normal", busyMs, environment });
-  try {
-    await migrate(driver, { create: true, migrate: true, environment, target: ":memory:" });
-    return new SqlStorage(driver, environment);
-  } catch (error) {
-    await driver.close();
-    throw error;
-  }
+  return (await openStorage(driver, { create: true, migrate: true, environment, target: ":memory:" })).storage;
 }
 
 function checkOptions(options: OpenOptions): Settings {

@@ -50,7 +50,7 @@ function load(...argv: readonly string[]): Loaded {
   const urls = (JSON.parse(json ?? "[]") as string[]).filter((url) => url.includes("/dist/"));
   const files = urls.map((url) => url.slice(url.indexOf("/dist/") + 6));
   const bytes = files.reduce((sum, file) => sum + fs.statSync(path.join(dist, file)).size, 0);
-  const names = files.map((file) => file.replace(/^chunks\/(.+)-[^-]{8}\.js$/, "$1"));
+  const names = files.map((file) => file.replace(/^chunks\/(.+)-.{8}\.js$/, "$1"));
   return { names, bytes };
 }
 
@@ -97,7 +97,39 @@ describe("what is loaded", () => {
   });
 });
 
+/** What a program in a process of its own prints, as JSON. */
+function printed<T>(text: string): T {
+  const env = { PATH: process.env.PATH ?? "", HOME: scratch };
+  const argv = ["--input-type=module", "--eval", text];
+  const { stdout, stderr } = spawnSync(process.execPath, argv, { cwd: scratch, env, encoding: "utf8" });
+  expect(stderr).toBe("");
+  return JSON.parse(stdout) as T;
+}
+
 describe("calls that wait for their code", () => {
+  test("use their arguments as they were when the call was made", () => {
+    const text = program(`
+      const value = { list: [{ n: 1 }], bytes: 1 };
+      const bytes = new Uint8Array([1, 2, 3]);
+      const message = { role: "user", content: "as it was" };
+      const calls = [
+        hf.state.set("early", value),
+        hf.blobs.store(bytes),
+        hf.history.append({ session: "early", agent: "a" }, message),
+      ];
+      value.list[0].n = 2;
+      value.list.push(3);
+      bytes[0] = 9;
+      message.content = "as it became";
+      const [, ref] = await Promise.all(calls);
+      const [{ content }] = await hf.history.get({ session: "early", agent: "a" });
+      console.log(JSON.stringify({ state: await hf.state.get("early"), blob: [...(await hf.blobs.resolve(ref))], content }));`);
+    expect(printed(text)).toEqual({
+      ...{ state: { list: [{ n: 1 }], bytes: 1 }, blob: [1, 2, 3] },
+      content: [{ type: "text", text: "as it was" }],
+    });
+  });
+
   test("happen in the order in which they were made, also before those whose code is there", () => {
     const text = program(`
       const state = hf.state.set("order", { a: 1 });
@@ -105,12 +137,7 @@ describe("calls that wait for their code", () => {
       await Promise.all([state, append]);
       const types = (await hf.log.read("order")).map(({ type }) => type);
       console.log(JSON.stringify(types));`);
-    const env = { PATH: process.env.PATH ?? "", HOME: scratch };
-    const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", text], {
-      ...{ cwd: scratch, env, encoding: "utf8" },
-    });
-    expect(stderr).toBe("");
-    const types: string[] = JSON.parse(stdout);
+    const types = printed<string[]>(text);
     expect(types.indexOf("message/added")).toBeGreaterThan(types.findIndex((type) => type.startsWith("state/")));
   });
 });

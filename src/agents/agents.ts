@@ -21,7 +21,7 @@ import {
 } from "../core/check.ts";
 import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
-import { newId } from "../core/environment.ts";
+import { newId } from "../core/new-id.ts";
 import { createBlocks } from "./blocks.ts";
 import { type AgentColumns, agentOf, plainAgent } from "./rows.ts";
 import { distinctGuards, leave, userGuard } from "./sharing.ts";

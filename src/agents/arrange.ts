@@ -17,7 +17,7 @@ import {
   invalid,
 } from "../core/check.ts";
 import type { Decision, Settled } from "../core/decide.ts";
-import { newId } from "../core/environment.ts";
+import { newId } from "../core/new-id.ts";
 import { checkBlockText, checkFits, type EditKind, writeVersion } from "./edits.ts";
 import { type HeldBlock, heldBlock, plainAgent } from "./rows.ts";
 import { blockGuard, type Change, distinctGuards, join, leave, touch, userGuard } from "./sharing.ts";

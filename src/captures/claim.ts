@@ -7,7 +7,7 @@ import type { Guard, Storage } from "../contracts/storage.ts";
 import { sha256Hex } from "../core/bytes.ts";
 import { checkBoolean, checkInt, checkRecord, invalid } from "../core/check.ts";
 import { plainObject } from "../core/decode.ts";
-import { newId } from "../core/environment.ts";
+import { newId } from "../core/new-id.ts";
 import { LeaseWatch } from "../runs/lease-watch.ts";
 import { describeOwner, ownerLiveness, ownerText } from "../runs/owner.ts";
 import { IN_TURN } from "../sessions/guards.ts";

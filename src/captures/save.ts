@@ -8,7 +8,7 @@ import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { EventDraft, Guard, Storage, Write } from "../contracts/storage.ts";
 import { encodeText, fromRef, toHex } from "../core/bytes.ts";
 import { type Decision, decide } from "../core/decide.ts";
-import { newId } from "../core/environment.ts";
+import { newId } from "../core/new-id.ts";
 import { forgetWrites, releaseWrites, type Tally, tally } from "../sessions/erase.ts";
 import { IN_TURN } from "../sessions/guards.ts";
 import type { Given } from "./given.ts";

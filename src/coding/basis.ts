@@ -5,16 +5,20 @@ import type { FoundSession } from "../contracts/coding.ts";
 import { mainFileOf } from "../core/agent-sessions.ts";
 import { decodeText, sha256Hex } from "../core/bytes.ts";
 import { movedDirectory, rewriteLines, rewritings } from "./claude/rewrite.ts";
+import type { KnownSecrets } from "./known-secrets.ts";
+import { maskSecrets } from "./secrets.ts";
 import { contentOf } from "./sources.ts";
 
 export interface Store {
   readonly captures: Pick<Captures, "list" | "files" | "read">;
   readonly request: string;
+  /** Given where secrets are replaced: those that are known now, also of what was captured before one was found. */
+  readonly masked?: KnownSecrets;
 }
 
 /** null: there is none, or it is not what this goes on from. */
 export async function basisOf(
-  { captures, request }: Store,
+  { captures, request, masked }: Store,
   found: FoundSession,
   read: ReadonlyMap<string, ReadFile>,
 ): Promise<CaptureWithFiles | null> {
@@ -27,10 +31,13 @@ export async function basisOf(
   const here = read.get(main);
   if (had === undefined || here === undefined) return { ...newest, files };
   const basis = { ...newest, files };
+  const captured = () => contentOf({ read: (path) => captures.read(newest.id, path) }, main);
   const goesOn =
     agent === "claude-code"
-      ? goesOnFrom(here, had) || (await goesOnMoved(captures, { basis, found, here }))
-      : hasMessages(here.content, await contentOf({ read: (path) => captures.read(newest.id, path) }, main));
+      ? goesOnFrom(here, had) ||
+        (masked !== undefined && goesOnMasked(here, maskSecrets(await captured(), masked))) ||
+        (await goesOnMoved(captures, { basis, found, here }))
+      : hasMessages(here.content, await captured());
   return goesOn ? basis : null;
 }
 
@@ -75,6 +82,11 @@ interface ReadFile {
 /** Secrets may have been left in it when it was captured. */
 export function goesOnFrom({ content, plain }: ReadFile, had: CapturedFile): boolean {
   return beginsWith(content, had) || (plain !== content && beginsWith(plain, had));
+}
+
+function goesOnMasked({ content }: ReadFile, captured: Uint8Array): boolean {
+  const { byteLength } = captured;
+  return content.byteLength >= byteLength && Buffer.compare(content.subarray(0, byteLength), captured) === 0;
 }
 
 function beginsWith(here: Uint8Array, { size, ref }: CapturedFile): boolean {

@@ -32,9 +32,14 @@ export function looksRandom(text: string): boolean {
 
 /** For what is called a password: less chance is enough, and a long hash is one, but code and plain words are not. */
 export function isHighEntropy(text: string): boolean {
+  return isRepeatable(text) && entropyOf(text.slice(0, 200)) >= 2.7;
+}
+
+/** Whether a password is masked wherever it stands: no word, number, hash, UUID or code, which stand elsewhere by chance. */
+export function isRepeatable(text: string): boolean {
   const part = text.slice(0, 200);
   if (UUID.test(part) || NUMBER.test(part) || CODE.test(part)) return false;
   if (HEX.test(part) && part.length < 32) return false;
   const kinds = [/[a-z]/, /[A-Z]/, /\d/, /[^A-Za-z0-9]/].filter((kind) => kind.test(part)).length;
-  return kinds >= 2 && /[A-Za-z]/.test(part) && entropyOf(part) >= 2.7;
+  return kinds >= 2 && /[A-Za-z]/.test(part);
 }

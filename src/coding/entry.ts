@@ -15,5 +15,6 @@ export { type Imported, type ImportOptions, importConversation } from "./convers
 export { conversationOfRequest } from "./conversation/request.ts";
 export { conversationIn } from "./conversation-in.ts";
 export { type AgentHere, agentHere, type FoundHere, type Here, type Left, type PutBack } from "./here.ts";
+export { readableOnDisk } from "./on-disk.ts";
 export { type FileFinding, type Saved, Saver, type SaverOptions } from "./saver.ts";
-export { type Readable, readableOnDisk, sourceOfCapture } from "./sources.ts";
+export { type Readable, sourceOfCapture } from "./sources.ts";

@@ -192,6 +192,36 @@ describe("CA2 saving again", () => {
     expect(await newest()).not.toContain(key);
   });
 
+  test("CA1 a secret that was masked once is masked in every file, also in what was saved before", async () => {
+    const secret = "hunter2pass";
+    const all = async () => {
+      const [capture] = (await hf.captures.list({ request: "r" })).items;
+      const parts: string[] = [];
+      for (const { path: name } of await hf.captures.files(capture?.id ?? "")) {
+        for await (const piece of hf.captures.read(capture?.id ?? "", name)) parts.push(Buffer.from(piece).toString());
+      }
+      return parts.join("");
+    };
+    const machine = new Machine("log in as me", `the answer was "${secret}"`);
+    writeFileSync(machine.aside, `echo ${secret}\n`);
+    machine.rest();
+    const saver = machine.saver({ basis: null, mask: true });
+    await machine.save(saver);
+    expect(await all()).toContain(secret);
+    machine.say(`curl -u me:${secret} https://host`);
+    expect(await machine.save(saver)).toMatchObject({ capture: { diverged: false, generation: 2 }, read: 2 });
+    expect(await all()).not.toContain(secret);
+    machine.say(`it is ${secret}!`);
+    expect(await machine.save(saver)).toMatchObject({ capture: { diverged: false, generation: 3 }, read: 1 });
+    expect(await all()).not.toContain(secret);
+    // Another process learns them from the files.
+    machine.say(`again ${secret}, and token=${key.toLowerCase()}9Zz`);
+    expect(await machine.save(machine.saver({ mask: true }))).toMatchObject({
+      capture: { diverged: false, generation: 4 },
+    });
+    expect(await all()).not.toContain(secret);
+  });
+
   test("one that was removed while its agent waits is saved anew", async () => {
     const machine = new Machine("one");
     const saver = machine.saver({ basis: null, ttlMs: HOUR });

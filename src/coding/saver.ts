@@ -10,6 +10,7 @@ import { mainFileOf } from "../core/agent-sessions.ts";
 import { sha256Hex } from "../core/bytes.ts";
 import { realEnvironment } from "../core/environment.ts";
 import { basisOf, goesOnFrom, goesOnMoved } from "./basis.ts";
+import { KnownSecrets } from "./known-secrets.ts";
 import { type Scanned, scanFrom } from "./scan.ts";
 import { maskSecrets, type SecretFinding } from "./secrets.ts";
 
@@ -76,6 +77,8 @@ export class Saver {
   readonly #storeNow: () => number;
   readonly #known = new Map<string, Known>();
   readonly #scanned = new Map<string, Scanned>();
+  /** Masked wherever they stand again, in any file and any later save. */
+  readonly #knownSecrets = new KnownSecrets();
   readonly #told = new Set<string>();
   /** How what was saved last ended, which is quicker to compare than all of it. */
   readonly #tails = new Map<string, Tail>();
@@ -104,7 +107,7 @@ export class Saver {
 
   async #save(found: FoundSession): Promise<Saved | null> {
     const look = await this.#look(found);
-    if (this.#last === undefined) this.#last = await basisOf(this.#options, found, look.read);
+    if (this.#last === undefined) this.#last = await this.#basis(found, look);
     if (this.#unanswered !== null) await this.#settle(found, this.#unanswered);
     if (this.#last !== null && this.#options.always !== true && isSame(look.files, this.#last.files)) {
       this.#learn(look, this.#last);
@@ -124,22 +127,48 @@ export class Saver {
     return saved ?? this.#save(found);
   }
 
+  #basis(found: FoundSession, { read }: Look): Promise<CaptureWithFiles | null> {
+    const { captures, request, mask } = this.#options;
+    return basisOf({ captures, request, ...(mask === true ? { masked: this.#knownSecrets } : {}) }, found, read);
+  }
+
   async #look(found: FoundSession): Promise<Look> {
     const look: Look = { files: [], read: new Map(), secrets: [], scanned: new Map(), gone: [] };
+    const knownBefore = this.#knownSecrets.size;
+    const all: { readonly file: FoundFile; readonly taken: Taken | { readonly ref: string } }[] = [];
     for (const file of found.files) {
       const taken = await this.#take(file);
       if (taken === null) look.gone.push(file.path);
-      else if ("ref" in taken) look.files.push({ ...nameOf(file), content: { ref: taken.ref } });
       else {
-        const { findings, scanned } = scanFrom(taken, this.#scanned.get(file.path), file.grows);
-        for (const finding of findings) look.secrets.push({ ...finding, path: file.path });
-        look.scanned.set(file.path, scanned);
-        const content = this.#options.mask === true ? maskSecrets(taken.content) : taken.content;
+        if ("content" in taken) this.#scan(file, taken, look);
+        all.push({ file, taken });
+      }
+    }
+    if (
+      this.#options.mask === true &&
+      this.#knownSecrets.size > knownBefore &&
+      all.some(({ taken }) => "ref" in taken)
+    ) {
+      // What was saved before may have a secret that was found only now.
+      this.#known.clear();
+      return this.#look(found);
+    }
+    for (const { file, taken } of all) {
+      if ("ref" in taken) look.files.push({ ...nameOf(file), content: { ref: taken.ref } });
+      else {
+        const content = this.#options.mask === true ? maskSecrets(taken.content, this.#knownSecrets) : taken.content;
         look.read.set(file.path, { ...taken, content, plain: taken.content });
         look.files.push({ ...nameOf(file), content, owned: true });
       }
     }
     return look;
+  }
+
+  #scan(file: FoundFile, taken: Taken, look: Look): void {
+    const last = this.#scanned.get(file.path);
+    const { findings, scanned } = scanFrom(taken, last, file.grows, this.#knownSecrets);
+    for (const finding of findings) look.secrets.push({ ...finding, path: file.path });
+    look.scanned.set(file.path, scanned);
   }
 
   async #commit(found: FoundSession, look: Look): Promise<Saved> {
@@ -229,7 +258,8 @@ export class Saver {
     const known = this.#tails.get(path);
     if (known !== undefined) return isSameTail(here.content, known);
     // A secret that was cut off by the end of the file is told, and replaced, once there is all of it.
-    const isCut = this.#options.mask === true && here.content.byteLength + CUT >= had.size;
+    const longest = Math.max(here.content.byteLength, here.plain.byteLength);
+    const isCut = this.#options.mask === true && longest + CUT >= had.size;
     return goesOnFrom(here, had) || isCut || goesOnMoved(this.#options.captures, { basis: last, found, here });
   }
 

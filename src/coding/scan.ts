@@ -1,5 +1,6 @@
 // Looking for likely secrets in a file that grows: what was looked through before is not looked through again, unless it is not
 // what it was.
+import type { KnownSecrets } from "./known-secrets.ts";
 import { type SecretFinding, SecretScanner } from "./secrets.ts";
 
 /** Up to where a file was looked through, in whole lines, and what stood there. */
@@ -18,10 +19,11 @@ export function scanFrom(
   { content, ino }: { readonly content: Uint8Array; readonly ino: bigint },
   last: Scanned | undefined,
   grows: boolean,
+  known?: KnownSecrets,
 ): { readonly findings: readonly SecretFinding[]; readonly scanned: Scanned } {
   const goesOn = grows && last !== undefined && isThere(content, ino, last);
   const [begin, before] = goesOn ? [last.end, last.lines] : [0, 0];
-  const scanner = new SecretScanner();
+  const scanner = new SecretScanner({ known });
   scanner.push(content.subarray(begin));
   const findings = scanner.end().map((finding) => ({ ...finding, line: finding.line + before }));
   // A line that is not whole yet is looked at again.

@@ -1,7 +1,8 @@
 // Likely secrets are found and masked, hashes and code are not, and no text takes long.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { maskSecrets, maskSecretsIn, SecretScanner, scanSecrets } from "./secrets.ts";
+import { KnownSecrets } from "./known-secrets.ts";
+import { learnSecrets, maskSecrets, maskSecretsIn, SecretScanner, scanSecrets } from "./secrets.ts";
 
 // Put together here, so that nobody who searches this file finds a secret.
 const join = (...parts: string[]) => parts.join("");
@@ -30,6 +31,7 @@ const SECRETS: Record<string, { text: string; secret: string }[]> = {
     { text: "redis://:s3cr3t!x@cache/0", secret: "s3cr3t!x" },
   ],
   bearer: [
+    { text: `Authorization: Basic ${base64("me:pw1")}`, secret: base64("me:pw1") },
     { text: `Authorization: Bearer ${R}`, secret: R },
     { text: `Authorization: Bearer ${"f3a91bc04d5e6f70".repeat(3)}`, secret: "f3a91bc04d5e6f70" },
   ],
@@ -41,8 +43,29 @@ const SECRETS: Record<string, { text: string; secret: string }[]> = {
       text: "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYKLMN9PQRS",
       secret: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYKLMN9PQRS",
     },
+    { text: "curl -u admin:hunter2pass https://api.host/x", secret: "hunter2pass" },
+    { text: "curl -sSu admin:hunter2pass https://api.host/x", secret: "hunter2pass" },
+    { text: "curl --user=admin:hunter2pass https://api.host/x", secret: "hunter2pass" },
+    { text: "curl https://api.host/x \\\n  --user 'admin:hunter2pass&x'", secret: "hunter2pass&x" },
+    { text: "curl -H 'A: b' -X POST -d '{}' --proxy-user me:hunter2pass x", secret: "hunter2pass" },
+    { text: JSON.stringify(["curl", "-u", "admin:hunter2pass"]), secret: "hunter2pass" },
+  ],
+  "azure-key": [
+    {
+      text: `DefaultEndpointsProtocol=https;AccountName=acc;AccountKey=/${R}${R}+abcdefghijklmnopqrst==;EndpointSuffix=x`,
+      secret: `${R}${R}`,
+    },
+    { text: `account_key: "${R}${R}+abcdefghijklmnopqrstu=="`, secret: `${R}${R}` },
+  ],
+  "docker-auth": [
+    { text: `{"auths":{"ghcr.io":{"auth": "${base64("me:hunter2pass")}"}}}`, secret: base64("me:hunter2pass") },
+    { text: `//registry.host/:_auth=${base64("me:hunter2pass")}`, secret: base64("me:hunter2pass") },
+    plain(join("dckr", "_pat_", R.slice(0, 27))),
   ],
 };
+function base64(text: string) {
+  return Buffer.from(text).toString("base64");
+}
 function plain(text: string) {
   return { text, secret: text };
 }
@@ -73,7 +96,7 @@ describe("CA1 likely secrets", () => {
       expect(masked).toContain(`[redacted:${kind}]`);
       expect(scan(masked)).toEqual([]);
     }
-    expect(JSON.parse(mask(json)).message.content).toMatch(/^line\n.*\nmore ".*"$/);
+    expect(JSON.parse(mask(json)).message.content).toMatch(/^line\n.*\nmore ".*"$/s);
   });
 
   const names = [
@@ -163,6 +186,13 @@ describe("CA1 likely secrets", () => {
     "Bearer authentication-is-required Basic understanding-of-things",
     '"signature":"EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxBdjrkzLoky3dl1pkiMOYds+/="',
     "eyJust-a-word eyJ0",
+    "docker run -u 1000:1000 image && curl -u $USER:$PASSWORD https://api.host -o file:name2",
+    "curl https://a.b -u me && sudo -u other:grp2 id\ncurl -su $ME:$PASSWORD_1 x",
+    "curl https://a.b\nsudo -u me:grp2x id",
+    '"auth": "none", auth: true, "auth": "oauth2-device-flow", author = "Some Body 2"',
+    "accountKey: accountKeyOfTheConfiguration AccountKey=<your-key> account key: none",
+    "https://hooks.slack.com/services/ is where they go",
+    "hvs.name vcr_cassette_of_the_test dapifoo glc_alpine_linux ops_eyes",
   ])("none in %s", (text) => {
     expect(scan(text)).toEqual([]);
     expect(mask(text)).toBe(text);
@@ -263,6 +293,10 @@ describe("CA1 hostile text", () => {
     "Bearer a",
     "AKIA",
     "AKIAABCDEFGHIJKLMNOP ",
+    "curl ",
+    "curl -u a:bcd ",
+    " -u a:bcd",
+    "AccountKey=",
     "a",
     "\\",
     "\n",
@@ -276,5 +310,69 @@ describe("CA1 hostile text", () => {
     const started = performance.now();
     scanSecrets(bytes);
     expect(performance.now() - started).toBeLessThan(20_000);
+  });
+});
+
+describe("CA1 a secret that was found once", () => {
+  const password = "hunter2/pass&é";
+  const learned = async (...texts: string[]) => {
+    async function* pieces(text: string) {
+      yield Buffer.from(text);
+    }
+    return learnSecrets(texts.map(pieces));
+  };
+  const maskKnown = (text: string, known: KnownSecrets) =>
+    Buffer.from(maskSecrets(Buffer.from(text), known)).toString();
+
+  test("is masked wherever it stands again, also as JSON has it", async () => {
+    const known = await learned(`DB_PASSWORD=hunter2/pass9é`, `curl -u "me:${password}" x`);
+    for (const value of ["hunter2/pass9é", password]) {
+      let text = `it is ${value}, they said`;
+      for (let depth = 0; depth < 4; depth++) {
+        expect(maskKnown(text, known)).toContain("it is [redacted:password], they said");
+        text = JSON.stringify({ text });
+      }
+      const escapes = `"it is ${value.replaceAll("/", "\\/").replace("é", "\\u00e9").replace("&", "\\u0026")}, they said"`;
+      expect(JSON.parse(maskKnown(escapes, known))).toBe("it is [redacted:password], they said");
+      const php = `"it is ${value.replaceAll("/", "\\/")}, they said"`;
+      expect(JSON.parse(maskKnown(php, known))).toBe("it is [redacted:password], they said");
+    }
+    const key = pem("RSA ");
+    const knownKey = await learned(JSON.stringify({ key }));
+    expect(maskKnown(key.slice(5), knownKey)).toBe(key.slice(5));
+    expect(maskKnown(`a\n${key}b`, knownKey)).toBe("a\n[redacted:private-key]b");
+  });
+
+  test("is no word that stands there by chance, and no part of one", async () => {
+    const known = await learned("postgres://postgres:postgres@db.host/x password=Tr0ub4dor secret: abc123");
+    const text = "postgres is a database; Tr0ub4dors and xTr0ub4dor are other words";
+    expect(maskKnown(text, known)).toBe(text);
+    expect(maskKnown("Tr0ub4dor.", known)).toBe("[redacted:password].");
+  });
+
+  test("is replaced so that JSON stays JSON, and nothing of it is left", () => {
+    const value = fc.stringMatching(/^[nrtu"0-9][a-z0-9/&é]{7,12}$/);
+    fc.assert(
+      fc.property(value, fc.array(fc.string({ unit: "binary", maxLength: 8 }), { maxLength: 6 }), (secret, parts) => {
+        const known = new KnownSecrets();
+        known.add("api-key", Buffer.from(secret).toString("latin1"));
+        const text = [...parts, "\n", ""].join(` ${secret} `);
+        const masked = JSON.parse(maskKnown(JSON.stringify({ text }), known)).text as string;
+        expect(masked).not.toContain(` ${secret} `);
+        expect(masked.match(/\[redacted:api-key\]/g)?.length).toBeGreaterThanOrEqual(parts.length);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("is found across the edges of what is looked at together, however many are known", () => {
+    const known = new KnownSecrets();
+    for (let i = 0; i < 5000; i++) known.add("password", `Va1ue-${i}-of-many`);
+    expect(known.size).toBeLessThan(5000);
+    for (const shift of [0, 5, 12, 30]) {
+      const around = "y".repeat(1024 * 1024 - 2 * 16 * 1024 - shift);
+      const masked = maskKnown(`${around} Va1ue-77-of-many ${around}`, known);
+      expect(masked === `${around} [redacted:password] ${around}`).toBe(true);
+    }
   });
 });

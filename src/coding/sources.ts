@@ -1,8 +1,7 @@
-// Where the files of a session come from when they are put back or read: a capture in a store, a bundle, a single transcript
-// as others pass it on, or what is on disk.
-import { createReadStream } from "node:fs";
+// Where the files of a session come from when they are put back or read: a capture in a store, a bundle, or a single transcript
+// as others pass it on. Without a disk: on-disk.ts reads what is on one.
 import type { CapturedFile, CaptureOrigin, Captures, CaptureWithFiles, CodingAgent } from "../contracts/captures.ts";
-import type { CaptureSource, FoundSession } from "../contracts/coding.ts";
+import type { CaptureSource } from "../contracts/coding.ts";
 import { sha256Hex } from "../core/bytes.ts";
 import { harmless } from "../core/handed.ts";
 
@@ -51,11 +50,6 @@ export function transcriptAlone(sessionId: string, content: Uint8Array, cwd: str
 export type Readable = Pick<CaptureSource, "agent" | "sessionId" | "read"> & {
   readonly files: readonly { readonly path: string; readonly role: CapturedFile["role"] }[];
 };
-
-export function readableOnDisk(found: FoundSession): Readable {
-  const places = new Map(found.files.map(({ path, file }) => [path, file]));
-  return { ...found, read: (path) => createReadStream(places.get(path) ?? "") };
-}
 
 export async function contentOf(source: Pick<Readable, "read">, path: string): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];

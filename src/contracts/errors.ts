@@ -62,7 +62,14 @@ export interface ErrorOptions {
   readonly cause?: unknown;
 }
 
+const BRAND = Symbol.for("holdfast.error");
+
 export class HoldfastError extends Error {
+  /** Its value says nothing; that it is there does. */
+  get [BRAND](): true {
+    return true;
+  }
+
   readonly code: ErrorCode;
   readonly retryable: boolean;
   readonly hint: string | undefined;
@@ -75,6 +82,11 @@ export class HoldfastError extends Error {
     this.retryable = options.retryable ?? false;
     this.hint = options.hint;
     this.details = options.details ?? {};
+  }
+
+  /** holdfast/edge is a bundle of its own: its errors are HoldfastErrors of the other entries too, and the other way round. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === "object" && value !== null && BRAND in value;
   }
 
   /** What `--json` and the server print: no stack, no cause. */

@@ -9,6 +9,8 @@ import { LIMITS } from "../contracts/limits.ts";
 import { encodeText } from "./bytes.ts";
 import { limitExceeded } from "./check.ts";
 import { PieceReader, tooMuchUnpacked, unpackedAllowance, unpackPieces } from "./unpack.ts";
+import { rawFrame } from "./zstd-frame.ts";
+import { canCompress } from "./zstd-platform.ts";
 
 const MAGIC = encodeText("hfcap\u0000\u0001\n");
 const LENGTH_BYTES = 4;
@@ -21,26 +23,10 @@ export async function encodeBundle(list: Uint8Array, files: readonly Uint8Array[
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32BE(list.byteLength);
   const whole = Buffer.concat([length, list, ...files]);
-  const packed = await compress(whole, LEVEL);
+  const packed = canCompress(whole.byteLength) ? await compress(whole, LEVEL) : null;
   // What compresses better than a reader takes is stored as it is.
-  const isWithin = whole.byteLength <= unpackedAllowance(packed.byteLength);
+  const isWithin = packed !== null && whole.byteLength <= unpackedAllowance(packed.byteLength);
   return Buffer.concat([MAGIC, ...(isWithin ? [packed] : rawFrame(whole))]);
-}
-
-const RAW_FRAME = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38]);
-const RAW_BLOCK_BYTES = 128 * 1024;
-
-/** A frame of zstd (RFC 8878) whose blocks are not compressed; its window has the size of a block. */
-function* rawFrame(bytes: Uint8Array): Generator<Uint8Array> {
-  yield RAW_FRAME;
-  for (let at = 0; at < bytes.byteLength; at += RAW_BLOCK_BYTES) {
-    const block = bytes.subarray(at, at + RAW_BLOCK_BYTES);
-    const isLast = at + RAW_BLOCK_BYTES >= bytes.byteLength;
-    const head = Buffer.alloc(3);
-    head.writeUIntLE((block.byteLength << 3) | (isLast ? 1 : 0), 0, 3);
-    yield head;
-    yield block;
-  }
 }
 
 export function isBundle(bytes: Uint8Array): boolean {

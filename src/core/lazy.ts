@@ -1,6 +1,7 @@
 // Parts of an open store whose code is loaded when one of their calls is first made. Most programs use few parts, and
 // loading all of them would take most of the time that opening takes.
 import { HoldfastError } from "../contracts/errors.ts";
+import { copyArguments } from "./argument-copy.ts";
 
 type Kind<F> = F extends (...args: never[]) => Promise<unknown>
   ? "call"
@@ -102,8 +103,11 @@ export class LazyParts {
   inOrder<T extends object>(noun: T): T {
     const made = Object.entries(noun).map(([name, member]: [string, unknown]) => {
       if (typeof member !== "function") return [name, member];
-      const call: AnyFunction = (...args) =>
-        this.#waiting === null ? member(...args) : this.#queue(Promise.resolve(), () => member(...args));
+      const call: AnyFunction = (...args) => {
+        if (this.#waiting === null) return member(...args);
+        const copies = copyArguments(args);
+        return this.#queue(Promise.resolve(), () => member(...copies));
+      };
       return [name, call];
     });
     return Object.fromEntries(made) as T;
@@ -113,7 +117,8 @@ export class LazyParts {
     return (...args) => {
       const loaded = this.#waiting === null ? part.loaded : null;
       if (loaded !== null) return member(loaded)(...args);
-      return this.#queue(part.load(), (there) => member(there)(...args));
+      const copies = copyArguments(args);
+      return this.#queue(part.load(), (there) => member(there)(...copies));
     };
   }
 

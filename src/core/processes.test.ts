@@ -4,7 +4,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { describeProcess, machineProcesses } from "./processes.ts";
+import { describeProcess } from "./process-name.ts";
+import { machineProcesses } from "./processes.ts";
 
 const isLinux = process.platform === "linux";
 const processes = machineProcesses();

@@ -3,26 +3,13 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Processes } from "../contracts/environment.ts";
-
-/** Everything that must be equal before two processes may judge each other. */
-interface Machine {
-  readonly host: string;
-  /** A new one with every boot. */
-  readonly boot: string;
-  /** Pids have a meaning only within their namespace. */
-  readonly pidNamespace: string;
-  /** Start times are told in the clock of the reader's own time namespace. */
-  readonly timeNamespace: string;
-}
+import { formatProcessName, type Machine, parseProcessName } from "./process-name.ts";
 
 interface ProcessStat {
   readonly isDead: boolean;
   /** Clock ticks since boot; with the pid it names a process for as long as the machine runs. */
   readonly startTime: string;
 }
-
-const SEPARATOR = "/";
-const FIELDS = 5;
 
 export function machineProcesses(): Processes {
   let own: string | null | undefined;
@@ -32,7 +19,7 @@ export function machineProcesses(): Processes {
       return own;
     },
     liveness: (process) => {
-      const named = parse(process);
+      const named = parseProcessName(process);
       const machine = readMachine();
       if (named === null || machine === null || !isSame(named.machine, machine)) return "unknown";
       return livenessOf(named.pid, named.startTime);
@@ -73,27 +60,11 @@ function parentOf(pid: number): number | null {
   }
 }
 
-/** What people want to know of a process that self() named. */
-export function describeProcess(process: string): { readonly host: string; readonly pid: number } | null {
-  const named = parse(process);
-  return named === null ? null : { host: named.machine.host, pid: named.pid };
-}
-
 function identifySelf(): string | null {
   const machine = readMachine();
   const stat = readStat("self");
   if (machine === null || stat === null) return null;
-  const { host, boot, pidNamespace, timeNamespace } = machine;
-  return [host, process.pid, stat.startTime, pidNamespace, timeNamespace, boot].join(SEPARATOR);
-}
-
-function parse(text: string): { readonly machine: Machine; readonly pid: number; readonly startTime: string } | null {
-  const parts = text.split(SEPARATOR);
-  if (parts.length <= FIELDS) return null;
-  const [pid = "", startTime = "", pidNamespace = "", timeNamespace = "", boot = ""] = parts.slice(-FIELDS);
-  if (!/^[1-9]\d{0,9}$/.test(pid)) return null;
-  const host = parts.slice(0, -FIELDS).join(SEPARATOR);
-  return { machine: { host, boot, pidNamespace, timeNamespace }, pid: Number(pid), startTime };
+  return formatProcessName({ machine, pid: process.pid, startTime: stat.startTime });
 }
 
 function isSame(one: Machine, other: Machine): boolean {

@@ -9,7 +9,7 @@ import { encodeText, toHex } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkOptionalId, checkRecord, copyJson, encodeCopy } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
-import { newId } from "../core/environment.ts";
+import { newId } from "../core/new-id.ts";
 import { sessionBusy } from "../sessions/guards.ts";
 import { checkAgent, checkLimits } from "./agents.ts";
 import { carried, carriedBlobs } from "./moves.ts";

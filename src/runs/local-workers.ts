@@ -5,7 +5,7 @@ import type { RunRow } from "../contracts/run-queries.ts";
 import type { AgentDefinition } from "../contracts/runs.ts";
 import type { ErasedContent } from "../contracts/session-steps.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { newId } from "../core/environment.ts";
+import { newId } from "../core/new-id.ts";
 import { errorOf } from "./errors.ts";
 import { Execution, type Host } from "./execution.ts";
 import { releaseOrAbandon, type Trouble } from "./lease.ts";

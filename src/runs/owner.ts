@@ -2,7 +2,7 @@
 // in the log as one text, `worker_…@process`.
 import type { Environment, Liveness } from "../contracts/environment.ts";
 import type { RunOwner } from "../contracts/run-waits.ts";
-import { describeProcess } from "../core/processes.ts";
+import { describeProcess } from "../core/process-name.ts";
 
 const SEPARATOR = "@";
 

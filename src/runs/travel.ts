@@ -12,9 +12,9 @@ import type { EventDraft, Found, Storage, Write } from "../contracts/storage.ts"
 import { checkId, checkInt, checkOptionalId, checkRecord, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { jsonObject } from "../core/decode.ts";
-import { newId } from "../core/environment.ts";
 import { existingSession } from "../core/existing.ts";
 import { currentLineage, lineageAt } from "../core/lineage.ts";
+import { newId } from "../core/new-id.ts";
 import { branchEvent, forkAt, isAncestor, notAncestor, type Position, positionOf } from "../sessions/branching.ts";
 import { checkDescribed } from "../sessions/describe.ts";
 import { onHead, sessionBusy } from "../sessions/guards.ts";

@@ -11,7 +11,7 @@ import type { Commit, EventDraft, Storage } from "../contracts/storage.ts";
 import { encodeText } from "../core/bytes.ts";
 import { checkOneOf, checkOptionalId, checkRecord, checkText, invalid } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
-import { newId } from "../core/environment.ts";
+import { newId } from "../core/new-id.ts";
 import { parseRowId } from "../core/row-id.ts";
 import { derivation, positionOf } from "./branching.ts";
 import { facts, noRow } from "./calls.ts";

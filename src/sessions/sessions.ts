@@ -23,8 +23,8 @@ import {
 import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
-import { newId } from "../core/environment.ts";
 import { existingSession } from "../core/existing.ts";
+import { newId } from "../core/new-id.ts";
 import { removeAlias, setAlias } from "./aliases.ts";
 import { checkAttach, startAttach } from "./attach.ts";
 import { fork, resume, rewind } from "./branching.ts";

@@ -8,7 +8,7 @@ import type { Task, TaskList, TaskListOptions } from "../contracts/tasks.ts";
 import { encodeText } from "../core/bytes.ts";
 import { checkArray, checkBoolean, checkId, checkInt, checkRecord, checkText, limitExceeded } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
-import { newId } from "../core/environment.ts";
+import { newId } from "../core/new-id.ts";
 import { boardColumns, boardGuard, boardOf, insertTasks, newTasks, taskGuard } from "./rows.ts";
 import { meaningful } from "./transitions.ts";
 

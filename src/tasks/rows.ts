@@ -5,7 +5,7 @@ import type { Guard, Storage, Write } from "../contracts/storage.ts";
 import { TASK_STATUSES, type Task, type TaskList } from "../contracts/tasks.ts";
 import { encodeText } from "../core/bytes.ts";
 import { decodeRow, oneOf, optional, text, utf8, whole } from "../core/decode.ts";
-import { newId } from "../core/environment.ts";
+import { newId } from "../core/new-id.ts";
 
 const BOARD = { agent: text, label: utf8, parent: optional(text), max_retries: whole, created_at: whole };
 

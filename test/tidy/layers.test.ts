@@ -21,7 +21,7 @@ const AREAS: Record<string, { of: string[]; may: string[] }> = {
   models: { of: ["models/"], may: ["contracts", "core", "models"] },
   loop: { of: ["loop/"], may: ["contracts", "core", "nouns", "models", "loop"] },
   open: {
-    of: ["open.ts", "lifetime.ts", "members.ts", "nouns.ts"],
+    of: ["open.ts", "edge.ts", "lifetime.ts", "members.ts", "nouns.ts"],
     may: ["contracts", "core", "storage", "nouns", "coding", "open"],
   },
   index: { of: ["index.ts"], may: ["contracts", "core", "storage", "nouns", "models", "loop", "open"] },
@@ -51,7 +51,7 @@ const IMPURE = {
     "setInterval",
     "setTimeout",
   ]),
-  allowedIn: ["src/core/environment.ts", "src/testing/", "src/cli/"],
+  allowedIn: ["src/core/platform-environment.ts", "src/testing/", "src/cli/"],
 };
 
 /** `holdfast worker` imports the module its user names. */
@@ -235,7 +235,7 @@ describe("layers", () => {
     ["src/index.ts", 'export { open } from "./open.ts"; export type { Log } from "./contracts/log.ts"'],
     ["src/cli/commands/log.ts", 'import { open } from "../../open.ts"; const now = Date.now()'],
     ["src/testing/faults.ts", 'import { driver } from "../storage/sql/sqlite/driver.ts"; setTimeout(run, 1)'],
-    ["src/core/environment.ts", 'import { randomBytes } from "node:crypto"; const now = () => Date.now()'],
+    ["src/core/platform-environment.ts", 'import { randomBytes } from "node:crypto"; const now = () => Date.now()'],
     ["src/tasks/claim.ts", "// Date.now() is not used here\nenvironment.setTimeout(run, 1)"],
     ["src/tasks/claim.ts", "interface Timers { setTimeout(run: () => void): void } const text = 'Math.random'"],
     ["src/tasks/claim.test.ts", 'import "../cli/main.ts"; const now = Date.now()'],

@@ -6,6 +6,7 @@ import { bundleFiles } from "../../captures/bundle.ts";
 import { findClaudeSession } from "../../coding/claude/find.ts";
 import { configDirOf } from "../../coding/claude/key.ts";
 import type { FoundHere } from "../../coding/here.ts";
+import { KnownSecrets } from "../../coding/known-secrets.ts";
 import type { FileFinding } from "../../coding/saver.ts";
 import { maskSecrets, scanSecrets } from "../../coding/secrets.ts";
 import type { CaptureRole, CodingAgent } from "../../contracts/captures.ts";
@@ -102,13 +103,16 @@ export async function bundleOfFound(found: FoundSession, mask: boolean): Promise
   const size = found.files.reduce((sum, file) => sum + file.size, 0);
   if (size > LIMITS.bundleBytes) throw limitExceeded("bundleBytes", "the size of the session's files", size);
   const secrets: FileFinding[] = [];
-  const files: Parameters<typeof bundleFiles>[1][number][] = [];
-  for await (const { file, content: bytes } of contentsOf(found)) {
-    for (const finding of scanSecrets(bytes)) secrets.push({ ...finding, path: file.path });
-    const content = mask ? maskSecrets(bytes) : bytes;
-    const ref = `sha256:${sha256Hex(content)}`;
-    files.push({ role: file.role, path: file.path, size: content.byteLength, ref, content });
+  const known = new KnownSecrets();
+  const contents: { readonly file: FoundFile; readonly content: Uint8Array }[] = [];
+  for await (const one of contentsOf(found)) contents.push(one);
+  for (const { file, content } of contents) {
+    for (const finding of scanSecrets(content, { known })) secrets.push({ ...finding, path: file.path });
   }
+  const files = contents.map(({ file: { role, path }, content: bytes }) => {
+    const content = mask ? maskSecrets(bytes, known) : bytes;
+    return { role, path, size: content.byteLength, ref: `sha256:${sha256Hex(content)}`, content };
+  });
   const { agent, sessionId, cwd, configDir, key, agentVersion } = found;
   return { bundle: await bundleFiles({ agent, sessionId, cwd, configDir, key, agentVersion }, files), secrets };
 }

@@ -11,6 +11,7 @@ import { sessionNamedIn } from "../../coding/claude/transcript.ts";
 import { type Imported, importConversation } from "../../coding/conversation/import.ts";
 import { conversationIn } from "../../coding/conversation-in.ts";
 import { type FoundHere, type Here, openCodeRunner } from "../../coding/here.ts";
+import { readableOnDisk } from "../../coding/on-disk.ts";
 import {
   type FindOpenCode,
   findOpenCodeSession,
@@ -18,8 +19,7 @@ import {
   listOpenCodeSessions,
 } from "../../coding/opencode/find.ts";
 import { openCodeDataDir } from "../../coding/opencode/runner.ts";
-import { maskSecretsIn } from "../../coding/secrets.ts";
-import { readableOnDisk } from "../../coding/sources.ts";
+import { learnSecrets, maskSecretsIn } from "../../coding/secrets.ts";
 import type { CodingAgent } from "../../contracts/captures.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { encodeText, sha256Hex } from "../../core/bytes.ts";
@@ -181,7 +181,8 @@ export async function importLocalSession(
   const found = await local.find();
   try {
     const onDisk = readableOnDisk(found);
-    const read = (name: string) => (mask ? maskSecretsIn(onDisk.read(name)) : onDisk.read(name));
+    const known = mask ? await learnSecrets(onDisk.files.map(({ path: name }) => onDisk.read(name))) : undefined;
+    const read = (name: string) => (mask ? maskSecretsIn(onDisk.read(name), known) : onDisk.read(name));
     const conversation = await conversationIn({ ...onDisk, read });
     if (conversation === null || conversation.messages.length === 0) return { outcome: "empty", session };
     const imported = await importConversation(holdfast, conversation, { session, request });

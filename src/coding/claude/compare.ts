@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { type FileHandle, lstat, open, readFile } from "node:fs/promises";
 import type { CapturedFile } from "../../contracts/captures.ts";
-import { MASKED, maskSecrets } from "../secrets.ts";
+import { learnSecrets, MASKED, maskSecrets } from "../secrets.ts";
 
 /** What the second file is to the first: "shorter", the first begins with it; "longer", it begins with the first. */
 export type Comparison = "absent" | "same" | "shorter" | "longer" | "diverged";
@@ -32,12 +32,16 @@ export async function compareFiles(one: string, here: string): Promise<Compariso
 export async function compareCaptured(
   captured: string,
   here: string,
+  /** All that the session has here: what was found in one file was replaced in all. */
+  filesHere: () => Promise<readonly string[]>,
 ): Promise<{ readonly is: Comparison; readonly masked: boolean }> {
   const plain = await compareFiles(captured, here);
   if (plain !== "diverged" || !(await lstat(here)).isFile()) return { is: plain, masked: false };
-  const one = await readFile(captured);
-  if (!one.includes(MASKED)) return { is: plain, masked: false };
-  const other = maskSecrets(await readFile(here));
+  const kept = await readFile(captured);
+  if (!kept.includes(MASKED)) return { is: plain, masked: false };
+  const known = await learnSecrets([here, ...(await filesHere())].map((file) => createReadStream(file)));
+  const one = Buffer.from(maskSecrets(kept, known));
+  const other = maskSecrets(await readFile(here), known);
   const common = Math.min(one.byteLength, other.byteLength);
   if (one.compare(other, 0, common, 0, common) !== 0) return { is: plain, masked: false };
   const is = one.byteLength === other.byteLength ? "same" : other.byteLength < one.byteLength ? "shorter" : "longer";

@@ -81,7 +81,7 @@ async function restore(work: Work, transcript: CapturedFile, others: CapturedFil
   const { source, place, staging, target } = work;
   const { staged, facts: captured } = await stageTranscript(work, transcript);
   await refuseElsewhere(work, staged);
-  const { is: here, masked } = await compareCaptured(staged.from, staged.to);
+  const { is: here, masked } = await compareCaptured(staged.from, staged.to, () => filesHere(work.place));
   if (here === "diverged") await replaceDiverged(work, staged);
   // What was replaced in the capture is still here: it stays, beside it.
   if (here === "shorter" && masked) await keepBeside(work, staged);
@@ -236,12 +236,18 @@ async function refuseElsewhere(work: Work, staged: Staged): Promise<void> {
   if (work.target.overwrite) return;
   for await (const copy of copiesOf(work.place.configDir, work.place.sessionId)) {
     if (copy.key === work.place.key) continue;
-    const { is: there } = await compareCaptured(staged.from, copy.file);
+    const { is: there } = await compareCaptured(staged.from, copy.file, () =>
+      filesHere({ ...work.place, key: copy.key }),
+    );
     if (there === "longer") throw conflict(work, copy.file, "goes on from what was captured, in another directory");
     if (there === "diverged" && work.changes.length === 0) {
       throw conflict(work, copy.file, "went on apart from what was captured, in another directory");
     }
   }
+}
+
+async function filesHere(place: ClaudePlace): Promise<readonly string[]> {
+  return (await filesOfSession(place)).files.map(({ file }) => file);
 }
 
 function conflict({ place }: Work, file: string, how: string): HoldfastError {

@@ -1,5 +1,6 @@
 // How one payload is compressed at rest, and the single place where stored bytes are decompressed: every output is
 // bounded by the size its row declares, so that a damaged or hostile row cannot exhaust memory.
+import { canCompress } from "../../core/zstd-platform.ts";
 
 export type Codec = "raw" | "zstd";
 
@@ -18,7 +19,7 @@ export function zlib(): typeof import("node:zlib") {
 
 /** Compresses when that pays; otherwise the bytes come back as they are (the same array, not a copy). */
 export function pack(bytes: Uint8Array): { codec: Codec; bytes: Uint8Array } {
-  if (bytes.length < MIN_ZSTD_BYTES) return { codec: "raw", bytes };
+  if (bytes.length < MIN_ZSTD_BYTES || !canCompress(bytes.length)) return { codec: "raw", bytes };
   const { constants, zstdCompressSync } = zlib();
   const packed = zstdCompressSync(bytes, {
     chunkSize: outputChunk(bytes.length / 2),
@@ -72,8 +73,8 @@ function inflateBounded(
   try {
     return zstdDecompressSync(bytes, {
       chunkSize: outputChunk(size),
-      // Node refuses 0; the size check that follows covers the difference.
-      maxOutputLength: Math.max(size, 1),
+      // A buffer more than it may be: Workers count buffers and not bytes. The size check that follows covers the difference.
+      maxOutputLength: size + outputChunk(size),
       // Without this, a damaged header can make the decoder reserve 128 MB before the first byte of output.
       params: { [constants.ZSTD_d_windowLogMax]: windowLogMax },
       ...(dictionary === undefined ? {} : { dictionary }),

@@ -1,18 +1,13 @@
-// Segments need zstd with a dictionary, an option that older Node versions ignore without a word: frames written by
-// newer ones would look damaged to them. So it is tried once before it is relied upon.
-
-import { HoldfastError } from "../../contracts/errors.ts";
+// Segments are written with zstd dictionaries where the platform has them. Workers and older versions of Node take the option and
+// ignore it without a word, so it is tried once before it is relied upon. Without it frames are longer, and everything is read all
+// the same.
 import { zlib } from "./compress.ts";
 
 let known: boolean | undefined;
 
-export function needDictionaries(): void {
+export function usesDictionaries(): boolean {
   known ??= hasDictionaries();
-  if (known) return;
-  throw new HoldfastError("MissingDependency", `Node ${process.versions.node} has no zstd dictionaries`, {
-    details: { needs: "node >=22.19 or >=24.6" },
-    hint: "Use Node 22.19 or later, or 24.6 or later, to store and read blobs with growsFrom.",
-  });
+  return known;
 }
 
 /** Bytes that repeat their dictionary are one reference to it: without it, such a frame decodes to nothing. */

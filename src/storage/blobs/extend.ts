@@ -1,7 +1,7 @@
 // Segments as growth changes them: an open one gets a frame, a full one is sealed, new ones start with a single frame.
 import type { Guard, Write } from "../../contracts/storage.ts";
 import { sha256 } from "../../core/bytes.ts";
-import { newId } from "../../core/environment.ts";
+import { newId } from "../../core/new-id.ts";
 import type { Depot, Placed } from "./place.ts";
 import { frameWrite, sealWrites } from "./seal.ts";
 import { encodeFrame, mergeFrom, SEGMENT_BYTES, seal } from "./segments.ts";

@@ -9,7 +9,6 @@ import type { BlobWrite, Commit, Write } from "../../contracts/storage.ts";
 import { sameBytes, toRef } from "../../core/bytes.ts";
 import { refusalError } from "../../core/decide.ts";
 import { type Claim, FORM, isExpired, unchanged } from "./claims.ts";
-import { needDictionaries } from "./dictionary.ts";
 import { takeApart } from "./drop.ts";
 import { extendSegment, newSegment, type SegmentChange, type Use } from "./extend.ts";
 import type { Depot } from "./place.ts";
@@ -34,7 +33,6 @@ export async function storeGrown(
     digest ??= await digestAfter(depot, bytes, base);
     if (digest === null) return null;
     if (await renew(depot, digest, claim)) return digest;
-    needDictionaries();
     if (await new Growth(depot, bytes, digest, base).commit(claim)) return digest;
   }
   throw new HoldfastError("Conflict", `others keep growing from ${toRef(from)} at the same time`, { retryable: true });

@@ -9,10 +9,11 @@ import { constants, zstdCompressSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ordinaryTranscript, repetitiveTranscript, versions } from "../../../bench/transcripts.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import { compressesLarge } from "../../core/zstd-platform.ts";
 import { open } from "../../open.ts";
 import { adjustableEnvironment } from "../../testing/environment.ts";
 import { noise, prose } from "../../testing/expect.ts";
-import { hasDictionaries, needDictionaries } from "./dictionary.ts";
+import { hasDictionaries, usesDictionaries } from "./dictionary.ts";
 import { fileBlobs } from "./file.ts";
 import { SEGMENT_BYTES } from "./segments.ts";
 
@@ -252,10 +253,16 @@ describe("LG6 what was only in a deleted length", () => {
   });
 });
 
-describe("BL3 a Node without zstd dictionaries", () => {
+describe("BL3 a platform without zstd dictionaries", () => {
   test("is told from one with them", () => {
     expect(hasDictionaries()).toBe(true);
-    expect(() => needDictionaries()).not.toThrow();
+    expect(usesDictionaries()).toBe(true);
     expect(hasDictionaries((bytes) => zstdCompressSync(bytes))).toBe(false);
+    expect(compressesLarge()).toBe(true);
+    const small = (bytes: Uint8Array) => {
+      if (bytes.byteLength > 32_768) throw new Error("Unexpected end of file");
+      return bytes;
+    };
+    expect(compressesLarge(small)).toBe(false);
   });
 });

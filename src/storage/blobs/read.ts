@@ -7,7 +7,6 @@ import type { BlobRow, FrameRow, SegmentRow } from "../../contracts/queries.ts";
 import { sameBytes, sha256, toRef } from "../../core/bytes.ts";
 import { FORM, isExpired } from "./claims.ts";
 import { DamagedBytes, MissingBytes, unpack } from "./compress.ts";
-import { needDictionaries } from "./dictionary.ts";
 import type { Depot, Placed } from "./place.ts";
 import { decodeFrames, type Frame } from "./segments.ts";
 import { turn } from "./turn.ts";
@@ -182,7 +181,6 @@ export async function readSegment(
       length += frame.size;
     }
     if (length < wanted) throw new DamagedBytes(`has frames for ${length} bytes of ${wanted}`);
-    if (frames.length > 1) needDictionaries();
     const bytes = decodeFrames(frames);
     const right = segment.sha256 === null || sameBytes(sha256(bytes.subarray(0, segment.size)), segment.sha256);
     if (!right) throw new DamagedBytes("does not have the hash it was sealed with");

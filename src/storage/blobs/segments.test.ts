@@ -36,6 +36,50 @@ describe("BL3 frames of an open segment", () => {
     );
   });
 
+  test("round-trip with and without dictionaries on either side", () => {
+    const piece = fc.oneof(
+      fc.uint8Array({ maxLength: 40 }),
+      fc.uint8Array({ maxLength: 3_000 }),
+      fc.nat(200_000).map((at) => segment.subarray(at, at + 20_000)),
+      fc.nat(200_000).map((at) => segment.subarray(at, at + 300_000)),
+      fc.nat(100_000).map((length) => Buffer.alloc(length, "a")),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.tuple(piece, fc.boolean()), { maxLength: 10 }), (pieces) => {
+        const frames: Frame[] = [];
+        let prefix: Uint8Array = new Uint8Array(0);
+        for (const [tail, withDictionary] of pieces) {
+          frames.push({ bytes: encodeFrame(prefix, tail, withDictionary), size: tail.length });
+          prefix = Buffer.concat([prefix, tail]);
+        }
+        for (const withDictionary of [true, false])
+          expect(same(decodeFrames(frames, withDictionary), prefix)).toBe(true);
+      }),
+    );
+    const half = SEGMENT_BYTES / 2;
+    const [first, second] = [segment.subarray(0, half), segment.subarray(half)];
+    const frames = [first, second].map((tail, i) => ({
+      bytes: encodeFrame(segment.subarray(0, i * half), tail, true),
+      size: half,
+    }));
+    expect(same(decodeFrames(frames, false), segment)).toBe(true);
+  });
+
+  test("damage is found without dictionaries, too", () => {
+    const tail = segment.subarray(1_000, 3_000);
+    const frame = encodeFrame(segment.subarray(0, 5_000), tail, true);
+    const first = { bytes: encodeFrame(new Uint8Array(0), segment.subarray(0, 5_000)), size: 5_000 };
+    for (const bytes of [
+      frame.subarray(0, 4),
+      frame.subarray(0, frame.length - 5),
+      Buffer.alloc(30),
+      new Uint8Array(0),
+    ]) {
+      expect(() => decodeFrames([first, { bytes, size: tail.length }], false)).toThrow(DamagedBytes);
+    }
+    expect(() => decodeFrames([first, { bytes: frame, size: tail.length + 1 }], false)).toThrow(DamagedBytes);
+  });
+
   test("round-trip at the edges of a segment", () => {
     expect(decodeFrames([])).toHaveLength(0);
     for (const first of [0, 1, 7, 8, 65_536, SEGMENT_BYTES - 1]) {

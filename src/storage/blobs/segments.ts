@@ -1,7 +1,10 @@
 // The codec for append-only payloads (BL3): 4 MiB segments that depend on nothing outside themselves. The open segment
 // is a list of zstd frames, each compressed against the bytes before it, so that an append stores about what it
 // appends; sealing repacks the full segment into one frame. Damage reaches no further than its segment.
+import { rawFrame, withoutDictionary } from "../../core/zstd-frame.ts";
+import { canCompress } from "../../core/zstd-platform.ts";
 import { DamagedBytes, inflate, outputChunk, ZSTD_LEVEL, zlib } from "./compress.ts";
+import { usesDictionaries } from "./dictionary.ts";
 
 export const SEGMENT_BYTES = 4 * 1024 * 1024;
 
@@ -15,11 +18,12 @@ export interface Frame {
 }
 
 /** Compresses `tail`, which follows `prefix`: all bytes of the same segment before it (none: an empty array). */
-export function encodeFrame(prefix: Uint8Array, tail: Uint8Array): Uint8Array {
+export function encodeFrame(prefix: Uint8Array, tail: Uint8Array, withDictionary = usesDictionaries()): Uint8Array {
   if (prefix.length + tail.length > SEGMENT_BYTES) {
     throw new RangeError(`a segment holds ${SEGMENT_BYTES} bytes, not ${prefix.length} + ${tail.length}`);
   }
-  const dictionary = dictionaryFor(prefix, tail.length);
+  if (!canCompress(tail.length)) return Buffer.concat([...rawFrame(tail)]);
+  const dictionary = withDictionary ? dictionaryFor(prefix, tail.length) : NOTHING;
   const covered = dictionary.length + tail.length;
   const { constants, zstdCompressSync } = zlib();
   return zstdCompressSync(tail, {
@@ -35,7 +39,7 @@ export function encodeFrame(prefix: Uint8Array, tail: Uint8Array): Uint8Array {
 }
 
 /** The bytes of an open segment. Damage in one frame spoils those after it, so there is no partial result. */
-export function decodeFrames(frames: readonly Frame[]): Uint8Array {
+export function decodeFrames(frames: readonly Frame[], withDictionary = usesDictionaries()): Uint8Array {
   const [only] = frames;
   if (only !== undefined && frames.length === 1) return openSealed(only.bytes, only.size);
   const segment = new Uint8Array(totalSize(frames));
@@ -43,14 +47,21 @@ export function decodeFrames(frames: readonly Frame[]): Uint8Array {
   for (const { bytes, size } of frames) {
     // A view, not a copy: with many small frames, copying the growing prefix would cost more than decoding.
     const dictionary = dictionaryFor(segment.subarray(0, length), size);
-    const tail = inflate(bytes, size, {
-      windowLogMax: WINDOW_LOG,
-      ...(dictionary.length === 0 ? {} : { dictionary }),
-    });
+    const tail = withDictionary
+      ? inflate(bytes, size, { windowLogMax: WINDOW_LOG, ...(dictionary.length === 0 ? {} : { dictionary }) })
+      : inflateAfter(dictionary, bytes, size);
     segment.set(tail, length);
     length += size;
   }
   return segment;
+}
+
+/** The same where the platform has no dictionaries: what the frame refers to is put before it. */
+function inflateAfter(dictionary: Uint8Array, bytes: Uint8Array, size: number): Uint8Array {
+  if (dictionary.length === 0) return inflate(bytes, size, { windowLogMax: WINDOW_LOG });
+  const whole = withoutDictionary(bytes, dictionary, WINDOW_LOG);
+  if (whole === null) throw new DamagedBytes("is no zstd frame");
+  return inflate(whole, dictionary.length + size, { windowLogMax: WINDOW_LOG }).subarray(dictionary.length);
 }
 
 /** Repacks a whole segment into one frame that stands alone. */

@@ -1,7 +1,7 @@
 // The schema, as numbered steps that never change once released. {int} {real} {text} {bytes} {serial} are the dialect's types.
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
-import { newId } from "../../core/environment.ts";
+import { newId } from "../../core/new-id.ts";
 import { checksumSql, type PartType } from "./checksum.ts";
 import type { Dialect, Driver, Execute } from "./driver.ts";
 

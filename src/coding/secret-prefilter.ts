@@ -1,36 +1,25 @@
-// Where a likely secret begins: a pattern, and before it a pass over the bytes that looks for nothing but the first four
+// Where a likely secret begins: a pattern, and before it a pass over the bytes that compares nothing but the first four
 // characters of all that the pattern matches.
+import { TOKENS } from "./secret-tokens.ts";
 
 /** In JSON a line's beginning is often written as the two characters \n: its letter is no part of a name. */
 const BEFORE = String.raw`(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf]))`;
 const NAMES = [
   ...["password", "passwd", "passphrase", "pwd", "secret access key", "client secret", "secret key", "secret"],
-  ...["api key", "api token", "access key", "access token", "auth token", "refresh token", "private token"],
-  ...["session token", "token"],
+  ...["api key", "api token", "access key", "access token", "account key", "auth token", "auth", "refresh token"],
+  ...["private token", "session token", "token"],
 ];
 /** As apiKey, api_key, API-KEY. */
 const WORDS = NAMES.flatMap((name) => {
   const parts = name.split(" ").map((part) => `[${part.charAt(0)}${part.charAt(0).toUpperCase()}]${part.slice(1)}`);
   return [parts.join("[_-]?"), name.toUpperCase().replaceAll(" ", "[_-]?")];
 }).join("|");
-const TOKENS = [
-  ...[
-    "sk-",
-    "[sr]k_(?:live|test)_",
-    "gh[pousr]_",
-    "github_pat_",
-    "glpat-",
-    "npm_",
-    "AKIA",
-    "ASIA",
-    "xox[abeoprs]-",
-    "AIza",
-  ],
-  ...["eyJ", "hf_", "pypi-", "ya29\\.", "SG\\.", "dop_v1_"],
-].join("|");
+const AWS_IDS = ["AKIA", "ASIA", "ABIA", "ACCA", "A3T"];
+const PREFIXES = [...new Set(TOKENS.map(({ prefix }) => prefix)), ...AWS_IDS, "eyJ"];
 const TRIGGER = new RegExp(
-  `${BEFORE}(?<token>${TOKENS})|(?<pem>-----BEGIN )|(?<url>://)` +
-    `|${BEFORE}(?<bearer>[Bb]earer |[Bb]asic )|(?<word>${WORDS})`,
+  `${BEFORE}(?<token>${PREFIXES.map((prefix) => prefix.replaceAll(".", "\\.")).join("|")})` +
+    `|(?<pem>-----BEGIN )|(?<url>://)|${BEFORE}(?<scheme>[Bb]earer |[Bb]asic )|${BEFORE}(?<curl>curl)(?![A-Za-z0-9_])` +
+    `|(?<word>${WORDS})`,
   "y",
 );
 /**
@@ -38,23 +27,14 @@ const TRIGGER = new RegExp(
  * nothing else takes a tenth of the time that the pattern itself would.
  */
 const STEMS: readonly (readonly string[])[] = [
-  ...["s k -", "sr k _ lt", "g h pousr _", "g i t h", "g l p a", "n p m _", "A K I A", "A S I A", "x o x abeoprs"],
-  ...[
-    "A I z a",
-    "e y J",
-    "h f _",
-    "p y p i",
-    "y a 2 9",
-    "S G .",
-    "d o p _",
-    "- - - -",
-    ": / /",
-    "Bb e a r",
-    "Bb a s i",
-  ],
-  ...["pP aA sS sS", "pP wW dD", "sS eE cC rR", "cC lL iI eE", "aA pP iI kKtT_-", "aA cC cC eE", "aA uU tT hH"],
+  ...["- - - -", ": / /", "Bb e a r", "Bb a s i", "c u r l"],
+  ...["pP aA sS sS", "pP wW dD", "sS eE cC rR", "cC lL iI eE", "aA pP iI kKtT_-", "aA cC cC eEoO", "aA uU tT hH"],
   ...["rR eE fF rR", "pP rR iI vV", "sS eE sS sS", "tT oO kK eE"],
+  ...PREFIXES.map((prefix) => [...prefix.slice(0, 4)].join(" ")),
 ].map((stem) => stem.split(" "));
+const BITS = 32;
+/** Words are frequent: each has a bit of its own. Prefixes of tokens share the others. */
+const OWN_BITS = STEMS.length - PREFIXES.length;
 /** By two characters, which of the stems begin with them, and which go on with them: a bit for each. */
 const BEGINS = pairsAt(0);
 const GOES_ON = pairsAt(2);
@@ -64,9 +44,13 @@ function pairsAt(place: 0 | 2): Uint32Array {
   for (const [i, stem] of STEMS.entries()) {
     const [one = "", other] = stem.slice(place);
     const seconds = other === undefined ? Array.from({ length: 256 }, (_, code) => code) : codesOf(other);
-    for (const first of codesOf(one)) for (const second of seconds) setBit(pairs, (first << 8) | second, i);
+    for (const first of codesOf(one)) for (const second of seconds) setBit(pairs, (first << 8) | second, bitOf(i));
   }
   return pairs;
+}
+
+function bitOf(stem: number): number {
+  return stem < OWN_BITS ? stem : OWN_BITS + (stem % (BITS - OWN_BITS));
 }
 
 function codesOf(characters: string): number[] {

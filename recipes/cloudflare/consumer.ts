@@ -1,0 +1,56 @@
+// The consumer in the Worker: it has the database, through Hyperdrive, and keeps sessions there between two containers.
+import { openEdge } from "holdfast/edge";
+
+export interface Job {
+  /** What the conversation belongs to. */
+  readonly request: string;
+  readonly prompt: string;
+}
+
+export interface Agent {
+  fetch(request: Request): Promise<Response>;
+}
+
+interface Answer {
+  readonly code: number | null;
+  readonly output: string;
+  /** A bundle, in base64. */
+  readonly session: string | null;
+}
+
+const WEEK_MS = 7 * 24 * 3600 * 1000;
+
+export async function work(
+  { request, prompt }: Job,
+  agent: Agent,
+  hyperdrive: { readonly connectionString: string },
+): Promise<{ readonly code: number | null; readonly output: string; readonly generation: number | null }> {
+  const store = await openEdge(hyperdrive);
+  try {
+    const basis = await store.captures.latest(request);
+    const bundle = basis === null ? null : await store.captures.getBundle(basis.id);
+    const session = bundle === null ? null : Buffer.from(bundle).toString("base64");
+    const body = JSON.stringify({ prompt, session });
+    const response = await agent.fetch(new Request("http://container/", { method: "POST", body }));
+    if (!response.ok) throw new Error(`the container answered ${response.status}: ${await response.text()}`);
+    const answer = (await response.json()) as Answer;
+    if (answer.session === null) return { code: answer.code, output: answer.output, generation: null };
+    // Two containers may have continued from the same capture: the later one is kept beside the other.
+    const saved = await store.captures.putBundle(Buffer.from(answer.session, "base64"), {
+      ...{ request, basis, onConflict: "keep", ttlMs: WEEK_MS },
+    });
+    return { code: answer.code, output: answer.output, generation: saved.generation };
+  } finally {
+    await store.close();
+  }
+}
+
+/** For a cron trigger. */
+export async function sweep(hyperdrive: { readonly connectionString: string }): Promise<number> {
+  const store = await openEdge(hyperdrive);
+  try {
+    return (await store.captures.deleteExpired()).removed.length;
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,46 @@
+// What runs in the container: no database and no credentials of one. A request brings the prompt and the session so far, and takes
+// the session away again. Its port is 8080.
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+
+const server = createServer(async (request, response) => {
+  try {
+    const pieces = [];
+    for await (const piece of request) pieces.push(piece);
+    const { prompt, session } = JSON.parse(Buffer.concat(pieces).toString());
+    const answer = await work(prompt, session);
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+  } catch (error) {
+    response.writeHead(500, { "content-type": "application/json" }).end(JSON.stringify({ error: String(error) }));
+  }
+});
+server.listen(Number(process.env.PORT ?? 8080), () => console.log(`listening on ${server.address().port}`));
+
+/** `session` is a bundle in base64, or null for a new one. */
+async function work(prompt, session) {
+  const folder = await mkdtemp(path.join(tmpdir(), "session-"));
+  try {
+    const file = path.join(folder, "session.hfcap");
+    if (session !== null) await writeFile(file, Buffer.from(session, "base64"));
+    const claude = ["claude", "-p", prompt, "--permission-mode", "acceptEdits"];
+    const { code, output } = await run("holdfast", ["run", "--out", file, "--", ...claude]);
+    // Also after a failure: what the agent did until then is kept.
+    const bundle = await readFile(file).catch(() => null);
+    return { code, output, session: bundle?.toString("base64") ?? null };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function run(program, args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
+    const output = [];
+    child.stdout.on("data", (piece) => output.push(piece));
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code, output: Buffer.concat(output).toString() }));
+  });
+}

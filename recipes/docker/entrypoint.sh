@@ -1,0 +1,7 @@
+#!/bin/sh
+# `exec`: signals of the container reach `holdfast run`, which saves the session before it ends.
+set -eu
+: "${HOLDFAST_STORE:?the URL of the store, such as postgres://db/agents}"
+: "${REQUEST:?what the conversation belongs to, such as issue-7}"
+: "${PROMPT:?what the agent is asked}"
+exec holdfast run --request "$REQUEST" -- claude -p "$PROMPT" --permission-mode acceptEdits

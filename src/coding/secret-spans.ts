@@ -1,0 +1,242 @@
+// Where likely secrets are in a text: from every place where one may begin, only as far as a secret goes, so that time and memory
+// are bounded for any text.
+import { isHighEntropy, isPlaceholder, looksRandom } from "./entropy.ts";
+import { at, nextTrigger } from "./secret-prefilter.ts";
+import { type SecretKind, TOKENS, type TokenShape } from "./secret-tokens.ts";
+
+export interface Span {
+  readonly kind: SecretKind;
+  /** The text that identifies the secret begins here, before it. */
+  readonly begin: number;
+  readonly from: number;
+  readonly to: number;
+  /** The part of the text that is no secret. */
+  readonly shown: string;
+}
+
+/** Spans found, and up to where the text needs no second look. */
+interface Look {
+  readonly spans: readonly Span[];
+  readonly next: number;
+}
+
+/** No secret is looked for beyond this many bytes from where it begins. */
+export const REACH = 16 * 1024;
+
+const AWS_ID = /(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}(?![A-Za-z0-9])/y;
+const AWS_SECRET = /(?:(?<![A-Za-z0-9/+=\\])|(?<=\\[nrtbf]))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])/g;
+const RUN = /[A-Za-z0-9_-]*/y;
+const JWT = /eyJ[A-Za-z0-9_-]{8,4096}\.eyJ[A-Za-z0-9_-]{8,8192}(?:\.[A-Za-z0-9_-]{8,2048})?/y;
+const PEM_HEAD = /-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----/y;
+const PEM_BREAK = /[ \t\r\n]+|\\{1,8}[nrt]/y;
+const PEM_FIELD = /(?:Proc-Type|DEK-Info|Comment|Version): [A-Za-z0-9 ,.-]{1,100}/y;
+const PEM_BODY = /[A-Za-z0-9+/=]{1,4096}/y;
+const PEM_TAIL = /-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----/y;
+const USER_PASSWORD =
+  /(?<user>[!#-&*+.0-9;=?A-Z^_a-z~\x80-\xff-]{0,300}):(?<secret>[!#-&*+.0-9:;=?A-Z^_a-z~\x80-\xff-]{3,200})@[A-Za-z0-9[]/y;
+/** Documentation says so. */
+const WORD_FOR_ONE = /^(?:pass|password|passwd|pwd|secret)$/i;
+/** Where the token stands before it, as the user. */
+const NO_PASSWORD = /^x-(?:oauth-basic|token-auth|access-token)$/;
+const SCHEME = /[A-Za-z][A-Za-z0-9+.-]{1,30}$/;
+const SLACK_HOOK = /hooks\.slack\.com\/services\/(?<secret>T[A-Za-z0-9]{1,40}\/B[A-Za-z0-9]{1,40}\/[A-Za-z0-9]{1,40})/y;
+const BEARER = /[A-Za-z0-9._~+/-]{16,4000}={0,2}/y;
+const BASIC = /[A-Za-z0-9+/]{6,4000}={0,2}/y;
+const ASSIGNED = /["'\\]{0,8}[ \t]{0,4}(?:=>|:=|==?|:)[ \t]{0,4}["'\\]{0,8}/y;
+// A colon at its beginning would be JSON's own, behind a name that ends in "password=".
+const VALUE = /(?!:)[!#%*+./0-9:=?@A-Z^_a-z~\x80-\xff-]{8,500}/y;
+const AZURE_KEY = /[A-Za-z0-9+/]{40,120}={0,2}(?![A-Za-z0-9+/=])/y;
+/** The words of one command: to the end of its line, or to another command. */
+const CURL_WORDS = /(?:(?!(?<!\\)(?:\\n|\n)| (?:&&|\|\|?|;) |curl)[^\0]){1,2048}/y;
+const CURL_OPTION = String.raw`(?:[\s"']|\\[nrt])(?<option>-[A-Za-z#]{0,8}[uU]|--(?:proxy-)?user)`;
+const CURL_USER = new RegExp(
+  String.raw`${CURL_OPTION}["'\\,= \t\r\n]{0,16}[A-Za-z0-9._%+@-]{0,100}:(?<secret>[^\s"'\\<>\x60]{3,200})`,
+  "g",
+);
+/** A variable, or the numbers of a user and a group. */
+const NO_CURL_SECRET = /^(?:[$%{(]|\d{1,9}$)/;
+
+/** Where they are in text of one character a byte, in order and apart from each other. */
+export function spansIn(text: string, bytes: Uint8Array): Span[] {
+  const spans: Span[] = [];
+  let from = 0;
+  for (let found = nextTrigger(text, bytes, 0); found !== null; found = nextTrigger(text, bytes, from)) {
+    const look = lookAt(text, found);
+    spans.push(...look.spans);
+    from = Math.max(look.next, found.index + found[0].length);
+  }
+  return joined(spans);
+}
+
+/** In order; those that overlap become one. */
+export function joined(spans: readonly Span[]): Span[] {
+  const made: Span[] = [];
+  for (const span of spans.toSorted((a, b) => a.from - b.from || b.to - a.to)) {
+    const last = made.at(-1);
+    if (last === undefined || span.from >= last.to) made.push(span);
+    else if (span.to > last.to)
+      made[made.length - 1] = { ...last, begin: Math.min(last.begin, span.begin), to: span.to };
+  }
+  return made;
+}
+
+function lookAt(text: string, { index, 0: begun, groups = {} }: RegExpExecArray): Look {
+  const end = index + begun.length;
+  if (groups.pem) return pem(text, index);
+  if (groups.url) return url(text, index, end);
+  if (groups.scheme) return authorization(text, begun, end);
+  if (groups.curl) return curl(text, index, end);
+  if (groups.word) return assigned(text, begun, end);
+  if (begun === "eyJ") return jwt(text, index);
+  return aws(text, index) ?? token(text, index);
+}
+
+function token(text: string, index: number): Look {
+  const shape = TOKENS.find(({ prefix }) => text.startsWith(prefix, index));
+  // Behind a backslash "npm_" is a new line and "pm_".
+  const isEscape = text.charAt(index - 1) === "\\" && "nrtbf".includes(text.charAt(index));
+  if (shape === undefined || isEscape) return { spans: [], next: index };
+  const from = index + shape.prefix.length;
+  const rest = at(shape.rest, text, from)?.[0] ?? "";
+  const to = from + rest.length;
+  const isSecret = rest !== "" && !isPlaceholder(rest) && hasEvidence(rest, shape);
+  return {
+    spans: isSecret ? [{ kind: shape.kind, begin: index, from: index, to, shown: shape.prefix }] : [],
+    next: to,
+  };
+}
+
+function hasEvidence(rest: string, { evidence }: TokenShape): boolean {
+  if (evidence === "none") return true;
+  return isKey(rest) || (evidence === "mixed" && /[a-z]/.test(rest) && /[A-Z]/.test(rest));
+}
+
+/** Behind such a prefix a long hash is a key, too. */
+function isKey(text: string): boolean {
+  return looksRandom(text) || /^[0-9a-f]{32,}$/.test(text);
+}
+
+function aws(text: string, index: number): Look | null {
+  const id = at(AWS_ID, text, index);
+  if (id === null) return null;
+  const to = index + id[0].length;
+  const spans: Span[] = [{ kind: "aws-key-id", begin: index, from: index, to, shown: id[0].slice(0, 4) }];
+  // The secret stands near it, with nothing of its own to tell it by.
+  const near = text.slice(to, to + 200);
+  const secret = [...near.matchAll(AWS_SECRET)].find(([candidate]) => looksRandom(candidate));
+  if (secret === undefined) return { spans, next: to };
+  const from = to + secret.index;
+  return { spans: [...spans, { kind: "aws-secret", begin: index, from, to: from + 40, shown: "" }], next: from + 40 };
+}
+
+function jwt(text: string, index: number): Look {
+  const found = at(JWT, text, index)?.[0];
+  const to = index + (found ?? at(RUN, text, index)?.[0] ?? "").length;
+  return { spans: found === undefined ? [] : [{ kind: "jwt", begin: index, from: index, to, shown: "eyJ" }], next: to };
+}
+
+/** To its end, or as far as it goes when it was cut off. */
+function pem(text: string, index: number): Look {
+  const head = at(PEM_HEAD, text, index)?.[0];
+  if (head === undefined) return { spans: [], next: index };
+  let to = index + head.length;
+  let body = 0;
+  for (let next = to; next - index < REACH; ) {
+    const tail = at(PEM_TAIL, text, next)?.[0];
+    if (tail !== undefined) {
+      to = next + tail.length;
+      break;
+    }
+    const part = at(PEM_BREAK, text, next)?.[0] ?? at(PEM_FIELD, text, next)?.[0] ?? at(PEM_BODY, text, next)?.[0];
+    if (part === undefined) break;
+    next += part.length;
+    // Words of a sentence about keys are shorter than the lines of one.
+    if (!/^[A-Za-z0-9+/=]{16}/.test(part)) continue;
+    to = next;
+    body += part.length;
+  }
+  return { spans: body > 0 ? [{ kind: "private-key", begin: index, from: index, to, shown: head }] : [], next: to };
+}
+
+function url(text: string, index: number, end: number): Look {
+  const scheme = SCHEME.exec(text.slice(Math.max(0, index - 31), index))?.[0];
+  if (scheme === undefined) return { spans: [], next: end };
+  const [begin, shown] = [index - scheme.length, `${scheme}://`];
+  const hook = at(SLACK_HOOK, text, end);
+  if (hook !== null) {
+    const to = end + hook[0].length;
+    const from = to - (hook.groups?.secret ?? "").length;
+    return { spans: [{ kind: "slack-token", begin, from, to, shown }], next: to };
+  }
+  const found = at(USER_PASSWORD, text, end);
+  const { user = "", secret = "" } = found?.groups ?? {};
+  if (found === null || isPlaceholder(secret) || WORD_FOR_ONE.test(secret)) return { spans: [], next: end };
+  const [from, to] = NO_PASSWORD.test(secret)
+    ? [end, end + user.length]
+    : [end + user.length + 1, end + user.length + 1 + secret.length];
+  return { spans: from === to ? [] : [{ kind: "url-password", begin, from, to, shown }], next: to };
+}
+
+function authorization(text: string, begun: string, end: number): Look {
+  const basic = begun.toLowerCase() === "basic " ? at(BASIC, text, end)?.[0] : undefined;
+  const value = isBasic(basic) ? basic : at(BEARER, text, end)?.[0];
+  const isSecret = value !== undefined && !isPlaceholder(value) && (value === basic || isKey(value));
+  if (!isSecret) return { spans: [], next: end };
+  const to = end + value.length;
+  return { spans: [{ kind: "bearer", begin: end - begun.length, from: end, to, shown: begun }], next: to };
+}
+
+/** Base64 of a user, a colon and a password. */
+function isBasic(value: string | undefined): value is string {
+  return (
+    value !== undefined &&
+    /^[\x20-\x7e]{0,200}:[\x20-\x7e]{3,1000}$/.test(Buffer.from(value, "base64").toString("latin1"))
+  );
+}
+
+/** What follows is searched for other secrets, too. */
+function curl(text: string, index: number, end: number): Look {
+  const words = at(CURL_WORDS, text, end)?.[0] ?? "";
+  const spans: Span[] = [];
+  for (const found of words.matchAll(CURL_USER)) {
+    const { option = "", secret = "" } = found.groups ?? {};
+    // Of the shell, unless it was in quotes; then it is part of few passwords.
+    const value = secret.replace(/[;|&)}\],]+$/, "");
+    if (value.length < 3 || isPlaceholder(value) || WORD_FOR_ONE.test(value) || NO_CURL_SECRET.test(value)) continue;
+    const from = end + found.index + found[0].length - secret.length;
+    spans.push({
+      kind: "password",
+      begin: index,
+      from,
+      to: wholeCharacters(text, from + value.length),
+      shown: `curl ${option} `,
+    });
+  }
+  return { spans, next: end };
+}
+
+function assigned(text: string, word: string, end: number): Look {
+  const sign = at(ASSIGNED, text, end)?.[0];
+  if (sign === undefined) return { spans: [], next: end };
+  const from = end + sign.length;
+  // The first character behind a single backslash belongs to it.
+  const backslashes = /\\*$/.exec(sign)?.[0].length ?? 0;
+  const isAzure = /^account/i.test(word);
+  const value = at(isAzure ? AZURE_KEY : VALUE, text, from)?.[0];
+  if (value === undefined || backslashes % 2 === 1) return { spans: [], next: from };
+  const to = wholeCharacters(text, from + value.length);
+  const isDocker = /^auth$/i.test(word);
+  const isSecret = isAzure || (isDocker ? isBasic(value) : isHighEntropy(value));
+  const kind = isAzure ? "azure-key" : isDocker ? "docker-auth" : "password";
+  return {
+    spans: isSecret && !isPlaceholder(value) ? [{ kind, begin: end - word.length, from, to, shown: `${word}=` }] : [],
+    // Behind "auth:" there may be more than a value.
+    next: isDocker && !isSecret ? from : to,
+  };
+}
+
+function wholeCharacters(text: string, end: number): number {
+  let to = end;
+  while (/[\x80-\xbf]/.test(text.charAt(to))) to += 1;
+  return to;
+}

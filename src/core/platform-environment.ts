@@ -1,0 +1,44 @@
+// Clock, randomness and timers of the platform that runs this: of Node, and of every place that has its API.
+import { randomFillSync } from "node:crypto";
+import type { Environment } from "../contracts/environment.ts";
+
+const POOL_BYTES = 16_384;
+
+/** Random bytes come from a pool, because a system call per salt would be felt in every append. */
+function pooledRandom(): (bytes: number) => Uint8Array {
+  const pool = new Uint8Array(POOL_BYTES);
+  let used = POOL_BYTES;
+  return (bytes) => {
+    if (bytes > POOL_BYTES) return randomFillSync(new Uint8Array(bytes));
+    if (used + bytes > POOL_BYTES) {
+      randomFillSync(pool);
+      used = 0;
+    }
+    const taken = pool.slice(used, used + bytes);
+    used += bytes;
+    return taken;
+  };
+}
+
+export function platformEnvironment(): Environment {
+  return {
+    now: () => Date.now(),
+    monotonic: () => performance.now(),
+    random: pooledRandom(),
+    sleep: (ms, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted) return resolve();
+        const done = () => {
+          clearTimeout(timer);
+          signal?.removeEventListener("abort", done);
+          resolve();
+        };
+        const timer = setTimeout(done, ms);
+        signal?.addEventListener("abort", done, { once: true });
+      }),
+    defer: (run) => {
+      setImmediate(run);
+    },
+    log: () => {},
+  };
+}

@@ -1,0 +1,150 @@
+// The entry holdfast/edge, for places without a disk and without node:sqlite, such as Cloudflare Workers: captures and history of a
+// store in PostgreSQL. It is the same implementation that open() has; a test walks all that it imports.
+import { createCaptures } from "./captures/captures.ts";
+import { storedCapture } from "./captures/rows.ts";
+import { catchUpCapture, type ImportStores } from "./coding/catch-up.ts";
+import { HoldfastError } from "./contracts/errors.ts";
+import type { Holdfast, OpenOptions } from "./contracts/holdfast.ts";
+import type { Storage } from "./contracts/storage.ts";
+import { checkFields, checkInt, checkRecord, checkText, invalid } from "./core/check.ts";
+import { createFence, FENCE, type Fencing } from "./core/fence.ts";
+import { platformEnvironment } from "./core/platform-environment.ts";
+import { parseStoreUrl, type StoreTarget } from "./core/store-url.ts";
+import { STORED, type StoredCaptures } from "./core/stored-capture.ts";
+import { createHistory } from "./history/history.ts";
+import { Lifetime } from "./lifetime.ts";
+import { createNouns } from "./nouns.ts";
+import { createLocate } from "./sessions/locate.ts";
+import { createPayloads } from "./storage/blobs/payloads.ts";
+import { openStorage } from "./storage/sql/open-storage.ts";
+import { openPostgres } from "./storage/sql/postgres/driver.ts";
+
+export type * from "./contracts/captures.ts";
+export { type ErrorCode, HoldfastError, isHoldfastError } from "./contracts/errors.ts";
+export type * from "./contracts/history.ts";
+export type { StoreClock, StoreInfo } from "./contracts/holdfast.ts";
+export type * from "./contracts/messages.ts";
+
+/** As a Hyperdrive binding is: `env.HYPERDRIVE`. */
+export interface EdgeConnection {
+  readonly connectionString: string;
+}
+
+/** A client of the package `postgres`. Its address and credentials are used; its own connections are left alone. */
+export interface PostgresClient {
+  readonly options: {
+    readonly host: readonly string[];
+    readonly port: readonly number[];
+    readonly database: string;
+    readonly user: string;
+    readonly pass: unknown;
+    readonly ssl?: unknown;
+  };
+}
+
+export interface EdgeOptions extends Pick<OpenOptions, "create" | "migrate" | "busyMs" | "poolSize" | "environment"> {
+  /** The schema of the store; "holdfast" when neither this nor the URL names one. */
+  readonly schema?: string;
+}
+
+/** A part of what open() returns, with the same promises. */
+export interface EdgeStore
+  extends Pick<
+    Holdfast,
+    "info" | "clock" | "captures" | "history" | "sessions" | "close" | typeof Symbol.asyncDispose
+  > {}
+
+const OPTIONS = ["schema", "create", "migrate", "busyMs", "poolSize", "environment"] as const;
+const BUSY_MS = 30_000;
+/** A Worker may have six connections at a time. */
+const POOL_SIZE = 4;
+const WEEK_MS = 7 * 24 * 3600 * 1000;
+
+/**
+ * Opens a store in PostgreSQL. A Worker's connections belong to the request that opened them: open a store in each request,
+ * and close it at its end.
+ */
+export async function openEdge(
+  connection: string | EdgeConnection | PostgresClient,
+  options: EdgeOptions = {},
+): Promise<EdgeStore> {
+  const given = checkRecord(options, "options");
+  checkFields(given, "options", OPTIONS);
+  const environment = options.environment ?? platformEnvironment();
+  const { url, schema, shown } = targetOf(connection, given.schema);
+  const busyMs = given.busyMs === undefined ? BUSY_MS : checkInt(given.busyMs, "busyMs", 0, 1e9);
+  const poolSize = given.poolSize === undefined ? POOL_SIZE : checkInt(given.poolSize, "poolSize", 1, 1000);
+  const driver = await openPostgres({ url, schema, durability: "full", busyMs, poolSize, environment });
+  const opening = { create: given.create !== false, migrate: given.migrate !== false, environment, target: shown };
+  const { storage, info, clock } = await openStorage(driver, opening);
+  const lifetime = new Lifetime(() => storage.close());
+  const { sessions, captures, history } = composeStores(storage, createLocate(storage, info));
+  const close = () => lifetime.close();
+  return {
+    ...{ info, clock, close, [Symbol.asyncDispose]: close },
+    ...{ sessions: lifetime.of(sessions), captures: lifetime.of(captures), history: lifetime.of(history) },
+  };
+}
+
+/** What captures and history need of a store, and what the conversation of a capture is imported through. */
+function composeStores(storage: Storage, located: ReturnType<typeof createLocate>): ImportStores {
+  const payloads = createPayloads(storage);
+  const createOn = (on: Storage) => ({
+    ...createNouns({ storage: on, payloads, located, blobTtlMs: WEEK_MS, backend: undefined }),
+    history: createHistory(on, payloads, located.called),
+  });
+  const nouns = createOn(storage);
+  const stores: ImportStores & Fencing & StoredCaptures = {
+    ...nouns,
+    captures: createCaptures({
+      ...{ storage, payloads, blobs: nouns.blobs, sessions: nouns.sessions },
+      importConversation: (capture) => catchUpCapture(stores, capture),
+    }),
+    [FENCE]: (session) => createFence(storage, session, createOn),
+    [STORED]: async (id) => {
+      const [row] = await storage.query("capture.get", id);
+      return row === undefined ? null : storedCapture(payloads, row);
+    },
+  };
+  return stores;
+}
+
+function targetOf(connection: unknown, schema: unknown): Extract<StoreTarget, { kind: "postgres" }> {
+  const text = urlOf(connection);
+  const url = schema === undefined ? text : withSchema(text, checkText(schema, "schema", "idBytes"));
+  const target = parseStoreUrl(url);
+  if (target.kind === "postgres") return target;
+  throw new HoldfastError("BadUrl", "holdfast/edge opens stores in PostgreSQL only", {
+    hint: "Give postgres://user@host/database, or a Hyperdrive binding. Files are opened by open() of holdfast, on Node.",
+  });
+}
+
+function urlOf(connection: unknown): string {
+  if (typeof connection === "string") return connection;
+  const isThing = (typeof connection === "object" && connection !== null) || typeof connection === "function";
+  const { connectionString, options } = isThing ? (connection as Partial<EdgeConnection & PostgresClient>) : {};
+  if (typeof connectionString === "string") return connectionString;
+  if (options !== undefined && Array.isArray(options.host)) return urlOfClient(options);
+  throw invalid("connection", "a URL, a Hyperdrive binding, or a client of the package postgres", connection);
+}
+
+function urlOfClient({ host, port, database, user, pass, ssl }: PostgresClient["options"]): string {
+  if (typeof pass === "function") {
+    throw new HoldfastError("InvalidArgument", "the client's password is a function", {
+      hint: "Give openEdge a URL with the password that it returns.",
+    });
+  }
+  const names = host.map((name, i) => `${name.includes(":") ? `[${name}]` : name}:${port[i] ?? 5432}`).join(",");
+  const password = typeof pass === "string" && pass !== "" ? `:${encodeURIComponent(pass)}` : "";
+  const mode =
+    ssl === undefined || ssl === false || ssl === null ? "" : `?sslmode=${typeof ssl === "string" ? ssl : "require"}`;
+  return `postgres://${encodeURIComponent(user)}${password}@${names}/${encodeURIComponent(database)}${mode}`;
+}
+
+/** What cannot be parsed is refused where all URLs are. */
+function withSchema(text: string, schema: string): string {
+  if (!URL.canParse(text)) return text;
+  const url = new URL(text);
+  url.searchParams.set("schema", schema);
+  return url.href;
+}
