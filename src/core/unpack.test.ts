@@ -8,7 +8,9 @@ async function frameWithWindow(log: number): Promise<Buffer> {
   const stream = createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: log } });
   stream.write(Buffer.alloc(1000, "a"));
   stream.flush(() => stream.end());
-  return Buffer.concat(await Array.fromAsync(stream as AsyncIterable<Buffer>));
+  const pieces: Buffer[] = [];
+  for await (const piece of stream as AsyncIterable<Buffer>) pieces.push(piece);
+  return Buffer.concat(pieces);
 }
 
 async function unpackedSize(frame: Uint8Array): Promise<number> {
