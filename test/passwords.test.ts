@@ -10,6 +10,7 @@ import { capture } from "../src/cli/capture.ts";
 import { main } from "../src/cli/main.ts";
 import { isHoldfastError } from "../src/contracts/errors.ts";
 import { open } from "../src/open.ts";
+import { Places } from "./real/places.ts";
 
 const P = "s3cr3t-Pw";
 const NOBODY = "127.0.0.1:1";
@@ -50,7 +51,11 @@ const WELL_FORMED = [
 ];
 
 const cwd = mkdtempSync(path.join(tmpdir(), "holdfast-passwords-"));
-afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+const places = new Places();
+afterAll(async () => {
+  await places.remove();
+  rmSync(cwd, { recursive: true, force: true });
+});
 
 describe("a password", () => {
   test.each(MALFORMED)("ST7 is not shown by open(%j), which is BadUrl", async (url) => {
@@ -78,6 +83,25 @@ describe("a password", () => {
         expect(code, url).not.toBe(0);
         expect(`${stdout}${stderr}`, url).not.toContain(P);
       }
+    }
+  });
+
+  test("ST7 is not shown by commands that name a store which they reached, or which is not there yet", async () => {
+    const url = new URL(await places.schema());
+    url.password ||= P;
+    const named = async (...argv: readonly string[]) => {
+      const answers = await Promise.all([
+        capture(main, [...argv, "--store", url.href], { cwd }),
+        capture(main, argv, { cwd, env: { HOLDFAST_STORE: url.href } }),
+      ]);
+      for (const { stdout, stderr } of answers)
+        expect(`${stdout}${stderr}`, argv.join(" ")).not.toContain(url.password);
+      return answers.map(({ code }) => code === 0);
+    };
+    expect(await named("sessions")).toEqual([false, false]);
+    expect(await named("sessions", "--json")).toEqual([false, false]);
+    for (const command of [["init"], ["init", "--json"], ["sessions"], ["stats", "--json"]]) {
+      expect(await named(...command), command.join(" ")).toEqual([true, true]);
     }
   });
 });

@@ -2,6 +2,7 @@
 // holds what it locked: whoever needs the same rows waits, everyone else goes on, its run is taken over, and stores close.
 import type { Client } from "../../src/testing/sim/client.ts";
 import type { Fault, Opportunity } from "../../src/testing/sim/faults.ts";
+import type { Limits } from "../../src/testing/sim/scheduler.ts";
 import type { Simulation } from "../../src/testing/sim/simulate.ts";
 import { clerk, juggler, waiter } from "./agents.ts";
 import { mixed, stalling } from "./rates.ts";
@@ -18,8 +19,12 @@ const BOUNDS = {
 };
 const RUNS = 3;
 const QUIET = { quietMs: 900_000 };
-/** Where every second commit fails and every trip may hang, a run is handed on for hours. */
 const SLOW = { quietMs: 4 * 3_600_000, ms: 48 * 3_600_000 };
+
+/** Where every second commit fails and every trip may hang, a run is handed on for hours, but not without these faults. */
+function slow(rate: number): Partial<Limits> {
+  return rate < 0.5 ? SLOW : { ...SLOW, calmMs: QUIET.quietMs };
+}
 
 const isWorker = ({ process }: Opportunity) => process.startsWith("worker");
 
@@ -89,7 +94,11 @@ function visitRuns({ history }: Client["store"], n: number): void {
 /** Everything that can go wrong, on a server. */
 export const STALLS: Scenario = {
   ...{ name: "stalls", rate: 0.1 },
-  make: (seed, rate) => ({ ...working(seed, [...mixed(rate), ...stalling(rate)]), engine: "postgres", limits: SLOW }),
+  make: (seed, rate) => ({
+    ...working(seed, [...mixed(rate), ...stalling(rate)]),
+    engine: "postgres",
+    limits: slow(rate),
+  }),
 };
 
 /** Commits that take seconds to reach the disk, while the file is locked and its writer stands still. */
@@ -109,7 +118,7 @@ const SERVER_VERBS: Scenario = {
   make: (seed, rate) => {
     const simulation = people(seed, rate);
     const faults = [...(simulation.faults ?? []), ...stalling(rate)];
-    return { ...simulation, faults, engine: "postgres", limits: SLOW };
+    return { ...simulation, faults, engine: "postgres", limits: slow(rate) };
   },
 };
 

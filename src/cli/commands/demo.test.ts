@@ -1,5 +1,5 @@
 // The demo really checks: it holds whatever is answered, leaves nothing behind, and needs a store that outlives a process.
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -108,6 +108,11 @@ describe("demo", () => {
     const { store, run } = JSON.parse(stdout);
     expect(code).toBe(0);
     expect(await cli(["verify", "--store", store])).toMatchObject({ code: 0 });
+    const kept = path.dirname(path.resolve(cwd, store));
+    const files = readdirSync(kept).map((name) => [name, statSync(path.join(kept, name)).mode & 0o777]);
+    // ST16: the owner's alone, the bank's book among them, under a umask that others may read by.
+    expect(files).toContainEqual(["bank.jsonl", 0o600]);
+    expect(files.filter(([, mode]) => mode !== 0o600)).toEqual([]);
     const shown = await cli(["runs", "show", run, "--store", store], { columns: 80, env: { NO_COLOR: "1" } });
     expect(shown.stdout).toContain("taken over, its worker was gone:");
     expect(shown.stdout).toMatch(/demo decided on tool pay after [^:]+: it\s+happened/);

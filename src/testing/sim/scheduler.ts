@@ -29,6 +29,11 @@ export interface Limits {
   readonly ms: number;
   /** Without a commit that brings it further. */
   readonly quietMs: number;
+  /**
+   * For rates at which chance alone can keep a run from going on for `quietMs`: then the faults end, nobody that stands still
+   * is woken, and it is given up when nothing happens for so long without them. When not given, it is given up at once.
+   */
+  readonly calmMs?: number;
 }
 
 /** A number from 0 to 1, a different stream for every name. */
@@ -95,7 +100,7 @@ export class Scheduler {
       if (this.#steps++ >= limits.steps) throw new Stuck(`it is not over after ${limits.steps} steps`);
       if (this.#monotonic >= limits.ms) throw new Stuck(`it is not over after ${limits.ms} ms of its time`);
       if (this.#monotonic - this.#stirredAt >= limits.quietMs)
-        throw new Stuck(`nothing happened for ${limits.quietMs} ms`);
+        throw new Quiet(`nothing happened for ${limits.quietMs} ms`);
       this.#step();
     }
   }
@@ -206,6 +211,9 @@ function settled(): Promise<void> {
 
 /** The simulation cannot come to its end. */
 export class Stuck extends Error {}
+
+/** Nothing happened for too long. */
+export class Quiet extends Stuck {}
 
 /** One process of the simulation. Dead, nothing that it waits for ever comes: its code does nothing any more. */
 export class Process {

@@ -139,6 +139,20 @@ describe("a simulation", () => {
     expect(first.problems).toEqual([]);
   });
 
+  test("tells a run that chance held up from one that can never go on, where it is asked to", async () => {
+    const faults: Fault[] = [
+      { kind: "writeFail", probability: 1, filter: ({ process }) => process.startsWith("worker") },
+    ];
+    const limits = { quietMs: 60_000 };
+    expect((await simulate(one(1, faults, { limits }))).problems).toContain("nothing happened for 60000 ms");
+    const calm = { limits: { ...limits, calmMs: 90_000 } };
+    expect((await simulate(one(1, faults, calm))).problems).toEqual([]);
+    const stuck = await simulate(
+      one(1, faults, { ...calm, agents: [{ ...agent, iterate: () => new Promise(() => {}) }] }),
+    );
+    expect(stuck.problems).toContain("nothing happened for 90000 ms");
+  });
+
   test("on a server is the same for the same seed, whatever stands still", async () => {
     const faults: Fault[] = [
       { kind: "freeze", probability: 0.02, ms: 60_000 },

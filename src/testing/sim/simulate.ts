@@ -18,7 +18,7 @@ import { type Fault, type FaultKind, Faults } from "./faults.ts";
 import { brokenInvariants, readAll } from "./invariants.ts";
 import { Place } from "./place.ts";
 import { type PostgresTimeouts, postgresDriver, TIMEOUTS } from "./postgres.ts";
-import { dice, type Interference, type Limits, Process, Scheduler, Stuck } from "./scheduler.ts";
+import { dice, type Interference, type Limits, Process, Quiet, Scheduler, Stuck } from "./scheduler.ts";
 import { SimulatedServer } from "./server.ts";
 import { type Effect, World } from "./world.ts";
 
@@ -175,7 +175,7 @@ class Simulator {
     });
     const most = { ...LIMITS, ...limits };
     try {
-      await this.#scheduler.drive(over.promise, most);
+      await this.#driveToEnd(over.promise, most);
       // From here on nothing goes wrong, and everything has to come to its end.
       this.#faults.end();
       this.#scheduler.thawAll();
@@ -185,6 +185,18 @@ class Simulator {
       this.#problems.push(error.message);
     }
     this.#isClosing = true;
+  }
+
+  /** Where `calmMs` is given, what chance alone held up is told from what can never go on: it goes on without faults. */
+  async #driveToEnd(over: Promise<void>, most: Limits): Promise<void> {
+    try {
+      await this.#scheduler.drive(over, most);
+    } catch (error) {
+      if (!(error instanceof Quiet) || most.calmMs === undefined) throw error;
+      this.#faults.end();
+      this.#scheduler.note(`the faults end: ${error.message}`);
+      await this.#scheduler.drive(over, { ...most, quietMs: most.calmMs });
+    }
   }
 
   /** Begins the process, and another one some time after it died. */

@@ -1,0 +1,25 @@
+// What a frame claims of itself is not believed: not the window that a reader would reserve before a byte came out.
+import { constants, createZstdCompress } from "node:zlib";
+import { expect, test } from "vitest";
+import { unpackPieces, WINDOW_LOG_MAX } from "./unpack.ts";
+
+/** As a stream, whose length is not known, so that the frame says how large its window is. */
+async function frameWithWindow(log: number): Promise<Buffer> {
+  const stream = createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: log } });
+  stream.write(Buffer.alloc(1000, "a"));
+  stream.flush(() => stream.end());
+  const pieces: Buffer[] = [];
+  for await (const piece of stream as AsyncIterable<Buffer>) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+async function unpackedSize(frame: Uint8Array): Promise<number> {
+  let size = 0;
+  for await (const piece of unpackPieces(frame, "zstd", "the frame")) size += piece.byteLength;
+  return size;
+}
+
+test("CA6 a frame of a few bytes that claims a window larger than ours is refused before anything is reserved for it", async () => {
+  expect(await unpackedSize(await frameWithWindow(WINDOW_LOG_MAX))).toBe(1000);
+  for (const log of [24, 27]) await expect(unpackedSize(await frameWithWindow(log))).rejects.toThrow();
+});
