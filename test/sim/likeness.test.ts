@@ -21,6 +21,8 @@ import { ENGINES, type Ground } from "../engines.ts";
 const LIMITS = { steps: 1e6, ms: 1e12, quietMs: 1e12 };
 const HASH = sha256(new Uint8Array([1]));
 const STORED = sha256(new Uint8Array([2]));
+/** A checksum; nothing compares it here. */
+const SUM = "0123456789abcdef";
 
 /** What both servers hold before every pair: each pair is rolled back. */
 async function fill(store: Holdfast): Promise<void> {
@@ -57,10 +59,10 @@ function stepsOf({ lockRow }: Dialect, { no, seq, chain }: Stand): ReadonlyMap<s
   const guard = (check: GuardName, ...params: readonly Param[]): Step => ({
     ...{ kind: "query", sql: GUARDS[check] + lockRow, params },
   });
-  const created = (id: string): Step => bulk(specs.CREATE_SESSION, [id, null, 1, 1, HASH]);
+  const created = (id: string): Step => bulk(specs.CREATE_SESSION, [id, null, 1, 1, HASH, SUM]);
   const moved: readonly Param[] = [seq + 1, HASH, 1, 1, 0, no];
   const blob = (hash: Uint8Array): Step =>
-    bulk(specs.PUT_BLOB, [hash, 1, "text/plain", 1, 0, 1, new Uint8Array([1]), "", null, 1, null, 1]);
+    bulk(specs.PUT_BLOB, [hash, 1, "text/plain", 1, 0, 1, new Uint8Array([1]), "", null, 1, null, 1, SUM]);
   return new Map<string, Step>([
     ["look at a", lookup(["a"], false)],
     ["lock a", lookup(["a"], true)],
@@ -77,7 +79,7 @@ function stepsOf({ lockRow }: Dialect, { no, seq, chain }: Stand): ReadonlyMap<s
     ["aliases alone", { kind: "settle", table: "aliases", how: "alone" }],
     ["create a session", created(MADE[0])],
     ["create another", created(MADE[1])],
-    ["register an agent", bulk(specs.REGISTER_AGENT, [MADE[2], new Uint8Array([1]), 1, 1])],
+    ["register an agent", bulk(specs.REGISTER_AGENT, [MADE[2], new Uint8Array([1]), 1, 1, SUM])],
     ["advance a", bulk(specs.ADVANCE_SESSION, moved)],
     ["add an event", bulk(specs.ADD_EVENT, [no, seq + 1, 1, 1, HASH, HASH, "annotation", null, null, null, null])],
     ["beat", { kind: "query", sql: STATEMENTS["run.beat"], params: ["run", 0] }],

@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { exported, type Machine, newMachine, removeMachines } from "../../../test/opencode-machine.ts";
 import { locateDatabase, readDatabase, UnknownDatabase, writeDatabase } from "./database.ts";
 import { listSessions, readTree } from "./rows.ts";
+import { findStorage } from "./storage.ts";
 
 afterAll(removeMachines);
 
@@ -121,6 +122,20 @@ describe("a database that is not known", () => {
     const file = await changed(sql);
     await expect(readDatabase(file, () => null)).rejects.toThrow(new UnknownDatabase(why));
     await expect(writeDatabase(file, () => null)).rejects.toThrow(why);
+  });
+
+  test("CA9 because OpenCode still creates its tables has no session yet, and is not for the program", async () => {
+    const { runner, dataDir, file } = await withSession();
+    writeFileSync(file, "");
+    expect(await findStorage(runner, dataDir), "an empty file").toEqual({ kind: "none" });
+    const database = new DatabaseSync(file);
+    database.exec("pragma journal_mode = wal; create table project (id text)");
+    expect(await findStorage(runner, dataDir), "no table of sessions").toEqual({ kind: "none" });
+    database.exec("create table session (id text)");
+    expect(await findStorage(runner, dataDir), "no session").toEqual({ kind: "none" });
+    database.exec("insert into session values ('ses_1')");
+    expect(await findStorage(runner, dataDir)).toMatchObject({ kind: "program" });
+    database.close();
   });
 
   test("CA9 because it is none is for the program", async () => {

@@ -80,6 +80,25 @@ function readOnce<T>(file: string, hasWal: boolean, read: (opened: OpenedDatabas
   return opened(() => new DatabaseSync(url, { readOnly: true }), "begin", read);
 }
 
+/**
+ * Whether there is no session in it, whatever its schema is. A new database is like that while OpenCode creates its tables, one
+ * migration after the other. False where that cannot be read.
+ */
+export async function isWithoutSessions(file: string): Promise<boolean> {
+  if ((await statOf(file))?.size === 0n) return true;
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(pathToFileURL(file), { readOnly: true });
+    database.exec(`pragma busy_timeout = ${BUSY_MS}`);
+    const table = database.prepare("select 1 from sqlite_master where type = 'table' and name = 'session'").get();
+    return table === undefined || database.prepare("select 1 from session limit 1").get() === undefined;
+  } catch {
+    return false;
+  } finally {
+    database?.close();
+  }
+}
+
 /** Everything or nothing of what `write` does. It waits for other writers, and they for it. */
 export async function writeDatabase<T>(file: string, write: (opened: OpenedDatabase) => T): Promise<T> {
   try {

@@ -1,6 +1,6 @@
 // Where OpenCode keeps the sessions of this machine, and who may read them: its database is read here when its schema is known, and
 // by the program when it is not, which is said in the log; versions before 1.2 keep files.
-import { locateDatabase, readDatabase, UnknownDatabase } from "./database.ts";
+import { isWithoutSessions, locateDatabase, readDatabase, UnknownDatabase } from "./database.ts";
 import type { OpenCode } from "./runner.ts";
 
 export type OpenCodeStorage =
@@ -19,7 +19,8 @@ export async function findStorage(runner: OpenCode, dataDir: string): Promise<Op
     if (error instanceof UnknownDatabase) return error.message;
     throw error;
   });
-  return why === null ? { kind: "database", file: location.file } : byProgram(runner, location.file, why);
+  if (why === null) return { kind: "database", file: location.file };
+  return (await isWithoutSessions(location.file)) ? { kind: "none" } : byProgram(runner, location.file, why);
 }
 
 /** Each command of it takes seconds: whoever waits for it should be able to find out why. */

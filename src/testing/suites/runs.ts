@@ -603,7 +603,7 @@ const verbCases: readonly Case[] = [
       const worker = runs.createWorker({ agents: [works], concurrency: 2 });
       assert.equal(await worker.look(), 2);
       assert.equal(await worker.look(), 0, "it is full");
-      assert.deepEqual(worker.working, ["r1", "r2"]);
+      assert.deepEqual(worker.working.toSorted(), ["r1", "r2"]);
       await held.reached;
       await worker.stop({ graceMs: 0 });
       const given_back = await runs.get("r1");
