@@ -12,6 +12,9 @@ const FIRST_LOOK_MS = 25;
 /** An agent that waits for its user is looked at less often. */
 const PATIENT_LOOK_MS = 200;
 const PATIENT_AFTER_MS = 30_000;
+const EVERY_MS = 2000;
+/** Saving takes at most a twentieth of the time: starting the OpenCode program for it costs seconds of a processor. */
+const REST_PER_SAVE = 20;
 /** The longest that a timer can wait. */
 const LONGEST_MS = 2 ** 31 - 1;
 
@@ -19,7 +22,8 @@ export interface Supervision {
   readonly child: Child;
   readonly follower: Follower;
   readonly grace: Grace;
-  readonly everyMs: number;
+  /** null: every two seconds, and less often where a save takes long. */
+  readonly everyMs: number | null;
 }
 
 export interface SupervisedEnd extends Ended {
@@ -34,7 +38,7 @@ export async function untilEnd({ child, follower, grace, everyMs }: Supervision)
   follower.started(child.pid);
   void repeat(over.signal, LOOK_MS, () => follower.look());
   void saveFirst(over.signal, follower);
-  void repeat(over.signal, everyMs, () => follower.save("while"));
+  void repeat(over.signal, everyMs ?? EVERY_MS, () => follower.save("while"), everyMs === null ? REST_PER_SAVE : 0);
   void grace.agentIsLate(over.signal).then(() => {
     if (over.signal.aborted) return;
     wasKilled = true;
@@ -86,10 +90,15 @@ export async function withinGrace(grace: Grace, act: () => Promise<void>): Promi
   }
 }
 
-async function repeat(over: AbortSignal, everyMs: number, act: () => Promise<void>): Promise<void> {
-  const { sleep } = realEnvironment();
+/** After an act that took long it rests so many times as long. */
+async function repeat(over: AbortSignal, everyMs: number, act: () => Promise<void>, restPerAct = 0): Promise<void> {
+  const { sleep, monotonic } = realEnvironment();
+  let tookMs = 0;
   while (!over.aborted) {
-    await sleep(Math.min(everyMs, LONGEST_MS), over);
-    if (!over.aborted) await act();
+    await sleep(Math.min(Math.max(everyMs, tookMs * restPerAct), LONGEST_MS), over);
+    if (over.aborted) return;
+    const began = monotonic();
+    await act();
+    tookMs = monotonic() - began;
   }
 }

@@ -31,8 +31,6 @@ import { report, UsageError } from "../failure.ts";
 import { quoted } from "../terminal.ts";
 import { formatSpan, parseDuration, parseDurationOrNever } from "../units.ts";
 
-/** How often a session is looked at while its agent works: an export of OpenCode takes seconds of a processor. */
-const EVERY_MS: Readonly<Record<CodingAgent, number>> = { "claude-code": 2000, opencode: 60_000 };
 /** Less than what orchestrators give a container to end: 10 s (docker) and more. */
 const GRACE_MS = 10_000;
 /** As shells tell a command that cannot be started. */
@@ -74,7 +72,7 @@ export const run: Command = {
     every: {
       type: "text",
       value: "TIME",
-      summary: "how often it is saved while the agent works (default 2s; OpenCode 1m)",
+      summary: "how often it is saved while the agent works (default 2s, less often where a save takes long)",
     },
     grace: {
       type: "text",
@@ -180,7 +178,7 @@ function optionsGiven(args: Context["args"]): string {
 }
 
 interface Times {
-  readonly everyMs: number;
+  readonly everyMs: number | null;
   readonly graceMs: number;
   /** For a store that cannot be reached; undefined: not at all. */
   readonly waitMs: number | undefined;
@@ -193,7 +191,7 @@ function timesOf({ args }: Context, agent: CodingAgent): Times {
   return {
     graceMs: grace === undefined ? GRACE_MS : parseDuration(grace, "--grace"),
     waitMs: wait === undefined ? undefined : parseDuration(wait, "--wait-store"),
-    everyMs: every === undefined ? EVERY_MS[agent] : parseDuration(every, "--every"),
+    everyMs: every === undefined ? null : parseDuration(every, "--every"),
     ttlMs: ttl === undefined ? undefined : parseDurationOrNever(ttl, "--ttl"),
   };
 }
