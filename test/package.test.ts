@@ -119,6 +119,7 @@ describe("a project that installed it", () => {
       import { HoldfastError, open } from "holdfast";
       import { claudeSessionStore } from "holdfast/claude";
       import { agentHere } from "holdfast/coding";
+      import { openEdge } from "holdfast/edge";
       import { naiveModel } from "holdfast/testing";
       const hf = await open(":memory:");
       const failures = {
@@ -126,6 +127,7 @@ describe("a project that installed it", () => {
         "a part that is loaded when it is used": () => hf.captures.files("none"),
         "holdfast/claude": () => claudeSessionStore(hf).load({}),
         "holdfast/coding": async () => agentHere("claude-code", { env: {} }),
+        "holdfast/edge": () => openEdge("store.db"),
         "holdfast/testing": () => naiveModel({ now: () => 0 }).sessions.list({ cursor: "none" }),
       };
       const caught = await Promise.all(Object.entries(failures).map(async ([entry, fail]) => {

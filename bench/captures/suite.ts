@@ -14,7 +14,7 @@ export function captures(): Suite {
   const program = new BuiltProgram();
   return {
     about:
-      "a coding agent's session of 12 MB saved, saved again and put back, and what `holdfast run` adds, on both engines; how fast programs start",
+      "a coding agent's session of 12 MB saved, saved again and put back, what `holdfast run` adds, and how fast programs start",
     benches: [
       start(),
       ...[onSqlite, onPostgres(server)].flatMap((kind) => [

@@ -62,14 +62,7 @@ export interface ErrorOptions {
   readonly cause?: unknown;
 }
 
-const BRAND = Symbol.for("holdfast.error");
-
 export class HoldfastError extends Error {
-  /** Its value says nothing; that it is there does. */
-  get [BRAND](): true {
-    return true;
-  }
-
   readonly code: ErrorCode;
   readonly retryable: boolean;
   readonly hint: string | undefined;
@@ -84,11 +77,6 @@ export class HoldfastError extends Error {
     this.details = options.details ?? {};
   }
 
-  /** holdfast/edge is a bundle of its own: its errors are HoldfastErrors of the other entries too, and the other way round. */
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    return typeof value === "object" && value !== null && BRAND in value;
-  }
-
   /** What `--json` and the server print: no stack, no cause. */
   toJSON(): { code: ErrorCode; message: string; retryable: boolean; hint?: string; details: Record<string, unknown> } {
     return {
@@ -100,6 +88,18 @@ export class HoldfastError extends Error {
     };
   }
 }
+
+// holdfast/edge is a bundle of its own, with a class of its own: its errors are HoldfastErrors of the other entries too, and the
+// other way round.
+const BRAND = Symbol.for("holdfast.error");
+Object.defineProperty(HoldfastError.prototype, BRAND, { value: true });
+Object.defineProperty(HoldfastError, Symbol.hasInstance, {
+  value(this: unknown, value: unknown): boolean {
+    // A class that extends it inherits this, and has instances of its own only.
+    if (this !== HoldfastError) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return typeof value === "object" && value !== null && BRAND in value;
+  },
+});
 
 export function isHoldfastError(value: unknown): value is HoldfastError {
   return value instanceof HoldfastError;

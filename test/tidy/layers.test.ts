@@ -51,7 +51,7 @@ const IMPURE = {
     "setInterval",
     "setTimeout",
   ]),
-  allowedIn: ["src/core/platform-environment.ts", "src/testing/", "src/cli/"],
+  allowedIn: ["src/core/environment.ts", "src/core/platform-environment.ts", "src/testing/", "src/cli/"],
 };
 
 /** `holdfast worker` imports the module its user names. */

@@ -128,7 +128,7 @@ export const run: Command = {
     const command = [line.program, ...(line.launcher ?? [])] as const;
     const here: Here = { env: io.env, cwd: io.cwd, environment, ...(agent === "opencode" ? { command } : {}) };
     const asked = lines.understand(line);
-    const times = timesOf(context, agent);
+    const times = timesOf(context);
     if (!asked.converses) {
       log("info", "capture.start", { agent, cwd: io.cwd, resumes: false, captures: false });
       const child = await started(context, line, { before: null });
@@ -186,7 +186,7 @@ interface Times {
   readonly ttlMs: number | null | undefined;
 }
 
-function timesOf({ args }: Context, agent: CodingAgent): Times {
+function timesOf({ args }: Context): Times {
   const [ttl, every, grace, wait] = ["ttl", "every", "grace", "wait-store"].map((name) => args.text(name));
   return {
     graceMs: grace === undefined ? GRACE_MS : parseDuration(grace, "--grace"),
