@@ -13,7 +13,7 @@ import { processIo } from "./io.ts";
 import { main } from "./main.ts";
 import { Output } from "./output.ts";
 import { COMMANDS } from "./registry.ts";
-import { chooseStore } from "./store.ts";
+import { chooseStore, storeOptions } from "./store.ts";
 import { displayWidth } from "./terminal.ts";
 
 let cwd: string;
@@ -209,5 +209,11 @@ describe("the store of a command", () => {
       expect(hidePassword(text)).toBe("***");
     }
     expect(hidePassword("postgres://me:1/s3cr3t@host/db")).toBe("postgres://***");
+  });
+
+  test("is named in a command to copy, also where its password is hidden: without it the command would use another store", () => {
+    const { name } = chooseStore("postgres://me:s3cr3t@host/db", undefined, io({}));
+    expect(storeOptions(name, undefined)).toBe(" --store 'postgres://me:***@host/db'");
+    expect(storeOptions(undefined, undefined)).toBe("");
   });
 });

@@ -52,6 +52,11 @@ export class Output {
     this.#store = options;
   }
 
+  /** As they stand on a command line, after the command. */
+  get storeOptions(): string {
+    return this.#store;
+  }
+
   /** A command that can be copied as it is, by whoever reads here. */
   commandLine(words: string): string {
     return `${this.command} ${words}${words.includes(" --store ") ? "" : this.#store}`;

@@ -43,9 +43,12 @@ export function storeEnvironment(choice: StoreChoice): { HOLDFAST_STORE: string;
   return { HOLDFAST_STORE: choice.url, HOLDFAST_BLOB_DIR: choice.blobDirectory ?? "" };
 }
 
-/** As they stand on a command line, after the command. A name without its password names no store: it is left out. */
+/**
+ * As they stand on a command line, after the command. A hidden password stays hidden: whoever copies the line is refused by the
+ * server, where a line without --store would work on another store.
+ */
 export function storeOptions(name: string | undefined, blobDirectory: string | undefined): string {
-  const store = name === undefined || name.includes("***") ? "" : ` --store ${quoted(name)}`;
+  const store = name === undefined ? "" : ` --store ${quoted(name)}`;
   return store + (blobDirectory === undefined ? "" : ` --blob-dir ${quoted(blobDirectory)}`);
 }
 

@@ -38,7 +38,9 @@ export const handedOver: Command = {
     const { output, args } = context;
     await refuseOverwriting(context);
     const { holdfast, session, capture } = await subject(context);
-    const markdown = await handover(holdfast, session, { capture: capture?.id ?? null });
+    const markdown = await handover(holdfast, session, {
+      ...{ capture: capture?.id ?? null, storeOptions: output.storeOptions },
+    });
     const out = args.text("out");
     if (out !== undefined) await write(markdown, out, context);
     const told = { session, capture: capture?.id ?? null, ...(out === undefined ? { markdown } : { file: out }) };

@@ -15,6 +15,8 @@ export interface HandoverOptions {
   readonly capture?: string | null;
   /** How many prompts, files and commands are listed, the newest of each; 20 when not given. */
   readonly items?: number;
+  /** What its commands name the store by, such as `--store agents.db`; without it they use the reader's default store. */
+  readonly storeOptions?: string;
 }
 
 type Stores = ImportStores & Pick<Holdfast, "cost">;
@@ -62,7 +64,7 @@ export async function handover(hf: Stores, session: string, options: HandoverOpt
       ...doings.open.map(({ name, input }) => `- cut off in ${code(name)}: ${code(JSON.stringify(input) ?? "")}`),
     ]),
     ...section("Tokens and cost", await spending(hf, sessions)),
-    ...section("How to continue", continuing(request, textOf(coding.agent), capture)),
+    ...section("How to continue", continuing(request, textOf(coding.agent), capture, options.storeOptions ?? "")),
     "",
   ].join("\n");
 }
@@ -135,15 +137,21 @@ async function captureOf({ captures }: Stores, { request, id }: Session, coding:
 }
 
 /** `run` comes first: it goes on with whatever is there, and what is written here may be read when the capture is gone. */
-function continuing(request: string | null, agent: string | null, capture: string | null): readonly string[] {
+function continuing(
+  request: string | null,
+  agent: string | null,
+  capture: string | null,
+  storeOptions: string,
+): readonly string[] {
   if (request === null) return [];
   const program = agent === "opencode" ? "opencode" : "claude";
-  const run = ["", ...block(`holdfast run --request ${word(request)} -- ${program}`), ""];
+  const store = storeOptions === "" ? "" : ` ${storeOptions.trim()}`;
+  const run = ["", ...block(`holdfast run --request ${word(request)}${store} -- ${program}`), ""];
   if (capture === null) {
     return [...run, "The capture of the session's files is gone: `run` tells the agent this conversation instead."];
   }
   const only = ["To put the session's files back and no more, as long as the capture is there:", ""];
-  return [...run, ...only, ...block(`holdfast restore --capture ${word(capture)}`)];
+  return [...run, ...only, ...block(`holdfast restore --capture ${word(capture)}${store}`)];
 }
 
 function word(text: string): string {
