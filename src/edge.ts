@@ -1,6 +1,7 @@
 // The entry holdfast/edge, for places without a disk and without node:sqlite, such as Cloudflare Workers: captures and history of a
 // store in PostgreSQL. It is the same implementation that open() has; a test walks all that it imports.
 import { createCaptures } from "./captures/captures.ts";
+import { OpenClaims } from "./captures/open-claims.ts";
 import { storedCapture } from "./captures/rows.ts";
 import { catchUpCapture, type ImportStores } from "./coding/catch-up.ts";
 import { HoldfastError } from "./contracts/errors.ts";
@@ -77,8 +78,12 @@ export async function openEdge(
   const driver = await openPostgres({ url, schema, durability: "full", busyMs, poolSize, environment });
   const opening = { create: given.create !== false, migrate: given.migrate !== false, environment, target: shown };
   const { storage, info, clock } = await openStorage(driver, opening);
-  const lifetime = new Lifetime(() => storage.close());
-  const { sessions, captures, history } = composeStores(storage, createLocate(storage, info));
+  const claims = new OpenClaims();
+  const lifetime = new Lifetime(
+    () => storage.close(),
+    () => claims.close(environment),
+  );
+  const { sessions, captures, history } = composeStores(storage, createLocate(storage, info), claims);
   const close = () => lifetime.close();
   return {
     ...{ info, clock, close, [Symbol.asyncDispose]: close },
@@ -87,7 +92,7 @@ export async function openEdge(
 }
 
 /** What captures and history need of a store, and what the conversation of a capture is imported through. */
-function composeStores(storage: Storage, located: ReturnType<typeof createLocate>): ImportStores {
+function composeStores(storage: Storage, located: ReturnType<typeof createLocate>, claims: OpenClaims): ImportStores {
   const payloads = createPayloads(storage);
   const createOn = (on: Storage) => ({
     ...createNouns({ storage: on, payloads, located, blobTtlMs: WEEK_MS, backend: undefined }),
@@ -97,7 +102,7 @@ function composeStores(storage: Storage, located: ReturnType<typeof createLocate
   const stores: ImportStores & Fencing & StoredCaptures = {
     ...nouns,
     captures: createCaptures({
-      ...{ storage, payloads, blobs: nouns.blobs, sessions: nouns.sessions },
+      ...{ storage, payloads, blobs: nouns.blobs, sessions: nouns.sessions, claims },
       importConversation: (capture) => catchUpCapture(stores, capture),
     }),
     [FENCE]: (session) => createFence(storage, session, createOn),

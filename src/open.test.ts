@@ -20,6 +20,21 @@ describe("open", () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
+  test("LG7 a tail that is ended while it waits ends at once", async () => {
+    const hf = await open(":memory:");
+    await hf.history.append({ session: "s", agent: "a" }, { role: "user", content: "hi" });
+    for (const _ of ["while its code is loaded", "with its code there"]) {
+      const tail = hf.log.tail("s", { after: "end" })[Symbol.asyncIterator]();
+      const next = tail.next();
+      await tail.return?.();
+      expect(await next).toMatchObject({ done: true });
+    }
+    const unused = hf.log.tail("s")[Symbol.asyncIterator]();
+    await unused.return?.();
+    expect(await unused.next()).toMatchObject({ done: true });
+    await hf.close();
+  });
+
   test("ST7 file: without slashes is a path from here, with them a URL", async () => {
     await (await open("file:here.db")).close();
     await (await open(`file://${directory}/there.db`)).close();

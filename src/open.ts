@@ -1,6 +1,7 @@
 // The composition root: from a URL to a store. The only place that knows both the rules and the engines.
 import { type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { OpenClaims } from "./captures/open-claims.ts";
 import { storedCapture } from "./captures/rows.ts";
 import type { Archives } from "./contracts/archive.ts";
 import type { Blobs } from "./contracts/blobs.ts";
@@ -124,7 +125,9 @@ type Composed = Omit<Holdfast, "clock"> & Fencing & StoredCaptures;
 function compose(info: StoreInfo, base: Base): Composed {
   const { storage, payloads, options, lazy } = base;
   const { runs, close: giveBack } = createRuns(storage, payloads, lazy);
-  const lifetime = new Lifetime(() => storage.close(), giveBack);
+  const claims = new OpenClaims();
+  const hurry = async () => void (await Promise.all([giveBack(), claims.close(storage.environment)]));
+  const lifetime = new Lifetime(() => storage.close(), hurry);
   const close = () => lifetime.close();
   const { history, ...nouns } = createNouns(base);
   const importConversation = async (capture: StoredCapture) => {
@@ -132,7 +135,7 @@ function compose(info: StoreInfo, base: Base): Composed {
     return catchUpCapture(made, capture);
   };
   const captures = lazy.part(CAPTURES, ({ createCaptures }) =>
-    createCaptures({ storage, payloads, blobs: nouns.blobs, sessions: nouns.sessions, importConversation }),
+    createCaptures({ storage, payloads, blobs: nouns.blobs, sessions: nouns.sessions, claims, importConversation }),
   );
   const counted = Object.entries(nouns).map(([name, noun]) => [name, lifetime.of(noun)]);
   const made: Composed = {

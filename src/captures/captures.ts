@@ -18,6 +18,7 @@ import { change, prefer } from "./change.ts";
 import { checkClaim, claimRequest } from "./claim.ts";
 import { checkCapture, type Given } from "./given.ts";
 import { AGENTS } from "./manifest.ts";
+import type { OpenClaims } from "./open-claims.ts";
 import { remove } from "./remove.ts";
 import { captureOf, existingCapture, liveCapture, manifestOf, readFile, storedCapture } from "./rows.ts";
 import { type Basis, type Depot, save } from "./save.ts";
@@ -33,6 +34,7 @@ export interface CapturesNeeds {
   readonly payloads: Payloads;
   readonly blobs: Blobs;
   readonly sessions: Sessions;
+  readonly claims: OpenClaims;
   readonly importConversation: ImportConversation;
 }
 
@@ -90,7 +92,12 @@ export function createCaptures(needs: CapturesNeeds): Captures {
       return sweep(depot, dryRun !== undefined && checkBoolean(dryRun, "dryRun"), importFirst);
     },
     claim: async (request, agent, options) =>
-      claimRequest(storage, checkId(request, "request"), checkOneOf(agent, "agent", AGENTS), checkClaim(options)),
+      claimRequest(
+        storage,
+        needs.claims,
+        { request: checkId(request, "request"), agent: checkOneOf(agent, "agent", AGENTS) },
+        checkClaim(options),
+      ),
   };
 }
 

@@ -52,6 +52,19 @@ for (const engine of ENGINES) {
       await next?.release();
     });
 
+    test("CA21 a store that closes releases what it claimed, and ends a claim that waits", async () => {
+      const hf = await open(ground.url, { environment: machine("a", 1, { liveness: "alive" }) });
+      const other = await on(machine("a", 2, { liveness: "alive" }));
+      await hf.captures.claim("r", "claude-code");
+      const held = await other.claim("waited for", "claude-code");
+      const waiting = hf.captures.claim("waited for", "claude-code", { wait: true });
+      const refused = expect(waiting).rejects.toMatchObject({ code: "Closed" });
+      await hf.close();
+      await refused;
+      await held.release();
+      await (await other.claim("r", "claude-code")).release();
+    });
+
     test("CA21 other requests, and other agents, are free", async () => {
       const captures = await on(machine("a", 1, { liveness: "alive" }));
       const claims = [

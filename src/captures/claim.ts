@@ -11,6 +11,7 @@ import { newId } from "../core/new-id.ts";
 import { LeaseWatch } from "../runs/lease-watch.ts";
 import { describeOwner, ownerLiveness, ownerText } from "../runs/owner.ts";
 import { IN_TURN } from "../sessions/guards.ts";
+import type { OpenClaims } from "./open-claims.ts";
 
 const LEASE_MS = 10_000;
 const LONGEST_LEASE_MS = 3_600_000;
@@ -47,18 +48,25 @@ export function checkClaim(value: unknown): ClaimOptions {
   };
 }
 
+export interface ClaimedRequest {
+  readonly request: string;
+  readonly agent: string;
+}
+
 export async function claimRequest(
   storage: Storage,
-  request: string,
-  agent: string,
+  claims: OpenClaims,
+  { request, agent }: ClaimedRequest,
   { leaseMs = LEASE_MS, wait = false, signal, onWait }: ClaimOptions,
 ): Promise<RequestClaim> {
   const { environment } = storage;
+  const ended = signal === undefined ? claims.closing : AbortSignal.any([claims.closing, signal]);
   // The request's own words do not outlive what is erased of it.
   const name = `claim:${sha256Hex(new TextEncoder().encode(JSON.stringify([request, agent])))}`;
   const watch = new LeaseWatch(environment);
   const owner = ownerText(environment, newId(environment, "claim"));
   for (let hasTold = false; ; ) {
+    if (ended.aborted) throw notClaimed(request, claims);
     const text = await readText(storage, name);
     const seen = text === null ? null : decode(text);
     // Asked before the remaining time, which begins to count anew with each sign of life.
@@ -67,32 +75,42 @@ export async function claimRequest(
     if (seen === null || remainingMs(environment, watch, seen) <= 0) {
       const now = environment.now();
       const mine = { owner, epoch: (seen?.epoch ?? 0) + 1, beat: 0, leaseMs, since: now, at: now };
-      if (await replace(storage, name, text, mine, [IN_TURN])) return new HeldClaim(storage, name, mine);
+      if (await replace(storage, name, text, mine, [IN_TURN])) return new HeldClaim(storage, claims, name, mine);
       continue;
     }
     if (!wait && isAlive) throw requestBusy(request, agent, seen);
     if (!hasTold) onWait?.(describe(seen));
     hasTold = true;
-    await environment.sleep(Math.min(LOOK_MS, Math.max(1, remainingMs(environment, watch, seen))), signal);
-    if (signal?.aborted === true)
-      throw new HoldfastError("Aborted", `waiting for request ${quoted(request)} was ended`);
+    await environment.sleep(Math.min(LOOK_MS, Math.max(1, remainingMs(environment, watch, seen))), ended);
   }
+}
+
+function notClaimed(request: string, { closing }: OpenClaims): HoldfastError {
+  if (!closing.aborted) return new HoldfastError("Aborted", `waiting for request ${quoted(request)} was ended`);
+  return new HoldfastError("Closed", `the store was closed while request ${quoted(request)} was waited for`, {
+    hint: "Open it again; close() comes last.",
+  });
 }
 
 /** A claim that this process has: it shows signs of life until it is released. */
 class HeldClaim implements RequestClaim {
   readonly #storage: Storage;
+  readonly #claims: OpenClaims;
   readonly #name: string;
   readonly #over = new AbortController();
   readonly #lost = new AbortController();
   #record: ClaimRecord;
   #beating: Promise<void>;
 
-  constructor(storage: Storage, name: string, record: ClaimRecord) {
+  constructor(storage: Storage, claims: OpenClaims, name: string, record: ClaimRecord) {
     this.#storage = storage;
+    this.#claims = claims;
     this.#name = name;
     this.#record = record;
     this.#beating = this.#beat();
+    claims.add(this);
+    // The store closed while this was written.
+    if (claims.closing.aborted) this.release().catch(() => {});
   }
 
   get lost(): AbortSignal {
@@ -101,6 +119,7 @@ class HeldClaim implements RequestClaim {
 
   async release(): Promise<void> {
     if (this.#over.signal.aborted) return;
+    this.#claims.delete(this);
     this.#over.abort();
     await this.#beating;
     if (this.#lost.signal.aborted) return;

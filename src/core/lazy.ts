@@ -141,10 +141,46 @@ export class LazyParts {
   }
 }
 
+/** Begins with its first next(), as a generator does. */
 function stream<P extends object>(part: LazyPart<P>, member: (loaded: P) => AnyFunction): AnyFunction {
-  return async function* (...args) {
-    yield* member(part.loaded ?? (await part.load()))(...args) as AsyncIterable<unknown>;
+  return (...args) => {
+    const copies = part.loaded === null ? copyArguments(args) : args;
+    return new LazyStream(async () => {
+      const iterable = member(part.loaded ?? (await part.load()))(...copies) as AsyncIterable<unknown>;
+      return iterable[Symbol.asyncIterator]();
+    });
   };
+}
+
+/** An iterator that comes later. Not a generator: return() must reach one that waits in next(), and a generator would queue it. */
+class LazyStream implements AsyncIterableIterator<unknown> {
+  readonly #begin: () => Promise<AsyncIterator<unknown>>;
+  #inner: Promise<AsyncIterator<unknown>> | null = null;
+  #isOver = false;
+
+  constructor(begin: () => Promise<AsyncIterator<unknown>>) {
+    this.#begin = begin;
+  }
+
+  async next(): Promise<IteratorResult<unknown>> {
+    if (this.#isOver && this.#inner === null) return { value: undefined, done: true };
+    this.#inner ??= this.#begin();
+    return (await this.#inner).next();
+  }
+
+  async return(value?: unknown): Promise<IteratorResult<unknown>> {
+    this.#isOver = true;
+    await (await this.#inner?.catch(() => undefined))?.return?.();
+    return { value, done: true };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
 }
 
 function loadFailed(cause: unknown): unknown {
