@@ -141,31 +141,45 @@ export class LazyParts {
   }
 }
 
-/** Begins with its first next(), as a generator does. */
 function stream<P extends object>(part: LazyPart<P>, member: (loaded: P) => AnyFunction): AnyFunction {
   return (...args) => {
-    const copies = part.loaded === null ? copyArguments(args) : args;
+    const { loaded } = part;
+    if (loaded !== null) return member(loaded)(...args);
+    const copies = copyArguments(args);
     return new LazyStream(async () => {
-      const iterable = member(part.loaded ?? (await part.load()))(...copies) as AsyncIterable<unknown>;
+      const iterable = member(await part.load())(...copies) as AsyncIterable<unknown>;
       return iterable[Symbol.asyncIterator]();
     });
   };
 }
 
-/** An iterator that comes later. Not a generator: return() must reach one that waits in next(), and a generator would queue it. */
+/** An iterator whose code comes later. It begins with its first next(), as a generator does. Not a generator: return() must reach one that waits in next(), and a generator would queue it. */
 class LazyStream implements AsyncIterableIterator<unknown> {
   readonly #begin: () => Promise<AsyncIterator<unknown>>;
   #inner: Promise<AsyncIterator<unknown>> | null = null;
+  /** Once it is there, so that each next() costs no promise more. */
+  #ready: AsyncIterator<unknown> | null = null;
+  #waiting = 0;
   #isOver = false;
 
   constructor(begin: () => Promise<AsyncIterator<unknown>>) {
     this.#begin = begin;
   }
 
-  async next(): Promise<IteratorResult<unknown>> {
+  next(): Promise<IteratorResult<unknown>> {
+    return this.#ready?.next() ?? this.#firstNext();
+  }
+
+  async #firstNext(): Promise<IteratorResult<unknown>> {
     if (this.#isOver && this.#inner === null) return { value: undefined, done: true };
     this.#inner ??= this.#begin();
-    return (await this.#inner).next();
+    this.#waiting++;
+    const inner = await this.#inner;
+    this.#waiting--;
+    const result = inner.next();
+    // Calls are answered in their order: those that wait come first.
+    if (this.#waiting === 0) this.#ready = inner;
+    return result;
   }
 
   async return(value?: unknown): Promise<IteratorResult<unknown>> {
