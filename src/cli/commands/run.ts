@@ -2,7 +2,7 @@
 import { access } from "node:fs/promises";
 import * as path from "node:path";
 import { agentHere, type FoundHere, type Here } from "../../coding/here.ts";
-import type { CodingAgent, RequestClaim } from "../../contracts/captures.ts";
+import type { RequestClaim } from "../../contracts/captures.ts";
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
