@@ -153,7 +153,10 @@ function stream<P extends object>(part: LazyPart<P>, member: (loaded: P) => AnyF
   };
 }
 
-/** An iterator whose code comes later. It begins with its first next(), as a generator does. Not a generator: return() must reach one that waits in next(), and a generator would queue it. */
+/**
+ * An iterator whose code comes later. It begins with its first next(), as a generator does. It is no generator, because return()
+ * must reach one that waits in next(), and a generator would queue it.
+ */
 class LazyStream implements AsyncIterableIterator<unknown> {
   readonly #begin: () => Promise<AsyncIterator<unknown>>;
   #inner: Promise<AsyncIterator<unknown>> | null = null;
