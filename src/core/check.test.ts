@@ -44,6 +44,24 @@ describe("checks", () => {
     }
   });
 
+  test("ST8 objects that are named many times count as often as they are written", () => {
+    const value = {};
+    let at: Record<string, unknown> = value;
+    for (let i = 0; i < 40; i++) {
+      const next = {};
+      at.a = next;
+      at.b = next;
+      at = next;
+    }
+    let list: unknown = [];
+    for (let i = 0; i < 40; i++) list = [list, list];
+    for (const bomb of [value, list]) {
+      expect(codeOf(() => encodeJson(bomb, "value", "metadataBytes"))).toBe("LimitExceeded");
+    }
+    const empty = Array.from({ length: (LIMITS.metadataBytes - 1) / 3 }, () => []);
+    expect(encodeJson(empty, "value", "metadataBytes").length).toBeLessThanOrEqual(LIMITS.metadataBytes);
+  });
+
   test.each([
     [undefined, "value is not JSON: it is undefined"],
     [{ list: [1, undefined] }, "value.list[1] is not JSON: it is undefined"],

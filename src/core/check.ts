@@ -239,7 +239,7 @@ function step(key: string | number): string {
 interface Walk {
   /** Filled, from the inside out, only when something is wrong: good JSON pays nothing for it. */
   readonly path: (string | number)[];
-  /** UTF-16 units of all text so far, each at least a byte. */
+  /** What all of it so far takes as JSON, at least: UTF-16 units of texts and names, each at least a byte, and signs. */
   chars: number;
   readonly most: number;
 }
@@ -264,8 +264,15 @@ function textIn(walk: Walk, text: string): string {
   return text;
 }
 
+/** Objects that are named many times are written as often: forty of them, each twice in the one before, would fill any memory. */
+function signsIn(walk: Walk, count: number): void {
+  walk.chars += count;
+  if (walk.chars > walk.most) throw TOO_LONG;
+}
+
 function copyOfArray(value: readonly unknown[], depth: number, walk: Walk): Json {
   const copy: Json[] = [];
+  signsIn(walk, Math.max(2, value.length + 1));
   let i = 0;
   try {
     for (; i < value.length; i++) copy.push(copyOf(value[i], depth + 1, walk));
@@ -285,6 +292,7 @@ function copyOfObject(value: Readonly<Record<string, unknown>>, depth: number, w
       const item = value[key];
       // A property that is undefined is a property that is not there, as everywhere in JSON.
       if (item === undefined) continue;
+      signsIn(walk, key.length + 4);
       const copied = typeof item === "string" ? textIn(walk, item) : copyOf(item, depth + 1, walk);
       if (key !== "__proto__") copy[key] = copied;
       else Object.defineProperty(copy, key, { value: copied, configurable: true, enumerable: true, writable: true });
