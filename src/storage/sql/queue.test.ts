@@ -41,7 +41,8 @@ describe("a batch that failed", () => {
 });
 
 describe("a batch that is stuck behind somebody else's lock", () => {
-  const LANES = { most: 3, waitMs: 400 };
+  /** Far more than what is not stuck takes, also on a machine with much else to do. */
+  const LANES = { most: 3, waitMs: 2000 };
   const busy = () => new HoldfastError("StoreBusy", "the lock was not free", { retryable: true });
 
   /** Commits to "held" are refused as a driver does that waits for a lock in vain. */
