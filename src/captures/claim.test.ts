@@ -65,6 +65,13 @@ for (const engine of ENGINES) {
       await (await other.claim("r", "claude-code")).release();
     });
 
+    test("CA21 a claim whose signal is aborted already claims nothing", async () => {
+      const captures = await on(machine("a", 1, { liveness: "alive" }));
+      const signal = AbortSignal.abort();
+      await expect(captures.claim("r", "claude-code", { signal })).rejects.toMatchObject({ code: "Aborted" });
+      await (await captures.claim("r", "claude-code")).release();
+    });
+
     test("CA21 other requests, and other agents, are free", async () => {
       const captures = await on(machine("a", 1, { liveness: "alive" }));
       const claims = [
@@ -86,7 +93,7 @@ for (const engine of ENGINES) {
       const lost = new Promise((resolve) => first.lost.addEventListener("abort", resolve));
       await a.advance(LEASE_MS);
       await lost;
-      // It takes nothing from the one who has it now.
+      // The release of a lost claim takes nothing from the process that has it now.
       await first.release();
       await expect((await on(machine("a", 3, { liveness: "alive" }))).claim("r", "claude-code")).rejects.toMatchObject({
         details: { pid: 2 },

@@ -1,5 +1,5 @@
-// The claims that one open store holds or waits for. They end with the store: nobody else could release them, and a process
-// that closed its store must be able to end.
+// The claims that one open store holds or waits for. They end with the store: no other part of the
+// process could release them, and a process that closed its store must be able to end.
 import type { RequestClaim } from "../contracts/captures.ts";
 import type { Environment } from "../contracts/environment.ts";
 

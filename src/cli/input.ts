@@ -33,7 +33,7 @@ function decode(bytes: Uint8Array, what: string): string {
   }
 }
 
-/** `example` says how it is written by whoever got it wrong. */
+/** `example` shows a caller who wrote it wrong how to write it. */
 export function parseJson(text: string, what: string, example = ""): Json {
   try {
     return JSON.parse(text) as Json;

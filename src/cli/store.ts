@@ -44,8 +44,8 @@ export function storeEnvironment(choice: StoreChoice): { HOLDFAST_STORE: string;
 }
 
 /**
- * As they stand on a command line, after the command. A hidden password stays hidden: whoever copies the line is refused by the
- * server, where a line without --store would work on another store.
+ * As they stand on a command line, after the command. A hidden password stays hidden: the server refuses a user who
+ * copies the line, where a line without --store would work on another store.
  */
 export function storeOptions(name: string | undefined, blobDirectory: string | undefined): string {
   const store = name === undefined ? "" : ` --store ${quoted(name)}`;

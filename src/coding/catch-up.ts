@@ -70,11 +70,11 @@ async function isOfAnother({ captures }: ImportStores, capture: Capture): Promis
 }
 
 /** Why a session is still behind its capture; null: it has all that was captured. */
-export type Behind = string | null;
+export type CatchUpProblem = string | null;
 
 /** What the session's own captures hold, also those that have expired and were not removed yet. */
-export async function catchUp(hf: ImportStores, session: string): Promise<Behind> {
-  let behind: Behind = null;
+export async function catchUp(hf: ImportStores, session: string): Promise<CatchUpProblem> {
+  let behind: CatchUpProblem = null;
   for (const id of await capturesOf(hf, session)) {
     const capture = await hf.captures.get(id);
     if (capture?.session === session) behind = (await tryImport(hf, capture)) ?? behind;
@@ -99,7 +99,7 @@ export async function catchUpRequest(hf: ImportStores, request: string, agent?: 
 }
 
 /** What cannot be read keeps nobody from what is there. */
-async function tryImport(hf: ImportStores, capture: Capture): Promise<Behind> {
+async function tryImport(hf: ImportStores, capture: Capture): Promise<CatchUpProblem> {
   try {
     const found = await hf.sessions.get(capture.session);
     if (found !== null && !isImported(found, capture)) await importCaptured(hf, capture);

@@ -1,6 +1,15 @@
 // Command lines of coding agents, as people and scripts write them.
 import { describe, expect, test } from "vitest";
-import { type AgentLine, agentOf, beginning, prefixed, readsJson, resuming, told, understand } from "./agent-line.ts";
+import {
+  type AgentLine,
+  agentOf,
+  beginning,
+  prefixed,
+  readsJson,
+  resuming,
+  understand,
+  withInstructions,
+} from "./agent-line.ts";
 
 const claude = (...args: string[]): AgentLine => ({ agent: "claude-code", program: "claude", args });
 const opencode = (...args: string[]): AgentLine => ({ agent: "opencode", program: "opencode", args });
@@ -76,9 +85,9 @@ describe("CA4 the agent's command line", () => {
     expect(prefixed(claude("-p", "x", "--model", "m"), "W")?.args).toEqual(["-p", "W\n\nx", "--model", "m"]);
     expect(prefixed(opencode("run", "x"), "W")?.args).toEqual(["run", "W\n\nx"]);
     expect(prefixed(claude("-p"), "W")).toBeNull();
-    expect(told(claude("-p"), "W")?.args).toEqual(["--append-system-prompt", "W", "-p"]);
-    expect(told(opencode("run"), "W")).toBeNull();
-    expect(told(opencode("dir"), "W")?.args).toEqual(["--prompt", "W", "dir"]);
+    expect(withInstructions(claude("-p"), "W")?.args).toEqual(["--append-system-prompt", "W", "-p"]);
+    expect(withInstructions(opencode("run"), "W")).toBeNull();
+    expect(withInstructions(opencode("dir"), "W")?.args).toEqual(["--prompt", "W", "dir"]);
     expect(readsJson(claude("-p", "--input-format", "stream-json"))).toBe(true);
     expect(readsJson(claude("-p", "--input-format=stream-json"))).toBe(true);
     expect(readsJson(claude("-p", "--output-format", "stream-json"))).toBe(false);

@@ -203,7 +203,7 @@ export function prefixed(line: AgentLine, words: string): AgentLine | null {
 }
 
 /** Where there is no prompt to put them before, the agent is told beside it; null: only its standard input is left. */
-export function told(line: AgentLine, words: string): AgentLine | null {
+export function withInstructions(line: AgentLine, words: string): AgentLine | null {
   const { agent, args } = line;
   if (agent === "claude-code") return { ...line, args: ["--append-system-prompt", words, ...args] };
   return args[0] === "run" ? null : { ...line, args: ["--prompt", words, ...args] };

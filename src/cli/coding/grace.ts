@@ -1,5 +1,5 @@
 // The grace time of `holdfast run`: how long it may go on after the agent has ended, or after a signal asked it to stop.
-// Orchestrators kill what does not end in time, and then nobody says what was saved.
+// An orchestrator kills a program that does not end in time, and the program then cannot say what it saved.
 import type { Environment } from "../../contracts/environment.ts";
 
 /** Of the grace time, this much is kept for saving: an agent that is still there then is killed. */
@@ -36,7 +36,7 @@ export class Grace {
     this.#asked.resolve();
   }
 
-  /** Stops the clock while the agent's own program reads the session: nobody waits for that to end but the user. */
+  /** Stops the clock while the agent's own program reads the session: only the user waits for that to end. */
   pause(): void {
     if (!this.#isUrgent) this.#pausedAt ??= this.#now();
   }

@@ -49,7 +49,7 @@ export async function untilEnd({ child, follower, grace, everyMs }: Supervision)
   return { ...ended, wasKilled };
 }
 
-/** As soon as there is something to lose; whoever is killed before the first interval is over loses nothing but that. */
+/** Saves as soon as the agent has written something, so that a kill before the end of the first interval loses no earlier message. */
 async function saveFirst(over: AbortSignal, follower: Follower): Promise<void> {
   const { sleep, monotonic } = realEnvironment();
   const from = monotonic();

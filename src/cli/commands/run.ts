@@ -359,7 +359,7 @@ function lineFor(
   if (prefixed !== null) return { line: prefixed, sessionId, before: null };
   // Its standard input is a person at a terminal, or no text.
   const isOther = process.stdin.isTTY === true || lines.readsJson(line);
-  const told = isOther ? lines.told(fresh, start.words) : null;
+  const told = isOther ? lines.withInstructions(fresh, start.words) : null;
   return told === null ? { line: fresh, sessionId, before: start.words } : { line: told, sessionId, before: null };
 }
 

@@ -1,7 +1,7 @@
 // The earlier conversation as a prompt, for an agent that could not be given it natively: what was asked first, what came
 // last, what is open. Every line of it is quoted, so that nothing in it can end the quotation, and it says that it is a
 // record and no instruction (rule SE8).
-import type { Behind, ImportStores } from "../catch-up.ts";
+import type { CatchUpProblem, ImportStores } from "../catch-up.ts";
 import { cut, momentOf, plain, shortened } from "./brief.ts";
 import { type Doings, doingsOf, resultText, saidIn } from "./doings.ts";
 import { caughtUp } from "./request.ts";
@@ -47,7 +47,7 @@ function quote(text: string): string {
 
 interface Past {
   readonly sessions: number;
-  readonly behind: Behind;
+  readonly behind: CatchUpProblem;
 }
 
 function factsOf(doings: Doings, { sessions, behind }: Past, room: number): string {

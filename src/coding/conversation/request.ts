@@ -4,7 +4,7 @@ import type { CodingAgent } from "../../contracts/captures.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { Session } from "../../contracts/sessions.ts";
-import { type Behind, catchUp, catchUpRequest, type ImportStores } from "../catch-up.ts";
+import { type CatchUpProblem, catchUp, catchUpRequest, type ImportStores } from "../catch-up.ts";
 import { isObject, textOf } from "./content.ts";
 import { isMirror, mirroredId } from "./mirror.ts";
 import { spokenIn } from "./spoken.ts";
@@ -43,7 +43,7 @@ export async function conversationOfRequest(
 export interface CaughtUp {
   /** The session and those before it that it was told of, oldest first; none when it is not there. */
   readonly sessions: readonly Session[];
-  readonly behind: Behind;
+  readonly behind: CatchUpProblem;
 }
 
 /** With all that was captured of them. */

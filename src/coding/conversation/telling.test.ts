@@ -132,6 +132,8 @@ describe("the handover", () => {
     }
     expect(text).toMatch(/^- Messages: 27, from 2026-11-16 19:\d\d:\d\d UTC to 2026-11-16 19:\d\d:\d\d UTC$/m);
     expect(await handover(hf, "told", { items: 1 })).toContain("3 earlier ones");
+    const elsewhere = await handover(hf, "told", { storeOptions: " --store /data/a.db" });
+    expect(elsewhere.split("\n")).toContain("    holdfast run --request 'r 1' --store /data/a.db -- claude");
   });
 
   test("CA7 only what succeeded is a changed file, only people ask, and the last answer is to the last prompt", async () => {

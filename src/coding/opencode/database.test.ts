@@ -1,5 +1,5 @@
 // Reading OpenCode's database beside it: whatever its state is, nothing of it is changed, and nobody waits.
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, watch, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, test } from "vitest";
@@ -133,6 +133,19 @@ describe("a database that is not known", () => {
     expect(await findStorage(runner, dataDir), "no table of sessions").toEqual({ kind: "none" });
     database.exec("create table session (id text)");
     expect(await findStorage(runner, dataDir), "no session").toEqual({ kind: "none" });
+    const copy = path.join(dataDir, "copy");
+    mkdirSync(copy);
+    database.exec("pragma wal_checkpoint(truncate)");
+    copyFileSync(file, path.join(copy, "opencode.db"));
+    const alone = path.join(copy, "opencode.db");
+    chmodSync(copy, 0o700);
+    const made: string[] = [];
+    const watcher = watch(copy, (_, name) => made.push(String(name)));
+    expect(await findStorage(runner, copy), "no session, and nobody has it open").toEqual({ kind: "none" });
+    await new Promise((next) => setTimeout(next, 50));
+    watcher.close();
+    expect(made, "files that were made beside it").toEqual([]);
+    expect(filesOf(alone).map(({ name }) => name)).toEqual(["opencode.db"]);
     database.exec("insert into session values ('ses_1')");
     expect(await findStorage(runner, dataDir)).toMatchObject({ kind: "program" });
     database.close();

@@ -75,9 +75,14 @@ function attemptOf<T>(work: () => T): () => T {
 }
 
 function readOnce<T>(file: string, hasWal: boolean, read: (opened: OpenedDatabase) => T): T {
+  return opened(() => new DatabaseSync(readUrl(file, hasWal), { readOnly: true }), "begin", read);
+}
+
+/** Without a WAL, SQLite would make one, and its index, in order to read. */
+function readUrl(file: string, hasWal: boolean): URL {
   const url = pathToFileURL(file);
   if (!hasWal) url.searchParams.set("immutable", "1");
-  return opened(() => new DatabaseSync(url, { readOnly: true }), "begin", read);
+  return url;
 }
 
 /**
@@ -88,7 +93,7 @@ export async function isWithoutSessions(file: string): Promise<boolean> {
   if ((await statOf(file))?.size === 0n) return true;
   let database: DatabaseSync | undefined;
   try {
-    database = new DatabaseSync(pathToFileURL(file), { readOnly: true });
+    database = new DatabaseSync(readUrl(file, (await stateOf(file)).hasWal), { readOnly: true });
     database.exec(`pragma busy_timeout = ${BUSY_MS}`);
     const table = database.prepare("select 1 from sqlite_master where type = 'table' and name = 'session'").get();
     return table === undefined || database.prepare("select 1 from session limit 1").get() === undefined;
