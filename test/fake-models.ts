@@ -60,7 +60,7 @@ export interface FakeModels {
 export type FakeScript = (request: FakeRequest) => FakeAnswer;
 
 /** Answers one after the other; the last one again and again. */
-export function inTurn(...answers: readonly FakeAnswer[]): FakeScript {
+export function answerInOrder(...answers: readonly FakeAnswer[]): FakeScript {
   let count = 0;
   return () => answers[Math.min(count++, answers.length - 1)] ?? { text: "" };
 }

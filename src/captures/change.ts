@@ -3,7 +3,7 @@ import type { CaptureRow } from "../contracts/capture-queries.ts";
 import type { Capture } from "../contracts/captures.ts";
 import type { EventDraft, Guard, Storage } from "../contracts/storage.ts";
 import { decide } from "../core/decide.ts";
-import { IN_TURN } from "../sessions/guards.ts";
+import { STORE_LOCK } from "../sessions/guards.ts";
 import { captureOf, existingCapture } from "./rows.ts";
 import { unchangedGuard } from "./save.ts";
 
@@ -45,7 +45,7 @@ export function prefer(storage: Storage, id: string): Promise<Capture> {
       commit: {
         sessions: used.map((session) => ({ id: session, mode: "existing", at })),
         guards: [
-          IN_TURN,
+          STORE_LOCK,
           guard,
           unchangedGuard(row, row.session),
           ...(newest === undefined ? [] : [unchangedGuard(newest, newest.session)]),

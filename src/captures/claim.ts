@@ -10,7 +10,7 @@ import { plainObject } from "../core/decode.ts";
 import { newId } from "../core/new-id.ts";
 import { LeaseWatch } from "../runs/lease-watch.ts";
 import { describeOwner, ownerLiveness, ownerText } from "../runs/owner.ts";
-import { IN_TURN } from "../sessions/guards.ts";
+import { STORE_LOCK } from "../sessions/guards.ts";
 import type { OpenClaims } from "./open-claims.ts";
 
 const LEASE_MS = 10_000;
@@ -75,7 +75,7 @@ export async function claimRequest(
     if (seen === null || remainingMs(environment, watch, seen) <= 0) {
       const now = environment.now();
       const mine = { owner, epoch: (seen?.epoch ?? 0) + 1, beat: 0, leaseMs, since: now, at: now };
-      if (await replace(storage, name, text, mine, [IN_TURN])) return new HeldClaim(storage, claims, name, mine);
+      if (await replace(storage, name, text, mine, [STORE_LOCK])) return new HeldClaim(storage, claims, name, mine);
       continue;
     }
     if (!wait && isAlive) throw requestBusy(request, agent, seen);

@@ -10,7 +10,7 @@ import { encodeText, fromRef, toHex } from "../core/bytes.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { newId } from "../core/new-id.ts";
 import { forgetWrites, releaseWrites, type Tally, tally } from "../sessions/erase.ts";
-import { IN_TURN } from "../sessions/guards.ts";
+import { STORE_LOCK } from "../sessions/guards.ts";
 import type { Given } from "./given.ts";
 import { encodeManifest, type Manifest } from "./manifest.ts";
 import { captureOf, inOrder, isOver, manifestOf } from "./rows.ts";
@@ -217,7 +217,7 @@ function guardsOf({ request, agent, sessionId }: Given, session: string, { befor
   const same = before === null ? [] : [unchangedGuard(before, session)];
   if (before !== null && newest !== null) return same;
   const key = [request, agent, sessionId, session];
-  return [...same, IN_TURN, { check: "capture.newest", key, expect: newest?.id ?? null }];
+  return [...same, STORE_LOCK, { check: "capture.newest", key, expect: newest?.id ?? null }];
 }
 
 /** Nothing of it changed, also not how long it is to be kept; `session` is any that the commit uses. */

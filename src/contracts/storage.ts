@@ -142,7 +142,7 @@ export type GuardName =
   | "call.version"
   | "eval.version"
   | "invocation.version"
-  /** What it says is of a moment after "store.turn". */
+  /** What it says is of a moment after "store.lock". */
   | "invocation.waits"
   | "run.version"
   | "run.epoch"
@@ -153,7 +153,7 @@ export type GuardName =
   | "decision.answered"
   | "signal.taken"
   /** Names a row that is always there, and locks it: of the commits with this guard in a store, one happens at a time. */
-  | "store.turn"
+  | "store.lock"
   | "state.version"
   | "alias.session"
   | "message.key"
@@ -166,7 +166,7 @@ export type GuardName =
   | "boards.last"
   | "task.version"
   | "capture.seq"
-  /** As "invocation.waits", of a moment after "store.turn". */
+  /** As "invocation.waits", of a moment after "store.lock". */
   | "capture.newest"
   /** As "capture.newest". */
   | "claim.value"

@@ -18,8 +18,8 @@ import {
 import { type Decision, decide, refusalError, type Settled } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { refuseAlias } from "../core/existing.ts";
+import { SessionQueue } from "../core/session-queue.ts";
 import { TimeSlice } from "../core/time-slice.ts";
-import { Turns } from "../core/turns.ts";
 import { eraseMessages } from "../sessions/erase.ts";
 import { type Called, SHOWN_AT } from "../sessions/locate.ts";
 import {
@@ -44,21 +44,21 @@ const ADDED = "messages are added";
 const READ = "a history is read";
 
 export function createHistory(storage: Storage, payloads: Payloads, called: Called): History {
-  const turns = new Turns();
+  const queue = new SessionQueue();
   const append = async (scope: Appending, inputs: readonly ReadyMessage[], prepare: Prepare) => {
     const made = inputs.map((one) => prepareMessage(one, prepare));
     const ready = made.filter((one): one is PreparedMessage => !(one instanceof Promise));
-    if (ready.length === made.length && ready.every(isFresh) && !turns.taken(scope.session)) {
+    if (ready.length === made.length && ready.every(isFresh) && !queue.isBusy(scope.session)) {
       return appendFresh(storage, scope, ready);
     }
-    return turns.take(scope.session, Promise.all(made), (prepared, pass) => {
+    return queue.enqueue(scope.session, Promise.all(made), (prepared, release) => {
       // Not handed over for good until it is done: what it names may have to be brought along.
       if (prepared.some(({ ready }) => ready.named.length > 0)) {
         return appendNaming(storage, payloads, prepare, scope, prepared);
       }
-      if (!prepared.every(isFresh)) return appendKeyed(storage, payloads, scope, prepared, pass);
+      if (!prepared.every(isFresh)) return appendKeyed(storage, payloads, scope, prepared, release);
       const appending = appendFresh(storage, scope, prepared);
-      pass();
+      release();
       return appending;
     });
   };
@@ -72,7 +72,7 @@ export function createHistory(storage: Storage, payloads: Payloads, called: Call
       const appending = typeof id === "string" ? asked : { ...asked, session: await id };
       // Most messages: nothing to prepare, nothing to wait for, nothing to let go of.
       const isPlain = ready.key === undefined && ready.named.length === 0 && ready.carried.length === 0;
-      const payload = isPlain && !turns.taken(appending.session) ? payloads.short(ready.bytes) : null;
+      const payload = isPlain && !queue.isBusy(appending.session) ? payloads.short(ready.bytes) : null;
       if (payload !== null) {
         const prepared = { ready, payload, carried: NOTHING, sources: NOTHING };
         const outcome = await storage.commit(plainCommit(appending, prepared));
@@ -224,16 +224,16 @@ async function appendKeyed(
   payloads: Payloads,
   scope: Appending,
   prepared: readonly PreparedMessage[],
-  pass?: () => void,
+  release?: () => void,
 ): Promise<readonly Message[]> {
-  const alone = prepared.length === 1 && pass !== undefined;
+  const alone = prepared.length === 1 && release !== undefined;
   let attempts = 0;
   const rule = async () => {
     const decision = await decideKeyed(storage, payloads, scope, prepared);
     if (attempts++ > 0 && alone && "commit" in decision) throw keyMoved(scope);
     return decision;
   };
-  return decide(storage, rule, alone ? pass : undefined);
+  return decide(storage, rule, alone ? release : undefined);
 }
 
 /**

@@ -17,7 +17,7 @@ import { derivation, positionOf } from "./branching.ts";
 import { facts, noRow } from "./calls.ts";
 import { type Birth, checkDescribed, createCommit, type Described, INPUT } from "./describe.ts";
 import { type Found, findAt, findHead, findSession } from "./find.ts";
-import { IN_TURN, onBranch, onHead } from "./guards.ts";
+import { onBranch, onHead, STORE_LOCK } from "./guards.ts";
 import { invocationOf } from "./view.ts";
 
 const MODES: readonly AttachMode[] = ["continue", "branch"];
@@ -133,7 +133,7 @@ async function continued(
       sessions: [{ id: session.id, mode: "existing", at }],
       // Those who close a circle together need not share a session: of all who continue one, each looks after the other.
       // A session that is created with its invocation waits for nobody, so whoever spawns or branches need not.
-      guards: [onHead(session), IN_TURN, { check: "invocation.waits", key: [caller.id, session.id], expect: 0 }],
+      guards: [onHead(session), STORE_LOCK, { check: "invocation.waits", key: [caller.id, session.id], expect: 0 }],
     },
   });
 }

@@ -18,8 +18,8 @@ export function onHead({ id, head }: SessionRow): Guard {
   return { check: "session.head", key: [id], expect: head };
 }
 
-/** Holds always, and makes those who rely on it in one store wait for each other until each is done. */
-export const IN_TURN: Guard = { check: "store.turn", key: ["store_id"], expect: "store_id" };
+/** A lock on the whole store: it always holds, and commits that name it run one after another. */
+export const STORE_LOCK: Guard = { check: "store.lock", key: ["store_id"], expect: "store_id" };
 
 /** No run is unfinished in the session (rule RU2): only it moves heads and clears messages meanwhile. */
 export async function whileIdle(storage: Storage, session: string): Promise<Guard> {

@@ -8,7 +8,7 @@ import type { Versioned } from "../contracts/state.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { limitExceeded } from "../core/check.ts";
 import { type Decision, decide, type Settled } from "../core/decide.ts";
-import type { Turns } from "../core/turns.ts";
+import type { SessionQueue } from "../core/session-queue.ts";
 import { type Change, changeCommit, type Given, type Text, textOf, wholeOf } from "./changes.ts";
 import { decodeValue, readSnapshot, readValue, versionGuard } from "./rows.ts";
 
@@ -35,41 +35,41 @@ type Slot = () => Text | Promise<Text>;
 export class Patches {
   readonly #storage: Storage;
   readonly #payloads: Payloads;
-  readonly #turns: Turns;
+  readonly #queue: SessionQueue;
   /** Per session, those who wait for their turn and can be joined, until somebody else comes behind them. */
-  readonly #open = new Map<string, { readonly group: Asked[]; readonly turn: object | undefined }>();
+  readonly #open = new Map<string, { readonly group: Asked[]; readonly entry: object | undefined }>();
 
-  constructor(storage: Storage, payloads: Payloads, turns: Turns) {
+  constructor(storage: Storage, payloads: Payloads, queue: SessionQueue) {
     this.#storage = storage;
     this.#payloads = payloads;
-    this.#turns = turns;
+    this.#queue = queue;
   }
 
   add(change: Omit<Change, "values">, values: readonly Given[] | Promise<readonly Given[]>): Promise<Versioned> {
     return new Promise((resolve, reject) => {
-      const asked = { change, values: Promise.resolve(values), resolve, reject };
+      const request = { change, values: Promise.resolve(values), resolve, reject };
       // Told when its turn comes; until then nobody listens.
-      asked.values.catch(() => {});
+      request.values.catch(() => {});
       const { session } = change;
       const open = this.#open.get(session);
-      if (open !== undefined && open.turn === this.#turns.last(session) && open.group.length < MOST_TOGETHER) {
-        open.group.push(asked);
+      if (open !== undefined && open.entry === this.#queue.lastEntry(session) && open.group.length < MOST_TOGETHER) {
+        open.group.push(request);
         return;
       }
-      const group = [asked];
-      const deciding = this.#turns.take(session, Promise.resolve(), () => {
+      const group = [request];
+      const deciding = this.#queue.enqueue(session, Promise.resolve(), () => {
         if (this.#open.get(session)?.group === group) this.#open.delete(session);
         return this.#decide(session, group);
       });
-      this.#open.set(session, { group, turn: this.#turns.last(session) });
+      this.#open.set(session, { group, entry: this.#queue.lastEntry(session) });
       deciding.catch(reject);
     });
   }
 
-  async #decide(session: string, asked: readonly Asked[]): Promise<void> {
-    const prepared = await Promise.allSettled(asked.map(({ values }) => values));
+  async #decide(session: string, request: readonly Asked[]): Promise<void> {
+    const prepared = await Promise.allSettled(request.map(({ values }) => values));
     const group: { readonly patch: Change; readonly asked: Asked }[] = [];
-    for (const [i, one] of asked.entries()) {
+    for (const [i, one] of request.entries()) {
       const values = prepared[i];
       if (values?.status === "fulfilled") group.push({ patch: { ...one.change, values: values.value }, asked: one });
       else one.reject(values?.reason);
@@ -92,11 +92,13 @@ export class Patches {
     patches: readonly Change[],
   ): Promise<Decision<readonly Answer[]> | Settled<readonly Answer[]>> {
     const { rows, version } = await readSnapshot(this.#storage, session);
-    const fates = await this.#fold(session, rows, patches);
-    const held = patches.filter((_, i) => !("error" in (fates[i] ?? {})));
+    const outcomes = await this.#fold(session, rows, patches);
+    const held = patches.filter((_, i) => !("error" in (outcomes[i] ?? {})));
     const answer = (events: readonly { readonly seq: number }[]): readonly Answer[] => {
       const seqs = events.values();
-      return fates.map((fate) => ("error" in fate ? fate : { ...fate, version: seqs.next().value?.seq ?? 0 }));
+      return outcomes.map((outcome) =>
+        "error" in outcome ? outcome : { ...outcome, version: seqs.next().value?.seq ?? 0 },
+      );
     };
     if (held.length === 0) return { answer: answer([]) };
     return {
@@ -108,7 +110,7 @@ export class Patches {
   /** Nothing is read of a value that a patch replaces: so a damaged one can be replaced or taken away. */
   async #fold(session: string, rows: readonly StateRow[], patches: readonly Change[]): Promise<readonly Fate[]> {
     const now = this.#storage.environment.now();
-    const fates: Fate[] = [];
+    const outcomes: Fate[] = [];
     let keys = 0;
     let state: ReadonlyMap<string, Slot> = new Map(rows.map((row) => [row.key, this.#slotOf(session, row)]));
     for (const patch of patches) {
@@ -120,17 +122,17 @@ export class Patches {
           const text = slot();
           texts.push(text instanceof Promise ? await text : text);
         }
-        fates.push({ value: wholeOf(texts) });
+        outcomes.push({ value: wholeOf(texts) });
         state = next;
       } catch (error) {
-        fates.push({ error });
+        outcomes.push({ error });
       }
       keys += next.size;
       if (keys < MOST_KEYS) continue;
       keys = 0;
       await new Promise<void>((go) => this.#storage.environment.defer(go));
     }
-    return fates;
+    return outcomes;
   }
 
   /** Read and checked once, however many answers it stands in. */

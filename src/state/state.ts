@@ -8,7 +8,7 @@ import { checkId, checkInt, checkPlain, checkRecord, checkTags, encodeJson, limi
 import { decide, refusalError } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { refuseAlias } from "../core/existing.ts";
-import { Turns } from "../core/turns.ts";
+import { SessionQueue } from "../core/session-queue.ts";
 import { type Called, SHOWN_AT } from "../sessions/locate.ts";
 import { type Change, changeCommit, type Encoded, type Given, prepareValues, textOf, wholeOf } from "./changes.ts";
 import { Patches } from "./patches.ts";
@@ -17,8 +17,8 @@ import { decodeValue, readKey, readSnapshot, readValue, versionGuard } from "./r
 const CHANGED = "state is changed";
 
 export function createState(storage: Storage, payloads: Payloads, called: Called): State {
-  const turns = new Turns();
-  const patches = new Patches(storage, payloads, turns);
+  const queue = new SessionQueue();
+  const patches = new Patches(storage, payloads, queue);
   const idToRead = (session: string) => called(checkId(session, "session"), "state is read", SHOWN_AT);
   // All is checked and encoded before anything is waited for: what the caller does afterwards with its own is its own.
   return {
@@ -50,10 +50,10 @@ export function createState(storage: Storage, payloads: Payloads, called: Called
       return payloads.preparing(async (prepare) => {
         const values = prepareValues(prepare, encoded);
         // In the queue at once, like an append, unless somebody before it is still on the way.
-        if (!(values instanceof Promise) && !turns.taken(id)) return replace(values);
-        return turns.take(id, Promise.resolve(values), (prepared, pass) => {
+        if (!(values instanceof Promise) && !queue.isBusy(id)) return replace(values);
+        return queue.enqueue(id, Promise.resolve(values), (prepared, release) => {
           const replacing = replace(prepared);
-          pass();
+          release();
           return replacing;
         });
       });
@@ -79,7 +79,7 @@ export function createState(storage: Storage, payloads: Payloads, called: Called
       const found = called(name, CHANGED);
       const id = typeof found === "string" ? found : await found;
       return payloads.preparing((prepare) =>
-        turns.take(id, Promise.resolve(prepareValues(prepare, encoded)), (values) =>
+        queue.enqueue(id, Promise.resolve(prepareValues(prepare, encoded)), (values) =>
           decide<Versioned | null>(storage, async () => {
             const [row] = await storage.query("session.get", id);
             const alive = row !== undefined && row.deleted_at === null;
@@ -99,7 +99,7 @@ export function createState(storage: Storage, payloads: Payloads, called: Called
       const found = called(name, CHANGED);
       const id = typeof found === "string" ? found : await found;
       const change: Change = { session: id, type: "state/cleared", at, values: [], removed: null, expiresAt: null };
-      await turns.take(id, Promise.resolve(), () =>
+      await queue.enqueue(id, Promise.resolve(), () =>
         decide<void>(storage, async () => {
           const [row] = await storage.query("session.get", id);
           if (row === undefined) await refuseAlias(storage, id);

@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from "vitest";
 import { z } from "zod";
 import { open, tool, toolLoop } from "../../src/index.ts";
-import { type FakeAnswer, type FakeModels, inTurn, startFakeModels } from "../fake-models.ts";
+import { answerInOrder, type FakeAnswer, type FakeModels, startFakeModels } from "../fake-models.ts";
 import { ADAPTERS } from "../models/adapters.ts";
 import { transcript } from "./ground.ts";
 
@@ -39,7 +39,7 @@ const SCRIPT: readonly FakeAnswer[] = [
 ];
 
 test.each(ADAPTERS)("RU18 RU19 $name: the same transcript, whichever SDK", async (adapter) => {
-  server = await startFakeModels(inTurn(...SCRIPT));
+  server = await startFakeModels(answerInOrder(...SCRIPT));
   const hf = await open(":memory:");
   const model = { ...adapter.make(server.url), retry: { attempts: 4, backoffMs: 1 } };
   const loop = toolLoop({ id: "support", version: "1", model, system: "Be brief.", tools: { lookup } });

@@ -6,7 +6,7 @@ import type { ContextMessage } from "../../src/contracts/context.ts";
 import type { ContentBlock, Role } from "../../src/contracts/messages.ts";
 import type { DescribedTool } from "../../src/contracts/tool-schemas.ts";
 import { ModelError } from "../../src/models/failure.ts";
-import { type FakeModels, type FakeScript, inTurn, startFakeModels, USAGE } from "../fake-models.ts";
+import { answerInOrder, type FakeModels, type FakeScript, startFakeModels, USAGE } from "../fake-models.ts";
 import { ADAPTERS, type Adapter, modelCall } from "./adapters.ts";
 
 const TOOLS: readonly DescribedTool[] = ["look", "refund"].map((name) => ({
@@ -49,7 +49,7 @@ describe.each(ADAPTERS)("RU19 $name", (adapter: Adapter) => {
   const make = (url: string, options = {}) => adapter.make(url, options);
 
   test("RU19 gives a text, its tokens as they come, and what it used", async () => {
-    const { url, requests } = await serve(inTurn({ text: "Order 7 was paid twice." }));
+    const { url, requests } = await serve(answerInOrder({ text: "Order 7 was paid twice." }));
     const call = modelCall();
     const reply = await make(url).generate(HELLO, call);
     expect(visible(reply)).toEqual([{ type: "text", text: "Order 7 was paid twice." }]);
@@ -65,7 +65,7 @@ describe.each(ADAPTERS)("RU19 $name", (adapter: Adapter) => {
   });
 
   test("RU19 knows the cost where it knows the price", async () => {
-    const { url } = await serve(inTurn({ text: "ok" }));
+    const { url } = await serve(answerInOrder({ text: "ok" }));
     const price = { inputPerMTok: 3, outputPerMTok: 15, cachedInputPerMTok: 0.3 };
     const { costUsd } = await make(url, { price }).generate(HELLO, modelCall());
     expect(costUsd).toBeCloseTo((60 * 3 + 40 * 0.3 + 20 * 15) / 1e6, 12);
@@ -77,7 +77,7 @@ describe.each(ADAPTERS)("RU19 $name", (adapter: Adapter) => {
       { name: "look", input: { order: "8" } },
       { name: "refund", input: {} },
     ];
-    const { url } = await serve(inTurn({ text: "Let me look.", tools }));
+    const { url } = await serve(answerInOrder({ text: "Let me look.", tools }));
     const reply = await make(url).generate(HELLO, modelCall());
     expect(reply.finish).toBe("tools");
     expect(visible(reply)).toEqual([
@@ -90,7 +90,7 @@ describe.each(ADAPTERS)("RU19 $name", (adapter: Adapter) => {
 
   test("RU19 marks arguments that are no JSON object, and lives", async () => {
     const tools = ['{"order": "7', "7", '"text"', '{"a":"\\ud800"}'].map((json) => ({ name: "look", json }));
-    const { url } = await serve(inTurn({ tools }, { text: "sorry" }));
+    const { url } = await serve(answerInOrder({ tools }, { text: "sorry" }));
     const model = make(url);
     const reply = await model.generate(HELLO, modelCall());
     const uses = reply.content.filter((block) => block.type === "tool_use");
@@ -107,7 +107,7 @@ describe.each(ADAPTERS)("RU19 $name", (adapter: Adapter) => {
   });
 
   test("RU19 sends a conversation back as it was, with what its provider wants to see again", async () => {
-    const answers = inTurn(
+    const answers = answerInOrder(
       { thinking: "hm", text: "Looking.", tools: [{ name: "look", input: { order: "7" } }] },
       { text: "done" },
     );
@@ -128,7 +128,7 @@ describe.each(ADAPTERS)("RU19 $name", (adapter: Adapter) => {
   });
 
   test("RU19 sends opaque content only to where it came from", async () => {
-    const { url, requests } = await serve(inTurn({ text: "ok" }));
+    const { url, requests } = await serve(answerInOrder({ text: "ok" }));
     const strange: ContentBlock[] = [
       { type: "thinking", thinking: "a summary" },
       { type: "opaque", value: { from: "elsewhere", block: { type: "secret-elsewhere" } } },
@@ -145,7 +145,7 @@ describe.each(ADAPTERS)("RU19 $name", (adapter: Adapter) => {
   });
 
   test("RU19 sends images and documents with their bytes, and tool results that have some", async () => {
-    const { url, requests } = await serve(inTurn({ text: "a cat" }));
+    const { url, requests } = await serve(answerInOrder({ text: "a cat" }));
     const [image, file] = [new Uint8Array([137, 80, 78, 71]), new TextEncoder().encode("%PDF-1.4")];
     const call = modelCall({ "sha256:image": image, "sha256:file": file });
     const picture = { type: "image", source: { ref: "sha256:image", mediaType: "image/png" } } as const;
@@ -169,7 +169,7 @@ describe.each(ADAPTERS)("RU19 $name", (adapter: Adapter) => {
 
   test("RU19 does not try again by itself, and says whether and when to", async () => {
     const { url, requests } = await serve(
-      inTurn({ status: 429, headers: { "retry-after": "2" }, type: "rate_limit_error" }),
+      answerInOrder({ status: 429, headers: { "retry-after": "2" }, type: "rate_limit_error" }),
     );
     const error = await make(url)
       .generate(HELLO, modelCall())
@@ -202,7 +202,7 @@ describe.each(ADAPTERS)("RU19 $name", (adapter: Adapter) => {
     [{ cut: { text: "Half of a reply that goes on and on" }, how: "reset" }, { retryable: true }],
     [{ cut: { tools: [{ name: "look", input: { order: "7" } }] }, how: "end" }, { retryable: true }],
   ] as const)("RU19 fails on %j", async (answer, expected) => {
-    const { url, requests } = await serve(inTurn(answer));
+    const { url, requests } = await serve(answerInOrder(answer));
     const error = await make(url)
       .generate(HELLO, modelCall())
       .catch((thrown: unknown) => thrown);
@@ -212,7 +212,7 @@ describe.each(ADAPTERS)("RU19 $name", (adapter: Adapter) => {
   });
 
   test.each(["length", "refusal"] as const)("RU19 says that a reply ended with %s", async (finish) => {
-    const { url } = await serve(inTurn({ text: "I", finish }));
+    const { url } = await serve(answerInOrder({ text: "I", finish }));
     expect(await make(url).generate(HELLO, modelCall())).toMatchObject({ finish });
   });
 

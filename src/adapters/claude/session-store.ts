@@ -5,7 +5,7 @@ import { LIMITS } from "../../contracts/limits.ts";
 import type { MessageInput } from "../../contracts/messages.ts";
 import type { SessionStore, SessionStoreOptions } from "../../contracts/session-store.ts";
 import { checkId, checkOneOf, checkOptionalId, checkRecord, invalid } from "../../core/check.ts";
-import { Turns } from "../../core/turns.ts";
+import { SessionQueue } from "../../core/session-queue.ts";
 import { entryOf, messagesOf } from "./entries.ts";
 import { checkPlace, nameOf, type Place, Places, type SessionsOf, type Transcript } from "./places.ts";
 import { Summaries } from "./summaries.ts";
@@ -27,15 +27,15 @@ export function claudeSessionStore(hf: SessionsOf, options: SessionStoreOptions 
   const summaries = fold === undefined ? undefined : new Summaries(hf, agent, fold);
   const transcripts = new Transcripts(hf, places, agent);
   const titles = new Titles(hf);
-  const turns = new Turns();
+  const queue = new SessionQueue();
   /** What was asked for first is done first, transcript by transcript. */
-  const inTurn = <T>(place: Place, work: () => Promise<T>) => turns.take(nameOf(place), Promise.resolve(), work);
+  const serialize = <T>(place: Place, work: () => Promise<T>) => queue.enqueue(nameOf(place), Promise.resolve(), work);
   return {
     async append(key, entries) {
       const place = checkPlace(key);
       const messages = messagesOf(entries);
       if (messages.length === 0) return;
-      await inTurn(place, async () => {
+      await serialize(place, async () => {
         const id = await transcripts.append(place, messages);
         if (place.subpath !== undefined) return;
         await titles.give(id, messages);
@@ -61,7 +61,7 @@ export function claudeSessionStore(hf: SessionsOf, options: SessionStoreOptions 
         }),
     async delete(key) {
       const place = checkPlace(key);
-      await inTurn(place, async () => {
+      await serialize(place, async () => {
         const id = place.subpath === undefined ? null : await places.find(place);
         const gone = place.subpath === undefined ? (await places.family(place)).map(({ session }) => session.id) : [id];
         for (const one of gone) if (one !== null) await hf.sessions.delete(one);

@@ -7,10 +7,10 @@ import type { Guard, Write } from "../../contracts/storage.ts";
 import { sameBytes, toHex, toRef } from "../../core/bytes.ts";
 import { refusalError } from "../../core/decide.ts";
 import { FORM, isExpired, isPart, unchanged, unheld } from "./claims.ts";
+import { yieldToEventLoop } from "./event-loop.ts";
 import type { Depot } from "./place.ts";
 import { commitOrThrow } from "./put.ts";
 import { sealSegment } from "./seal.ts";
-import { turn } from "./turn.ts";
 import { findWords } from "./words.ts";
 
 export interface Dropped {
@@ -133,7 +133,7 @@ export async function takeApart(depot: Depot, holder: Uint8Array): Promise<numbe
     const now = await Promise.all([...distinct.values()].map((digest) => depot.storage.query("blob.head", digest)));
     const free = now.flatMap(([part]) => (part !== undefined && isPart(part) && part.linked === 0 ? [part] : []));
     bytes += (await dropRows(depot, free)).bytes;
-    await turn(depot.storage.environment);
+    await yieldToEventLoop(depot.storage.environment);
   }
   const segments = (await depot.storage.query("blob.segments", row.no)).map((segment) => segment.id);
   await commitOrThrow(depot, {

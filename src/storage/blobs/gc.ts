@@ -6,10 +6,10 @@ import type { BlobRow } from "../../contracts/queries.ts";
 import { decide } from "../../core/decide.ts";
 import { isExpired } from "./claims.ts";
 import { dropBlobs, dropSegments } from "./drop.ts";
+import { yieldToEventLoop } from "./event-loop.ts";
 import { type Depot, isNamed } from "./place.ts";
 import { commitOrThrow } from "./put.ts";
 import { sealSegment } from "./seal.ts";
-import { turn } from "./turn.ts";
 
 const HOUR_MS = 3600 * 1000;
 
@@ -91,7 +91,7 @@ async function* pages<T, K>(
     yield page;
     if (page.length < PAGE) return;
     after = keyOf(last);
-    await turn(depot.storage.environment);
+    await yieldToEventLoop(depot.storage.environment);
   }
 }
 
@@ -127,7 +127,7 @@ async function sweep(depot: Depot, epoch: number): Promise<{ blobs: number; byte
       const dropped = await dropBlobs(depot, some);
       blobs += dropped.blobs;
       bytes += dropped.bytes;
-      await turn(depot.storage.environment);
+      await yieldToEventLoop(depot.storage.environment);
     }
   }
   return { blobs, bytes };
@@ -201,7 +201,7 @@ async function sealIdle(depot: Depot, sealAfterMs: number): Promise<number> {
           return false;
         });
         if (done) sealed += 1;
-        await turn(storage.environment);
+        await yieldToEventLoop(storage.environment);
       }
     }
   }
@@ -219,7 +219,7 @@ async function dropUnusedSegments(depot: Depot): Promise<number> {
   for await (const page of unused) {
     for (const { id } of page) {
       bytes += await dropSegments(depot, [id]);
-      await turn(depot.storage.environment);
+      await yieldToEventLoop(depot.storage.environment);
     }
   }
   return bytes;
@@ -243,7 +243,7 @@ async function dropOrphans(
       count += 1;
       bytes += size;
     }
-    await turn(depot.storage.environment);
+    await yieldToEventLoop(depot.storage.environment);
   };
   const old: { key: string; bytes: number }[] = [];
   for await (const entry of backend.list()) {

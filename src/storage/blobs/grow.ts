@@ -10,12 +10,12 @@ import { sameBytes, toRef } from "../../core/bytes.ts";
 import { refusalError } from "../../core/decide.ts";
 import { type Claim, FORM, isExpired, unchanged } from "./claims.ts";
 import { takeApart } from "./drop.ts";
+import { yieldToEventLoop } from "./event-loop.ts";
 import { extendSegment, newSegment, type SegmentChange, type Use } from "./extend.ts";
 import type { Depot } from "./place.ts";
 import { commitOrThrow, renew } from "./put.ts";
 import { DamagedPart, readSegment } from "./read.ts";
 import { plan, SEGMENT_BYTES } from "./segments.ts";
-import { turn } from "./turn.ts";
 import { BATCH_BYTES, dropHolder, holderWrite, wholeWrite } from "./upload.ts";
 
 /** null when `bytes` do not begin with a live blob of that name. They are ours: nobody changes them meanwhile. */
@@ -44,7 +44,7 @@ async function digestAfter(depot: Depot, bytes: Uint8Array, base: BlobRow): Prom
   const add = async (from: number, to: number) => {
     for (let at = from; at < to; at += BATCH_BYTES) {
       hash.update(bytes.subarray(at, Math.min(at + BATCH_BYTES, to)));
-      await turn(depot.storage.environment);
+      await yieldToEventLoop(depot.storage.environment);
     }
   };
   await add(0, base.size);
@@ -120,7 +120,7 @@ class Growth {
       );
       at += content.length;
       size = 0;
-      await turn(this.#depot.storage.environment);
+      await yieldToEventLoop(this.#depot.storage.environment);
     }
   }
 

@@ -6,8 +6,8 @@ import { toHex, toRef } from "../../core/bytes.ts";
 import { checkLimit, checkOneOf, checkRecord } from "../../core/check.ts";
 import { readCursor, readPairCursor, writeCursor, writePairCursor } from "../../core/cursor.ts";
 import { FORM, NO_TIME } from "./claims.ts";
+import { yieldToEventLoop } from "./event-loop.ts";
 import type { Depot } from "./place.ts";
-import { turn } from "./turn.ts";
 import { countWords, IN_ROW } from "./words.ts";
 
 const COMPRESSION = ["none", "zstd", "chunks", "segments"] as const;
@@ -50,7 +50,7 @@ export async function listBlobs(depot: Depot, range: BlobRange | undefined): Pro
     const last = rows.at(-1);
     if (last === undefined || rows.length < asked) break;
     before = last.no;
-    await turn(depot.storage.environment);
+    await yieldToEventLoop(depot.storage.environment);
   }
   const page = found.slice(0, limit);
   const items: BlobStat[] = [];

@@ -7,9 +7,9 @@ import type { BlobRow, FrameRow, SegmentRow } from "../../contracts/queries.ts";
 import { sameBytes, sha256, toRef } from "../../core/bytes.ts";
 import { FORM, isExpired } from "./claims.ts";
 import { DamagedBytes, MissingBytes, unpack } from "./compress.ts";
+import { yieldToEventLoop } from "./event-loop.ts";
 import type { Depot, Placed } from "./place.ts";
 import { decodeFrames, type Frame } from "./segments.ts";
-import { turn } from "./turn.ts";
 import { findWords } from "./words.ts";
 
 export type BlobWithBody = BlobRow & { readonly body: Uint8Array | null };
@@ -123,7 +123,7 @@ async function* chunks(depot: Depot, row: BlobRow): AsyncGenerator<Uint8Array> {
       after = chunk.ord;
     }
     if (page.length < CHUNKS_PER_READ) return;
-    await turn(depot.storage.environment);
+    await yieldToEventLoop(depot.storage.environment);
   }
 }
 
@@ -139,7 +139,7 @@ async function readNested(depot: Depot, digest: Uint8Array, part: string): Promi
 async function* segments(depot: Depot, row: BlobRow): AsyncGenerator<Uint8Array> {
   for (const segment of await depot.storage.query("blob.segments", row.no)) {
     yield (await readSegment(depot, segment)).subarray(0, segment.length);
-    await turn(depot.storage.environment);
+    await yieldToEventLoop(depot.storage.environment);
   }
 }
 

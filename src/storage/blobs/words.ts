@@ -4,9 +4,9 @@ import type { BlobRow, Queries } from "../../contracts/queries.ts";
 import type { BlobWrite, Guard, Write } from "../../contracts/storage.ts";
 import { decide } from "../../core/decide.ts";
 import { type Claim, FORM, NO_TIME } from "./claims.ts";
+import { yieldToEventLoop } from "./event-loop.ts";
 import type { Depot } from "./place.ts";
 import { commitOrThrow, placePlain } from "./put.ts";
-import { turn } from "./turn.ts";
 
 /** Rows looked through by one statement, or indexed by one commit, for which all who append must wait. */
 const ROWS = 5000;
@@ -69,7 +69,7 @@ async function unindexed(depot: Depot, digest: Uint8Array): Promise<Found | null
   for (let after = lag.upto; after < lag.newest; after += ROWS) {
     const [found] = await storage.query("words.scan", after, Math.min(after + ROWS, lag.newest), digest);
     if (found !== undefined) return found;
-    await turn(storage.environment);
+    await yieldToEventLoop(storage.environment);
   }
   return indexed(depot, digest);
 }
@@ -83,7 +83,7 @@ export async function countWords(depot: Depot, digest: Uint8Array): Promise<numb
   for (let after = upto; after < newest && count < MOST_COUNTED; after += ROWS) {
     const [more] = await storage.query("words.countUnindexed", after, Math.min(after + ROWS, newest), digest);
     count += more?.n ?? 0;
-    await turn(storage.environment);
+    await yieldToEventLoop(storage.environment);
   }
   return Math.min(count, MOST_COUNTED);
 }

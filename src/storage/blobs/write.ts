@@ -5,9 +5,9 @@ import { LIMITS } from "../../contracts/limits.ts";
 import { invalid, limitExceeded } from "../../core/check.ts";
 import { Cutter } from "./chunks.ts";
 import type { Claim } from "./claims.ts";
+import { yieldToEventLoop } from "./event-loop.ts";
 import type { Depot } from "./place.ts";
 import { renew, storePlain } from "./put.ts";
-import { turn } from "./turn.ts";
 import { BATCH_BYTES, Upload } from "./upload.ts";
 
 /** From this size on a blob is cut into chunks. */
@@ -100,7 +100,7 @@ async function digestOf(depot: Depot, bytes: Uint8Array): Promise<Uint8Array> {
   const hash = createHash("sha256");
   for (const piece of slices(bytes)) {
     hash.update(piece);
-    await turn(depot.storage.environment);
+    await yieldToEventLoop(depot.storage.environment);
   }
   return hash.digest();
 }

@@ -161,7 +161,7 @@ function agentIds(batch: readonly Commit[]): string[] {
  * is asked in turn is asked behind it, of what those before have done.
  */
 function place({ check }: Guard): number {
-  if (check === "store.turn") return 1;
+  if (check === "store.lock") return 1;
   return check === "invocation.waits" || check === "capture.newest" || check === "claim.value" ? 2 : 0;
 }
 

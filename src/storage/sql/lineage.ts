@@ -261,7 +261,7 @@ export const guards = {
   "invocation.waits":
     `SELECT (${waiting("SELECT c.no FROM sessions c WHERE c.id = ?")} SELECT count(*) FROM up WHERE up.no = s.no) AS value ` +
     "FROM sessions s WHERE s.id = ?",
-  "store.turn": "SELECT name AS value FROM holdfast_meta WHERE name = ?",
+  "store.lock": "SELECT name AS value FROM holdfast_meta WHERE name = ?",
 } as const;
 
 export const statements = {

@@ -1032,7 +1032,7 @@ SELECT (SELECT max(r.seq) FROM evals r WHERE r.session_no = s.no AND r.first_seq
 SELECT (SELECT max(r.seq) FROM invocations r WHERE r.session_no = s.no AND r.first_seq = ?) AS value FROM sessions s WHERE s.id = ?;
 -- invocation.waits
 SELECT (WITH RECURSIVE up (no) AS (SELECT c.no FROM sessions c WHERE c.id = ? UNION SELECT r.session_no FROM up JOIN invocations r ON r.callee_session_no = up.no WHERE r.status = 'running' AND NOT EXISTS (SELECT 1 FROM invocations n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq AND n.seq > r.seq)) SELECT count(*) FROM up WHERE up.no = s.no) AS value FROM sessions s WHERE s.id = ?;
--- store.turn
+-- store.lock
 SELECT name AS value FROM holdfast_meta WHERE name = ?;
 -- session.named
 SELECT (SELECT count(*) || ':' || coalesce(sum(r.session_no), 0) || ':' || coalesce(sum(r.seq), 0) FROM invocations r WHERE r.callee_session_no = s.no) || '/' || (SELECT count(*) || ':' || coalesce(sum(r.session_no), 0) || ':' || coalesce(sum(r.seq), 0) FROM invocations r WHERE r.source_session_no = s.no) AS value FROM sessions s WHERE s.id = ?;

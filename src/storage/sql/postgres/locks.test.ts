@@ -7,7 +7,7 @@ import { encodeText, sha256 } from "../../../core/bytes.ts";
 import { NONE } from "../../../core/counts.ts";
 import { realEnvironment } from "../../../core/environment.ts";
 import { headOf } from "../../../core/head.ts";
-import { IN_TURN } from "../../../sessions/guards.ts";
+import { STORE_LOCK } from "../../../sessions/guards.ts";
 import { type BatchResult, commitPlan } from "../commit.ts";
 import type { Plan } from "../driver.ts";
 import { SqlStorage } from "../store.ts";
@@ -36,7 +36,7 @@ function wait(caller: string, callee: string): Commit {
   const row = { ...kind, first_seq: { slot: "seq" }, callee_session_no: { session: callee } } as const;
   return {
     sessions: [caller, callee].map((id) => ({ id, mode: "existing", at })),
-    guards: [IN_TURN, { check: "invocation.waits", key: [caller, callee], expect: 0 }],
+    guards: [STORE_LOCK, { check: "invocation.waits", key: [caller, callee], expect: 0 }],
     events: [
       { session: caller, type: "invocation/started", at, writes: [{ op: "insert", table: "invocations", row }] },
     ],
