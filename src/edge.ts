@@ -96,7 +96,7 @@ function composeStores(storage: Storage, located: ReturnType<typeof createLocate
   const payloads = createPayloads(storage);
   const createOn = (on: Storage) => ({
     ...createNouns({ storage: on, payloads, located, blobTtlMs: WEEK_MS, backend: undefined }),
-    history: createHistory(on, payloads, located.called),
+    history: createHistory(on, payloads, located.resolveSessionId),
   });
   const nouns = createOn(storage);
   const stores: ImportStores & Fencing & StoredCaptures = {

@@ -181,7 +181,7 @@ function createNouns({ storage, payloads, settings, options, located, lazy }: Ba
     ...{ agents: noun("agents"), sessions: noun("sessions"), heads: noun("heads"), turns: noun("turns") },
     ...{ calls: noun("calls"), evals: noun("evals"), snapshots: noun("snapshots"), log: noun("log") },
     ...{ invocations: noun("invocations"), state: noun("state"), tasks: noun("tasks"), blobs: noun("blobs") },
-    history: lazy.inOrder(createHistory(storage, payloads, located.called)),
+    history: lazy.inOrder(createHistory(storage, payloads, located.resolveSessionId)),
   };
 }
 

@@ -13,7 +13,7 @@ import { rowId } from "../core/row-id.ts";
 import { saidAt } from "../core/said-at.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { isInstant, printInstant } from "../query/instant.ts";
-import { standsAt } from "../sessions/branching.ts";
+import { isAtPoint } from "../sessions/branching.ts";
 import { sessionOf } from "../sessions/describe.ts";
 import { findAt, findHead } from "../sessions/find.ts";
 import { viewAt } from "../sessions/view.ts";
@@ -90,7 +90,7 @@ function compactionsOf(
 
 /** What came after a head is not in it, and must not be taken for what it commits to. */
 async function standsAtHead(storage: Storage, session: SessionRow): Promise<boolean> {
-  return session.head !== null && (await standsAt(storage, session, await findHead(storage, session.head)));
+  return session.head !== null && (await isAtPoint(storage, session, await findHead(storage, session.head)));
 }
 
 function facts(session: Session, head: string | null, isAtHead: boolean, messages: number): readonly string[] {

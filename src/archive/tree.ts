@@ -8,7 +8,7 @@ import type { Storage } from "../contracts/storage.ts";
 import { checkLimit, checkRecord } from "../core/check.ts";
 import { headOf } from "../core/head.ts";
 import { lineageAt, NOW, type Segment } from "../core/lineage.ts";
-import { shownMessages } from "../sessions/counts.ts";
+import { countShownMessages } from "../sessions/counts.ts";
 import { sessionOf } from "../sessions/describe.ts";
 import { findAt } from "../sessions/find.ts";
 import { invocationOf, versions } from "../sessions/view.ts";
@@ -80,7 +80,7 @@ async function cutTo(storage: Storage, whole: TreeSession, stretches: readonly S
 
 async function readSession(storage: Storage, row: SessionRow): Promise<TreeSession> {
   const { id, title, status, kind, seq, head, createdAt } = sessionOf(row, []);
-  const messages = await shownMessages(storage, row);
+  const messages = await countShownMessages(storage, row);
   const parents = await storage.query("archive.branches", row.no, 0, NOW);
   const [made] = await storage.query("archive.derivations", row.no, 0, NOW);
   const heads = (await storage.query("heads.oldest", id, 0, MOST_HEADS)).map(headOf);

@@ -40,7 +40,7 @@ export function compare(subject: Subject, row: WithEvent, wanted: Comparison): S
   if (!ledger.keeps(wanted.branch ?? row.event_branch, seq)) look.report("remains-left", [id], { table, seq });
   if (!ledger.covers(seq)) {
     // Behind the end there is what somebody just added, with its event, and nothing else.
-    if (ledger.standing !== null && row.event_type === null) {
+    if (ledger.expected !== null && row.event_type === null) {
       look.report("row-without-event", [id], { table, seq, event: null });
     }
     return null;

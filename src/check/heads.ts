@@ -8,7 +8,7 @@ import type { Storage } from "../contracts/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
 import { addCounts, NONE } from "../core/counts.ts";
 import { jsonObject, plainObject } from "../core/decode.ts";
-import { committedSummary, encodeRoot, headId, type Root, rootOf } from "../core/head.ts";
+import { committedSummary, encodeRoot, type HeadRoot, headId, rootOf } from "../core/head.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
 import { rowId } from "../core/row-id.ts";
 import { checkBlob, checkCommitments, compare, isErased, type Said } from "./compare.ts";
@@ -89,7 +89,7 @@ async function derive(
   const stored = jsonObject.read(row.root) ?? {};
   const { before, counts } = await recount(subject, lineage, stored);
   const vars = row.snapshot_seq === null ? undefined : await committedVars(subject, row.snapshot_seq);
-  const facts: Root = {
+  const facts: HeadRoot = {
     ...{ counts, final: textOr(commitments.final), vars: textOr(vars), fingerprint: row.fingerprint },
     compaction: compactionOf(stored, before, rowId(session.id, row.seq - 1), survey.recounted),
     // Of a session deleted everywhere, nothing but what the root says is left of it.

@@ -64,7 +64,7 @@ function actors({ run, agent }: JsonObject): { readonly run: string | null; read
 }
 
 /** What the session's own rows must say at the end of the log. */
-export interface Standing {
+export interface ExpectedSession {
   readonly messages: number;
   readonly stateSeq: number;
   readonly branch: number;
@@ -98,7 +98,7 @@ export class Ledger {
   /** Up to here the log is what was written, and rows can be compared with it. */
   readonly end: number;
   /** null when the log is damaged. */
-  readonly standing: Standing | null;
+  readonly expected: ExpectedSession | null;
   readonly endings: Endings;
   /** For each seq the table that has yet to show its row, as its place in TABLES from 1. */
   readonly #awaited: Marks;
@@ -112,9 +112,9 @@ export class Ledger {
   /** Facts of the session's creation that stay also when it is deleted; none when that event is gone. */
   readonly birth: Readonly<Record<string, unknown>>;
 
-  constructor(end: number, standing: Standing | null, read: Reader, remains: Remains | null = null) {
+  constructor(end: number, expected: ExpectedSession | null, read: Reader, remains: Remains | null = null) {
     this.end = end;
-    this.standing = standing;
+    this.expected = expected;
     this.endings = read.endings;
     this.#awaited = read.awaited;
     this.#values = read.values;
@@ -314,7 +314,7 @@ export class Reader {
     return created_at === null ? {} : { created_at, kind: this.#described.kind ?? "entry" };
   }
 
-  standing(): Standing {
+  expected(): ExpectedSession {
     return {
       ...{ messages: this.#messages, stateSeq: this.#stateSeq, branch: this.#branch, head: this.#head ?? null },
       ...{
@@ -351,7 +351,7 @@ export async function readLedger(survey: Survey, look: Look, session: CheckedSes
       look.report("row-mismatch", [rowId(session.id, seq)], { table: "events", column: "erased_seq", found });
     }
   }
-  return new Ledger(end, ok ? reader.standing() : null, reader);
+  return new Ledger(end, ok ? reader.expected() : null, reader);
 }
 
 /** The blobs that the events of a session name, when it is checked alone. */

@@ -10,7 +10,7 @@ import type {
 } from "../contracts/check-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { jsonTexts } from "../core/decode.ts";
-import type { Standing } from "./ledger.ts";
+import type { ExpectedSession } from "./ledger.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 import { compareRuns } from "./runs.ts";
 import type { Subject } from "./subject.ts";
@@ -67,24 +67,24 @@ async function readRows(storage: Storage, no: number): Promise<Beside> {
   };
 }
 
-export function checkRow({ look, session }: Subject, standing: Standing): void {
+export function checkRow({ look, session }: Subject, expected: ExpectedSession): void {
   const rows = [session.id];
-  if (standing.messages !== session.messages) {
-    look.report("message-count-wrong", rows, { counted: standing.messages, stored: session.messages });
+  if (expected.messages !== session.messages) {
+    look.report("message-count-wrong", rows, { counted: expected.messages, stored: session.messages });
   }
-  if (standing.stateSeq !== session.state_seq) {
-    look.report("state-seq-wrong", rows, { expected: standing.stateSeq, stored: session.state_seq });
+  if (expected.stateSeq !== session.state_seq) {
+    look.report("state-seq-wrong", rows, { expected: expected.stateSeq, stored: session.state_seq });
   }
-  if (standing.branch !== session.branch) {
-    look.report("branch-wrong", rows, { branch: session.branch, expected: standing.branch });
+  if (expected.branch !== session.branch) {
+    look.report("branch-wrong", rows, { branch: session.branch, expected: expected.branch });
   }
   const isOwn = session.head_no === null || session.head_session === session.no;
-  if (isOwn && standing.head !== session.head) {
-    look.report("current-head-wrong", rows, { head: session.head, expected: standing.head });
+  if (isOwn && expected.head !== session.head) {
+    look.report("current-head-wrong", rows, { head: session.head, expected: expected.head });
   }
-  const { status = "open", tags = [], kind = "entry", origin = null, cacheId = null, request } = standing.described;
+  const { status = "open", tags = [], kind = "entry", origin = null, cacheId = null, request } = expected.described;
   const said: Readonly<Record<string, unknown>> = {
-    ...{ status, tags: JSON.stringify(tags), kind, origin, cache_id: cacheId, ...standing.columns },
+    ...{ status, tags: JSON.stringify(tags), kind, origin, cache_id: cacheId, ...expected.columns },
     ...(request === undefined ? {} : { request }),
   };
   const found: Readonly<Record<string, unknown>> = { ...session, tags: JSON.stringify(tagsOf(session)) };
@@ -101,18 +101,18 @@ function tagsOf({ tags }: CheckedSessionRow): readonly string[] | undefined {
  * Names that the session has are names it was given; that one is missing says nothing, because another session may have
  * taken it over.
  */
-export async function checkBeside(subject: Subject, standing: Standing, beside: Beside): Promise<void> {
+export async function checkBeside(subject: Subject, expected: ExpectedSession, beside: Beside): Promise<void> {
   const { look, session } = subject;
   const tags = [...new Set(tagsOf(session))].sort();
   if (JSON.stringify(tags) !== JSON.stringify([...beside.tags].sort())) {
     look.report("row-mismatch", [session.id], { table: "session_tags", column: "tag" });
   }
   for (const { name, created_at } of beside.aliases) {
-    const given = standing.aliases.get(name) ?? null;
+    const given = expected.aliases.get(name) ?? null;
     if (given === null) look.report("row-without-event", [name], { table: "aliases", session: session.id });
     else if (given !== created_at) look.report("row-mismatch", [name], { table: "aliases", column: "created_at" });
   }
-  standing.boards.compare(look, beside.boards, beside.tasks);
-  compareRuns(look, session.id, standing.runs, beside.runs);
-  await standing.captures.compare(subject, beside.captures);
+  expected.boards.compare(look, beside.boards, beside.tasks);
+  compareRuns(look, session.id, expected.runs, beside.runs);
+  await expected.captures.compare(subject, beside.captures);
 }

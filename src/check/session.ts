@@ -119,10 +119,10 @@ async function checkContents({ survey, look, session, ledger }: Subject): Promis
 /** What the log announced and nobody showed, and where the session row says it stands. */
 async function checkLedger(subject: Subject, ledger: Ledger, beside: Beside | null): Promise<void> {
   checkMissing(subject, ledger);
-  const { standing } = ledger;
-  if (standing === null) return;
-  checkRow(subject, standing);
-  if (beside !== null) await checkBeside(subject, standing, beside);
+  const { expected } = ledger;
+  if (expected === null) return;
+  checkRow(subject, expected);
+  if (beside !== null) await checkBeside(subject, expected, beside);
 }
 
 function checkMissing({ look, session }: Subject, ledger: Ledger): void {

@@ -63,7 +63,7 @@ export interface HeadRow {
   readonly at: number;
 }
 
-export interface BranchStandingRow extends Counts {
+export interface BranchPositionRow extends Counts {
   readonly head_id: string | null;
   readonly head_root: Uint8Array | null;
 }
@@ -230,7 +230,7 @@ export interface LineageQueries extends ArchiveQueries {
   /** How many rows of each kind begin in the stretch. */
   "lineage.counts": Read<Stretch, Counts>;
   /** Where the session's branch stands: its newest head, and how many rows begin after it. */
-  "branch.standing": Read<[session: string], BranchStandingRow>;
+  "branch.position": Read<[session: string], BranchPositionRow>;
   // What an erasure keeps for live forks: the stretches they inherit, and what these hold.
   "branches.needed": Read<[session: number, sameSession: number], { readonly branch: number; readonly upto: number }>;
   "remains.list": Read<

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodeText, encodeText, sha256Hex, toHex } from "./bytes.ts";
 import { canonicalJson } from "./canonical.ts";
-import { encodeRoot, headId, type Root } from "./head.ts";
+import { encodeRoot, type HeadRoot, headId } from "./head.ts";
 
 const count = fc.oneof(fc.constant(0), fc.nat());
 const counts = fc.record({
@@ -16,7 +16,7 @@ const compaction = fc.option(
     fc.record({ upTo: fc.string(), summary: fc.string(), over: fc.array(fc.string()) }),
   ),
 );
-const root: fc.Arbitrary<Root> = fc.record({
+const root: fc.Arbitrary<HeadRoot> = fc.record({
   ...{ vars: said, summary: said, fingerprint: said, final: said, counts, compaction, cacheId: said },
 });
 

@@ -10,7 +10,7 @@ import { addCounts, NONE } from "./counts.ts";
 import { type Column, decodeRow, digest, jsonObject, oneOf, optional, text, utf8, whole } from "./decode.ts";
 import { optionalRowId, rowId } from "./row-id.ts";
 
-export interface Root {
+export interface HeadRoot {
   readonly counts: Counts;
   readonly final: string | null;
   readonly vars: string | null;
@@ -24,7 +24,7 @@ export interface Root {
  * Without what is null or none: there is a root for every head, so it is short. Its counter is the head's own seq. Heads
  * of version 1 were made before roots said anything of the summary and the cache id.
  */
-export function encodeRoot(root: Root, v: 1 | 2 = 2): Uint8Array {
+export function encodeRoot(root: HeadRoot, v: 1 | 2 = 2): Uint8Array {
   const { counts, compaction, final, fingerprint, vars } = root;
   const { summary, cacheId } = v === 1 ? { summary: null, cacheId: null } : root;
   // Canonical JSON: the names stand in its order here, because a head is made with every checkpoint.
@@ -76,7 +76,7 @@ export function agreesWithRoot(row: PublishedHead): boolean {
 }
 
 /** What a head's id is made of. Numbers of rows never enter it. */
-export interface Identity {
+export interface HeadIdentity {
   readonly session: string;
   readonly branch: number;
   readonly seq: number;
@@ -88,28 +88,28 @@ export interface Identity {
   readonly root: Uint8Array;
 }
 
-export function headId({ basis, branch, chain, root, seq, session, source, status }: Identity): string {
+export function headId({ basis, branch, chain, root, seq, session, source, status }: HeadIdentity): string {
   // In canonical order, so that the hot path sorts nothing.
   const from = source === null ? null : { branch: source.branch, seq: source.seq, session: source.session };
-  const place = { basis, branch, chain: toHex(chain), root: sha256Hex(root), seq, session, source: from, status };
-  return `hd-${sha256Hex(canonicalJson(place))}`;
+  const event = { basis, branch, chain: toHex(chain), root: sha256Hex(root), seq, session, source: from, status };
+  return `hd-${sha256Hex(canonicalJson(event))}`;
 }
 
 /** A head, and what the next one goes on from. */
-export interface StandingHead {
+export interface NewestHead {
   readonly id: string;
   readonly counts: Counts;
   readonly compaction: Compaction | null;
 }
 
 /** What a branch holds at the moment of a commit: its newest head, and what came after it. */
-export interface BranchStanding {
-  readonly head: StandingHead | null;
+export interface BranchPosition {
+  readonly head: NewestHead | null;
   readonly since: Counts;
 }
 
 /** Where the event is that publishes it. */
-export interface Place {
+export interface EventPosition {
   readonly session: string;
   readonly no: number;
   readonly branch: number;
@@ -121,15 +121,15 @@ export interface Place {
 
 export interface CompleteHead {
   readonly row: PublishedHead;
-  readonly stands: StandingHead;
+  readonly newest: NewestHead;
 }
 
-export function completeHead(draft: HeadDraft, place: Place, standing: BranchStanding): CompleteHead {
+export function completeHead(draft: HeadDraft, event: EventPosition, position: BranchPosition): CompleteHead {
   const { status, commits, columns, compacts } = draft;
-  const { session, no, branch, seq, chain, at } = place;
-  const before = standing.head === null ? inherited(draft) : continued(standing.head);
+  const { session, no, branch, seq, chain, at } = event;
+  const before = position.head === null ? inherited(draft) : continued(position.head);
   const { basis, source } = before;
-  const since = standing.since === NONE ? before.counts : addCounts(before.counts, standing.since);
+  const since = position.since === NONE ? before.counts : addCounts(before.counts, position.since);
   const counts = addCounts(since, draft.adds);
   const compaction = compacts === null ? before.compaction : { summary: rowId(session, seq - 1), ...compacts };
   const root = encodeRoot({
@@ -143,7 +143,7 @@ export function completeHead(draft: HeadDraft, place: Place, standing: BranchSta
       ...{ id, session, session_no: no, branch, seq, basis: basis?.id ?? null, status, chain, root, at, ...columns },
       snapshot_seq: commits.vars === null ? null : seq - 1,
     },
-    stands: { id, counts, compaction },
+    newest: { id, counts, compaction },
   };
 }
 
@@ -152,7 +152,7 @@ function inherited({ inherits }: HeadDraft): NonNullable<HeadDraft["inherits"]> 
   return inherits;
 }
 
-function continued(head: StandingHead): NonNullable<HeadDraft["inherits"]> {
+function continued(head: NewestHead): NonNullable<HeadDraft["inherits"]> {
   return { basis: head, source: null, counts: head.counts, compaction: head.compaction };
 }
 

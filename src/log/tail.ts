@@ -5,7 +5,7 @@ import type { LogEvent, TailOptions } from "../contracts/log.ts";
 import type { LogFollower, LogMark } from "../contracts/storage.ts";
 import { checkInt, checkRecord, invalid } from "../core/check.ts";
 import { existingSession } from "../core/existing.ts";
-import { withoutHead } from "../sessions/locate.ts";
+import { requireNoHead } from "../sessions/locate.ts";
 import { checkTypes } from "./event-types.ts";
 import type { EventPage, EventResult, SharedReads } from "./shared-reads.ts";
 
@@ -112,7 +112,7 @@ export class Tail implements AsyncIterableIterator<LogEvent, undefined> {
 
   async #open(): Promise<OpenedTail> {
     const { storage } = this.#reads;
-    const session = withoutHead(await this.#locate(), "a log is followed as it grows", READ_TO_HEAD);
+    const session = requireNoHead(await this.#locate(), "a log is followed as it grows", READ_TO_HEAD);
     const given = checkRecord(this.#options, "options", ["after", "types", "signal"]);
     const types = checkTypes(given.types);
     const signal = given.signal as AbortSignal | undefined;

@@ -36,7 +36,7 @@ function beatGuard({ id, beat }: RunRow) {
 }
 
 /**
- * Not by its epoch, which these commits change: what a commit asks for is remembered to hold after it (storage/sql/memory.ts).
+ * Not by its epoch, which these commits change: what a commit asks for is remembered to hold after it (storage/sql/position-cache.ts).
  * Whoever changes the epoch changes the version.
  */
 function asSeen(seen: RunRow): readonly Guard[] {

@@ -15,7 +15,7 @@ import { jsonObject } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import { currentLineage, lineageAt } from "../core/lineage.ts";
 import { newId } from "../core/new-id.ts";
-import { branchEvent, forkAt, isAncestor, notAncestor, type Position, positionOf } from "../sessions/branching.ts";
+import { type BranchPoint, branchEvent, forkAt, isAncestor, notAncestor, positionOf } from "../sessions/branching.ts";
 import { checkDescribed } from "../sessions/describe.ts";
 import { onHead, sessionBusy } from "../sessions/guards.ts";
 import { checkLimits } from "./agents.ts";
@@ -218,7 +218,7 @@ export async function forkRun(storage: Storage, payloads: Payloads, run: string,
 }
 
 /** The log as it was when the run began. */
-function before({ session, session_no: no, branch, first_seq }: RunRow): Position {
+function before({ session, session_no: no, branch, first_seq }: RunRow): BranchPoint {
   return { session, no, branch, seq: first_seq - 1 };
 }
 
@@ -279,7 +279,7 @@ async function rewindTarget(
   session: SessionRow,
   row: RunRow,
   iteration: number,
-): Promise<{ readonly head: HeadRow | null; readonly position: Position }> {
+): Promise<{ readonly head: HeadRow | null; readonly position: BranchPoint }> {
   if (iteration === 0) {
     const lineage = await currentLineage(storage, session.id);
     const isOn = lineage.some(
@@ -296,7 +296,7 @@ async function rewindTarget(
 }
 
 /** The newest complete head of the session's own at a position; null: none was published by then. */
-async function currentHeadAt(storage: Storage, position: Position): Promise<HeadRow | null> {
+async function currentHeadAt(storage: Storage, position: BranchPoint): Promise<HeadRow | null> {
   for (const { no, branch, upTo } of await lineageAt(storage, position)) {
     if (no !== position.no) break;
     for (let last = upTo; ; ) {

@@ -13,20 +13,20 @@ import { headOf, rootOf } from "../core/head.ts";
 import { currentLineage, lineageAt, readLineageAt, type Segment } from "../core/lineage.ts";
 import { newId } from "../core/new-id.ts";
 import { parseRowId } from "../core/row-id.ts";
-import { countMessages, standing } from "./counts.ts";
+import { countLineage, countMessages } from "./counts.ts";
 import { type Birth, checkDescribed, createCommit, createdSession, type Described } from "./describe.ts";
 import { findAt, findHead } from "./find.ts";
 import { onHead, whileIdle } from "./guards.ts";
 
 /** A place in a log. */
-export interface Position {
+export interface BranchPoint {
   readonly session: string;
   readonly no: number;
   readonly branch: number;
   readonly seq: number;
 }
 
-export function positionOf({ session, session_no: no, branch, seq }: HeadRow): Position {
+export function positionOf({ session, session_no: no, branch, seq }: HeadRow): BranchPoint {
   return { session, no, branch, seq };
 }
 
@@ -34,7 +34,7 @@ export function positionOf({ session, session_no: no, branch, seq }: HeadRow): P
 export function branchEvent(
   session: SessionRow,
   type: "branch/begun" | "head/moved",
-  from: Position,
+  from: BranchPoint,
   at: number,
   data: JsonObject,
 ): EventDraft {
@@ -56,9 +56,9 @@ export function branchEvent(
 }
 
 /** Nothing came after the head that a continuation would have to leave out. */
-export async function standsAt(storage: Storage, session: SessionRow, head: HeadRow): Promise<boolean> {
+export async function isAtPoint(storage: Storage, session: SessionRow, head: HeadRow): Promise<boolean> {
   if (session.branch !== head.branch || session.state_seq > head.seq) return false;
-  const { head: newest, since } = await standing(storage, session);
+  const { head: newest, since } = await countLineage(storage, session);
   if (newest?.id !== head.id || Object.values(since).some((n) => n > 0)) return false;
   const clears = await storage.query("lineage.clears", session.no, session.branch, session.seq);
   return clears.every(({ seq }) => seq <= head.seq);
@@ -74,7 +74,7 @@ export async function resume(storage: Storage, locator: Locator): Promise<Moved>
       branch: session.branch,
       branched: false,
     };
-    if (head === null || (await standsAt(storage, session, head))) return { answer: stay };
+    if (head === null || (await isAtPoint(storage, session, head))) return { answer: stay };
     const at = storage.environment.now();
     const begun = branchEvent(session, "branch/begun", positionOf(head), at, { verb: "resume", head: head.id });
     return {
@@ -162,7 +162,7 @@ export async function fork(storage: Storage, locator: Locator, input: ForkInput 
 export async function forkAt(
   storage: Storage,
   session: SessionRow,
-  from: Position,
+  from: BranchPoint,
   head: HeadRow | null,
   id: string,
   described: Described,
@@ -187,7 +187,7 @@ export async function forkAt(
 /** Events of a past that is counted where no head did: more would make a fork as slow as its past is long. */
 const SHORT = 1000;
 
-async function countShort(storage: Storage, from: Position): Promise<number> {
+async function countShort(storage: Storage, from: BranchPoint): Promise<number> {
   if (from.seq > SHORT) return 0;
   const reader = readLineageAt(storage, from);
   const lineage: Segment[] = [];
@@ -204,7 +204,7 @@ async function countShort(storage: Storage, from: Position): Promise<number> {
 export function derivation(
   type: "fork" | "attach",
   target: string,
-  from: Position,
+  from: BranchPoint,
   head: HeadRow | null,
   at: number,
 ): { readonly data: JsonObject; readonly branch: readonly Write[]; readonly event: EventDraft } {
@@ -241,7 +241,7 @@ async function positionOfMessage(
   storage: Storage,
   session: SessionRow,
   message: { readonly session: string; readonly seq: number },
-): Promise<Position> {
+): Promise<BranchPoint> {
   for (const segment of await currentLineage(storage, session.id)) {
     if (segment.session !== message.session || message.seq > segment.upTo) continue;
     const { no, branch, horizon } = segment;

@@ -8,7 +8,7 @@ import { rootOf } from "../core/head.ts";
 import { currentLineage, type LinePosition, readCurrentLineage, type Segment } from "../core/lineage.ts";
 import { countRows } from "./context-read.ts";
 
-export interface Standing {
+export interface LineageCounts {
   /** The newest head of the lineage, of whichever session. */
   readonly head: HeadRow | null;
   /** Since then. */
@@ -17,7 +17,7 @@ export interface Standing {
 }
 
 /** Where the lineage stands that ends at a position. No head is added behind a position: both reads see the same one. */
-export async function standing(storage: Storage, { no, branch, seq }: LinePosition): Promise<Standing> {
+export async function countLineage(storage: Storage, { no, branch, seq }: LinePosition): Promise<LineageCounts> {
   const [head = null] = await storage.query("lineage.newestHead", no, branch, seq);
   const [counted = NONE] = await storage.query("lineage.countsSince", no, branch, seq);
   const since = addCounts(NONE, counted);
@@ -25,7 +25,7 @@ export async function standing(storage: Storage, { no, branch, seq }: LinePositi
 }
 
 /** Messages that the session shows where it stands: of its line and of what it inherits, without what was cleared. */
-export async function shownMessages(storage: Storage, { id, messages }: SessionRow): Promise<number> {
+export async function countShownMessages(storage: Storage, { id, messages }: SessionRow): Promise<number> {
   // One that never branched shows all that it has.
   if ((await readCurrentLineage(storage, id).take(2)).length <= 1) return messages;
   const [counted] = await storage.query("lineage.messages", id);

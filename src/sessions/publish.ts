@@ -13,7 +13,7 @@ import type { Decision } from "../core/decide.ts";
 import { committed, headOf, rootOf } from "../core/head.ts";
 import { type LinePosition, readLineageAt, type Segment } from "../core/lineage.ts";
 import { checkHeadId } from "../core/locator.ts";
-import { standing } from "./counts.ts";
+import { countLineage } from "./counts.ts";
 import { onBranch, onHead, whileIdle } from "./guards.ts";
 import { preparePayloads } from "./payload-columns.ts";
 
@@ -112,7 +112,7 @@ export async function inheritedBy(storage: Storage, session: SessionRow): Promis
   const [, parent] = await readLineageAt(storage, session).take(2);
   if (parent === undefined) return { basis: null, counts: NONE, compaction: null, source: null };
   const before = { no: parent.no, branch: parent.branch, seq: parent.upTo };
-  const { head, counts } = await standing(storage, before);
+  const { head, counts } = await countLineage(storage, before);
   const basis = head !== null && head.session_no === no ? { id: head.id } : null;
   const source = basis === null ? await firstOther(storage, before, no) : undefined;
   return {

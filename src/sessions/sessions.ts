@@ -29,7 +29,7 @@ import { removeAlias, setAlias } from "./aliases.ts";
 import { checkAttach, startAttach } from "./attach.ts";
 import { fork, resume, rewind } from "./branching.ts";
 import { contextAt } from "./context.ts";
-import { shownMessages } from "./counts.ts";
+import { countShownMessages } from "./counts.ts";
 import {
   type Birth,
   changes,
@@ -45,19 +45,19 @@ import {
 } from "./describe.ts";
 import { eraseSession } from "./erase-session.ts";
 import { findAt } from "./find.ts";
-import { callerOf, type Locate, type Standing, taking, withoutHead } from "./locate.ts";
+import { acceptLocators, type Locate, type RequireCurrent, requireNoHead, resolveCaller } from "./locate.ts";
 import { viewAt } from "./view.ts";
 
 export function createSessions(
   storage: Storage,
   payloads: Payloads,
   locate: Locate,
-  standing: Standing,
+  requireCurrent: RequireCurrent,
 ): Sessions & SessionVerbs {
   const verbs: Sessions & SessionVerbs = {
     create: async (input) => create(storage, input),
     get: async (at) => {
-      const name = withoutHead(await locate(at), "sessions.get() shows a session as it is now", AT_A_HEAD);
+      const name = requireNoHead(await locate(at), "sessions.get() shows a session as it is now", AT_A_HEAD);
       const [byId] = await storage.query("session.get", name);
       if (byId !== undefined) return byId.deleted_at === null ? withAliases(storage, byId) : null;
       const [byAlias] = await storage.query("session.byAlias", name);
@@ -81,7 +81,7 @@ export function createSessions(
     rewind: async (at) => rewind(storage, await locate(at)),
     attach: async (at, input) => {
       const attachment = checkAttach(input, ["caller"]);
-      const caller = await callerOf(standing, input.caller);
+      const caller = await resolveCaller(requireCurrent, input.caller);
       return startAttach(storage, await locate(at), caller, attachment);
     },
     async context(at, options) {
@@ -94,7 +94,7 @@ export function createSessions(
       return eraseSession(storage, payloads, checkId(id, "session"), all);
     },
   };
-  return taking(verbs, standing, {
+  return acceptLocators(verbs, requireCurrent, {
     ...{ update: "a session is changed", setAlias: "a name points at a session", delete: "a session is erased" },
   });
 }
@@ -103,7 +103,7 @@ const AT_A_HEAD = "sessions.at() shows what there was at that head, heads.get() 
 
 async function withAliases(storage: Storage, row: SessionRow): Promise<Session> {
   const aliases = (await storage.query("session.aliases", row.id)).map((alias) => alias.name);
-  return { ...sessionOf(row, aliases), messages: await shownMessages(storage, row) };
+  return { ...sessionOf(row, aliases), messages: await countShownMessages(storage, row) };
 }
 
 async function create(storage: Storage, input: unknown): Promise<Session> {
@@ -223,7 +223,7 @@ async function update(storage: Storage, id: string, patch: unknown): Promise<Ses
     const at = storage.environment.now();
     const next = { ...row, ...changed, updated_at: at, version: row.version + 1 };
     // Before the commit: a damaged row is refused, unless what is damaged is just what is given anew.
-    const session = { ...sessionOf(next, aliases), messages: await shownMessages(storage, row) };
+    const session = { ...sessionOf(next, aliases), messages: await countShownMessages(storage, row) };
     const { agent, status, tags, request, version } = session;
     const described: Described = { agent, title: next.title, status, tags, metadata: next.metadata, request };
     return {

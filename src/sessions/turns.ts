@@ -11,7 +11,7 @@ import { decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import { currentLineage } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
-import { branchEvent, type Position, positionOf } from "./branching.ts";
+import { type BranchPoint, branchEvent, positionOf } from "./branching.ts";
 import { findHead } from "./find.ts";
 import { onBranch, onHead } from "./guards.ts";
 import { decideHead, type Plan, prepareHead } from "./publish.ts";
@@ -138,7 +138,7 @@ function endRow({ first_seq, agent, run }: TurnRow, status: "done" | "aborted", 
 }
 
 /** A line that goes on from a head inside the turn would show it as open: its end stands there, too. */
-function goingOn(session: SessionRow, turn: TurnRow, from: Position, at: number): EventDraft {
+function goingOn(session: SessionRow, turn: TurnRow, from: BranchPoint, at: number): EventDraft {
   const isInside = from.seq >= turn.first_seq;
   const said = { verb: "abort", ...(isInside ? { turn: turn.first_seq } : {}) };
   const begun = branchEvent(session, "branch/begun", from, at, said);
@@ -146,7 +146,7 @@ function goingOn(session: SessionRow, turn: TurnRow, from: Position, at: number)
 }
 
 /** As if the turn had not been: from before it; or from the current head, if that was published since on the same line. */
-async function backTo(storage: Storage, session: SessionRow, turn: TurnRow): Promise<Position> {
+async function backTo(storage: Storage, session: SessionRow, turn: TurnRow): Promise<BranchPoint> {
   const before = { session: session.id, no: session.no, branch: turn.branch, seq: turn.first_seq - 1 };
   if (session.head === null) return before;
   const current = await findHead(storage, session.head);

@@ -14,7 +14,7 @@ import { optionalRowId, rowId } from "../core/row-id.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { decodeValue, readHeldAt, readValue } from "../state/rows.ts";
 import { callOf } from "./calls.ts";
-import { standing } from "./counts.ts";
+import { countLineage } from "./counts.ts";
 import { evalOf } from "./evals.ts";
 import type { Found } from "./find.ts";
 import { snapshotOf } from "./snapshots.ts";
@@ -39,7 +39,7 @@ export async function viewAt(
     head: head === null ? null : headOf(head),
     branch: at.branch,
     seq: at.seq,
-    counts: async (): Promise<Counts> => (await standing(storage, at)).counts,
+    counts: async (): Promise<Counts> => (await countLineage(storage, at)).counts,
     messages: async (range) =>
       messagesOf(await messageRowsIn(storage, at, row.id, range), payloads, new TimeSlice(storage.environment)),
     turns: async () => (await versions(await lineage(), (...s) => storage.query("turns.at", ...s))).map(turnOf),

@@ -9,17 +9,18 @@ import { decide, refusalError } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { refuseAlias } from "../core/existing.ts";
 import { SessionQueue } from "../core/session-queue.ts";
-import { type Called, SHOWN_AT } from "../sessions/locate.ts";
+import { READ_AT_HEAD_HINT, type ResolveSessionId } from "../sessions/locate.ts";
 import { type Change, changeCommit, type Encoded, type Given, prepareValues, textOf, wholeOf } from "./changes.ts";
 import { Patches } from "./patches.ts";
 import { decodeValue, readKey, readSnapshot, readValue, versionGuard } from "./rows.ts";
 
 const CHANGED = "state is changed";
 
-export function createState(storage: Storage, payloads: Payloads, called: Called): State {
+export function createState(storage: Storage, payloads: Payloads, resolveSessionId: ResolveSessionId): State {
   const queue = new SessionQueue();
   const patches = new Patches(storage, payloads, queue);
-  const idToRead = (session: string) => called(checkId(session, "session"), "state is read", SHOWN_AT);
+  const idToRead = (session: string) =>
+    resolveSessionId(checkId(session, "session"), "state is read", READ_AT_HEAD_HINT);
   // All is checked and encoded before anything is waited for: what the caller does afterwards with its own is its own.
   return {
     async get(session) {
@@ -43,7 +44,7 @@ export function createState(storage: Storage, payloads: Payloads, called: Called
       const encoded = encode(value, "state");
       const at = storage.environment.now();
       const expiresAt = expiry(ttlOf(options), at);
-      const found = called(name, CHANGED);
+      const found = resolveSessionId(name, CHANGED);
       const id = typeof found === "string" ? found : await found;
       const replace = (values: readonly Given[]) =>
         replaced(storage, { session: id, type: "state/set", at, values, removed: null, expiresAt });
@@ -65,7 +66,7 @@ export function createState(storage: Storage, payloads: Payloads, called: Called
       const removed = given.remove === undefined ? [] : checkTags(given.remove, "remove", "stateKeys");
       const at = storage.environment.now();
       const expiresAt = expiry(given.ttlMs, at);
-      const found = called(name, CHANGED);
+      const found = resolveSessionId(name, CHANGED);
       const id = typeof found === "string" ? found : await found;
       const change = { session: id, type: "state/patched", at, removed, expiresAt } as const;
       return payloads.preparing((prepare) => patches.add(change, prepareValues(prepare, encoded)));
@@ -76,7 +77,7 @@ export function createState(storage: Storage, payloads: Payloads, called: Called
       const encoded = encode(value, "state");
       const at = storage.environment.now();
       const expiresAt = expiry(ttlOf(options), at);
-      const found = called(name, CHANGED);
+      const found = resolveSessionId(name, CHANGED);
       const id = typeof found === "string" ? found : await found;
       return payloads.preparing((prepare) =>
         queue.enqueue(id, Promise.resolve(prepareValues(prepare, encoded)), (values) =>
@@ -96,7 +97,7 @@ export function createState(storage: Storage, payloads: Payloads, called: Called
     async clear(session) {
       const name = checkId(session, "session");
       const at = storage.environment.now();
-      const found = called(name, CHANGED);
+      const found = resolveSessionId(name, CHANGED);
       const id = typeof found === "string" ? found : await found;
       const change: Change = { session: id, type: "state/cleared", at, values: [], removed: null, expiresAt: null };
       await queue.enqueue(id, Promise.resolve(), () =>

@@ -1,13 +1,13 @@
 // The one write verb, as a plan both engines run: read what the commits rely on, drop those whose guards fail, assign
 // seqs and chain hashes, write everything, commit once. Nothing is acknowledged before that.
 
-import type { BranchStandingRow } from "../../contracts/lineage-queries.ts";
+import type { BranchPositionRow } from "../../contracts/lineage-queries.ts";
 import type { Commit, Found, Guard, Outcome, SessionUse } from "../../contracts/storage.ts";
 import { encodeText, toHex } from "../../core/bytes.ts";
 import { genesis } from "../../core/chain.ts";
 import { rowChecksum } from "../../core/checksum.ts";
 import { IN_PART } from "../../core/existing.ts";
-import { type BranchStanding, rootOf, type StandingHead } from "../../core/head.ts";
+import { type BranchPosition, type NewestHead, rootOf } from "../../core/head.ts";
 import type { Dialect, Param, Plan, Row, Step } from "./driver.ts";
 import { LOOKUP, LostRace } from "./driver.ts";
 import { guardKey, judge, type Located, namedBy, publishes, type Snapshot, type Verdict } from "./judge.ts";
@@ -16,35 +16,35 @@ import { READ_SCHEMA, requireKnownSchema } from "./schema-fence.ts";
 import { Script } from "./script.ts";
 import { ADVANCE_SESSION, CREATE_SESSION, FENCE_SESSION, REGISTER_AGENT } from "./specs.ts";
 import { GUARDS, QUERIES } from "./statements.ts";
-import { type Position, type Writing, write } from "./writing.ts";
+import { type SessionPosition, type Writing, write } from "./writing.ts";
 
 /** What a handle may remember between commits: numbers never change; positions are fenced before they are used. */
-export interface Remembered {
-  readonly sessions: Map<string, Position>;
+export interface CachedPositions {
+  readonly sessions: Map<string, SessionPosition>;
   readonly agents: Map<string, number>;
   /** Whether a guard held when the session was where it is remembered to be. */
-  held(session: string, guard: Guard): boolean;
+  impliesGuard(session: string, guard: Guard): boolean;
 }
 
 /**
  * What changes only together with an event in the log of the session that a commit names first: where that log has not
  * grown, the guard holds as it did. A run's lease is asked for by every step it takes, its version by every checkpoint.
  */
-const VOUCHED: ReadonlySet<string> = new Set(["run.epoch", "run.version"]);
+const IMPLIED_BY_SESSION: ReadonlySet<string> = new Set(["run.epoch", "run.version"]);
 
-export function isVouched({ check }: Guard): boolean {
-  return VOUCHED.has(check);
+export function isImpliedBySession({ check }: Guard): boolean {
+  return IMPLIED_BY_SESSION.has(check);
 }
 
 export interface BatchResult {
   /** null: this commit relies on something an earlier one of the batch changes; it must go in a later batch. */
   readonly outcomes: readonly (Outcome | null)[];
-  readonly sessions: ReadonlyMap<string, Position>;
+  readonly sessions: ReadonlyMap<string, SessionPosition>;
   readonly agents: ReadonlyMap<string, number>;
 }
 
-const STANDING = "no, id, seq, chain, branch, messages, state_seq, deleted_at, version";
-export const SESSION_LOOKUP = `SELECT ${STANDING} FROM sessions WHERE id ${LOOKUP}`;
+const BRANCH_POSITION = "no, id, seq, chain, branch, messages, state_seq, deleted_at, version";
+export const SESSION_LOOKUP = `SELECT ${BRANCH_POSITION} FROM sessions WHERE id ${LOOKUP}`;
 export const AGENT_LOOKUP = `SELECT no, id FROM agents WHERE id ${LOOKUP}`;
 export const ALIAS_LOOKUP = `SELECT name FROM aliases WHERE name ${LOOKUP}`;
 /** Kept: pinned, referred to by a row, or part of another blob; otherwise it lives until expires_at. */
@@ -83,8 +83,8 @@ function foundBy(steps: readonly Step[], rows: readonly (readonly Row[])[]): Fou
 }
 
 /** On remembered sessions, without guards: the fence and everything else in one trip. */
-export function* fencedPlan(batch: readonly Commit[], remembered: Remembered): Plan<BatchResult> {
-  const position = (id: string): Position => {
+export function* fencedPlan(batch: readonly Commit[], remembered: CachedPositions): Plan<BatchResult> {
+  const position = (id: string): SessionPosition => {
     const known = remembered.sessions.get(id);
     if (known === undefined) throw new Error(`bug: session ${id} is not remembered`);
     return known;
@@ -95,11 +95,11 @@ export function* fencedPlan(batch: readonly Commit[], remembered: Remembered): P
   return { outcomes: writing.outcomes, sessions: writing.sessions, agents: remembered.agents };
 }
 
-function advanced({ seq, chain, at, messages, stateSeq, no }: Position & { readonly at: number }): Param[] {
+function advanced({ seq, chain, at, messages, stateSeq, no }: SessionPosition & { readonly at: number }): Param[] {
   return [seq, chain, at, messages, stateSeq, no];
 }
 
-export function canFence(batch: readonly Commit[], remembered: Remembered): boolean {
+export function canFence(batch: readonly Commit[], remembered: CachedPositions): boolean {
   for (const commit of batch) if (!canFenceOne(commit, remembered)) return false;
   return standAlone(batch);
 }
@@ -127,10 +127,10 @@ function changes({ guards, events }: Commit): boolean {
 }
 
 /** Plain loops here and in what writes: this is the way of every append. */
-function canFenceOne({ sessions, guards, uses, events, agents }: Commit, remembered: Remembered): boolean {
+function canFenceOne({ sessions, guards, uses, events, agents }: Commit, remembered: CachedPositions): boolean {
   if (sessions === undefined || sessions.length === 0) return false;
   if (uses !== undefined && uses.length > 0) return false;
-  for (const guard of guards ?? []) if (!remembered.held(sessions[0]?.id ?? "", guard)) return false;
+  for (const guard of guards ?? []) if (!remembered.impliesGuard(sessions[0]?.id ?? "", guard)) return false;
   for (const use of sessions) {
     if (use.mode === "create" || use.mode === "restore" || !remembered.sessions.has(use.id)) return false;
     if (use.agent !== undefined && !remembered.agents.has(use.agent)) return false;
@@ -139,7 +139,7 @@ function canFenceOne({ sessions, guards, uses, events, agents }: Commit, remembe
   }
   for (const agent of agents ?? []) if (!remembered.agents.has(agent.id)) return false;
   for (const { head, session } of events ?? []) {
-    if (head !== undefined && remembered.sessions.get(session)?.standing === undefined) return false;
+    if (head !== undefined && remembered.sessions.get(session)?.branchPosition === undefined) return false;
   }
   return true;
 }
@@ -160,7 +160,7 @@ function agentIds(batch: readonly Commit[]): string[] {
  * Who has the store's turn has locked all other rows by then, so that nobody waits for one of them who is waited for; what
  * is asked in turn is asked behind it, of what those before have done.
  */
-function place({ check }: Guard): number {
+function lockSessions({ check }: Guard): number {
   if (check === "store.lock") return 1;
   return check === "invocation.waits" || check === "capture.newest" || check === "claim.value" ? 2 : 0;
 }
@@ -169,7 +169,9 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapsho
   const guards = new Map<string, Guard>();
   for (const commit of batch) for (const guard of commit.guards ?? []) guards.set(guardKey(guard), guard);
   // One order for everybody, so that rows are locked in one order.
-  const asked = [...guards.entries()].sort(([a, one], [b, other]) => place(one) - place(other) || (a < b ? -1 : 1));
+  const asked = [...guards.entries()].sort(
+    ([a, one], [b, other]) => lockSessions(one) - lockSessions(other) || (a < b ? -1 : 1),
+  );
   const used = batch.flatMap((commit) => (commit.uses ?? []).map(([sha256]) => sha256));
   const published = [...new Set(batch.flatMap(publishes))];
   // Whoever writes events takes its place at the table before it locks a row: the other way round it would hold the row
@@ -190,22 +192,22 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapsho
         ([, guard]): Step => ({ kind: "query", sql: GUARDS[guard.check] + dialect.lockRow, params: [...guard.key] }),
       ),
       // The rows of their sessions are locked by now, so nobody adds to what is counted.
-      ...published.map((id): Step => ({ kind: "query", sql: QUERIES["branch.standing"], params: [id] })),
+      ...published.map((id): Step => ({ kind: "query", sql: QUERIES["branch.position"], params: [id] })),
     ],
     last: false,
   };
   requireKnownSchema(rows[0]);
   const [sessionRows, agentRows, aliasRows, blobRows, ...rest] = rows.slice(1 + settle.length);
   const guardRows = rest.slice(0, asked.length);
-  const standings = new Map(
+  const positions = new Map(
     published.flatMap((id, i) => {
       const row = rest[asked.length + i]?.[0];
-      return row === undefined ? [] : [[id, standingOf(row)] as const];
+      return row === undefined ? [] : [[id, branchPositionOf(row)] as const];
     }),
   );
   return {
     sessions: new Map(
-      (sessionRows ?? []).map((row) => [String(row.id), sessionOf(row, standings.get(String(row.id)))]),
+      (sessionRows ?? []).map((row) => [String(row.id), sessionOf(row, positions.get(String(row.id)))]),
     ),
     agents: new Map((agentRows ?? []).map((row) => [String(row.id), Number(row.no)])),
     aliases: new Set((aliasRows ?? []).map((row) => String(row.name))),
@@ -214,14 +216,14 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapsho
   };
 }
 
-function standingOf(row: Row): BranchStanding {
+function branchPositionOf(row: Row): BranchPosition {
   const { head_id, head_root, messages, turns, evals, calls, snapshots, invocations } =
-    row as unknown as BranchStandingRow;
-  const head = head_id === null || head_root === null ? null : standingHead(head_id, head_root);
+    row as unknown as BranchPositionRow;
+  const head = head_id === null || head_root === null ? null : newestHeadOf(head_id, head_root);
   return { head, since: { messages, turns, evals, calls, snapshots, invocations } };
 }
 
-function standingHead(id: string, root: Uint8Array): StandingHead {
+function newestHeadOf(id: string, root: Uint8Array): NewestHead {
   const { counts, compaction } = rootOf({ id, root });
   return { id, counts, compaction };
 }
@@ -230,7 +232,7 @@ function livesUntil(row: Row): number {
   return row.kept === 1 || row.expires_at === null ? Number.POSITIVE_INFINITY : Number(row.expires_at);
 }
 
-function sessionOf(row: Row, standing?: BranchStanding): Located {
+function sessionOf(row: Row, position?: BranchPosition): Located {
   return {
     position: {
       no: Number(row.no),
@@ -239,7 +241,7 @@ function sessionOf(row: Row, standing?: BranchStanding): Located {
       branch: Number(row.branch),
       messages: Number(row.messages),
       stateSeq: Number(row.state_seq),
-      standing,
+      branchPosition: position,
     },
     gone: row.deleted_at === null ? null : Number(row.version) === IN_PART ? "session-partial" : "session-deleted",
   };
@@ -299,7 +301,7 @@ function* createMissing(accepted: readonly Commit[], snapshot: Snapshot): Plan<R
   return new Set(sessions.map((use) => use.id).filter((id) => positionOf(snapshot, id).seq === 0));
 }
 
-function positionOf(snapshot: Snapshot, id: string): Position {
+function positionOf(snapshot: Snapshot, id: string): SessionPosition {
   const found = snapshot.sessions.get(id);
   if (found === undefined) throw new Error(`bug: session ${id} is neither read nor created`);
   return found.position;

@@ -3,10 +3,10 @@ import type { Commit, Guard, Refusal } from "../../contracts/storage.ts";
 import { toHex } from "../../core/bytes.ts";
 import { isReserved } from "../../core/locator.ts";
 import type { Param } from "./driver.ts";
-import type { Position } from "./writing.ts";
+import type { SessionPosition } from "./writing.ts";
 
 export interface Located {
-  readonly position: Position;
+  readonly position: SessionPosition;
   /** Why it takes nothing: it was deleted, or is here only as far as others inherit it. */
   readonly gone: "session-deleted" | "session-partial" | null;
 }

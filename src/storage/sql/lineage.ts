@@ -214,7 +214,7 @@ export const queries = {
     `SELECT ${COUNTS} FROM (SELECT CAST(? AS BIGINT) AS session_no, CAST(? AS BIGINT) AS branch, ` +
     "CAST(? AS BIGINT) AS after, CAST(? AS BIGINT) AS upto) w",
   // No head of a branch is older than the branch, whose number is the seq it begins with.
-  "branch.standing":
+  "branch.position":
     `SELECT w.head_id, w.head_root, ${COUNTS} FROM (SELECT s.no AS session_no, s.branch, ` +
     `h.id AS head_id, h.root AS head_root, coalesce(h.seq, 0) AS after, CAST(${NOW} AS BIGINT) AS upto ` +
     "FROM sessions s LEFT JOIN heads h ON h.no = (SELECT n.no FROM heads n WHERE n.session_no = s.no AND n.branch = s.branch " +

@@ -114,7 +114,7 @@ const PROMISED: readonly (readonly [name: string, text: string])[] = [
   ["how many messages of which run there are", QUERIES["messages.countRuns"]],
   ["the last erasure of a stretch", QUERIES["messages.erasedUpTo"]],
   ["what a head counts", QUERIES["lineage.counts"]],
-  ["what a head to be published counts", QUERIES["branch.standing"]],
+  ["what a head to be published counts", QUERIES["branch.position"]],
   ["a head by id", QUERIES["head.get"]],
   ["the current head", QUERIES["head.current"]],
   ["the head before a point", QUERIES["head.before"]],

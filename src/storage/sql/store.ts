@@ -16,7 +16,7 @@ import { TimeSlice } from "../../core/time-slice.ts";
 import { type BatchResult, canFence, commitPlan, fencedPlan } from "./commit.ts";
 import { closedError, type Driver, type Param, StaleFence } from "./driver.ts";
 import { prepareLarge } from "./large.ts";
-import { Memory } from "./memory.ts";
+import { PositionCache } from "./position-cache.ts";
 import { CommitQueue } from "./queue.ts";
 import { SchemaWatch } from "./schema-fence.ts";
 import { QUERIES } from "./statements.ts";
@@ -30,7 +30,7 @@ export class SqlStorage implements Storage {
   readonly #queue: CommitQueue;
   readonly #schema: SchemaWatch;
   readonly #slice: TimeSlice;
-  readonly #memory = new Memory();
+  readonly #positions = new PositionCache();
   readonly #waker: SessionWaker;
   #closing: Promise<void> | null = null;
 
@@ -55,7 +55,7 @@ export class SqlStorage implements Storage {
       throw await this.#schema.explain(error);
     });
     this.#schema.confirm();
-    this.#memory.learn(batch, result);
+    this.#positions.update(batch, result);
     const changed = changedBy(batch, result);
     if (changed.size > 0) {
       this.#waker.committed(changed);
@@ -65,7 +65,7 @@ export class SqlStorage implements Storage {
   }
 
   async #run(batch: readonly Commit[], waitMs?: number): Promise<BatchResult> {
-    const known = this.#memory.recall(batch);
+    const known = this.#positions.lookUp(batch);
     if (canFence(batch, known)) {
       try {
         return await this.#driver.transact(() => fencedPlan(batch, known), { waitMs });
@@ -74,7 +74,7 @@ export class SqlStorage implements Storage {
         if (!(error instanceof StaleFence)) throw error;
       }
     }
-    this.#memory.forget(batch);
+    this.#positions.invalidate(batch);
     const prepared = await prepareLarge(batch, this.environment);
     return this.#driver.transact(() => commitPlan(batch, this.#driver.dialect, prepared), { waitMs, prepared });
   }

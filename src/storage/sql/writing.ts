@@ -12,16 +12,16 @@ import type {
   WrittenEvent,
 } from "../../contracts/storage.ts";
 import { envelope, nextHash } from "../../core/chain.ts";
-import { type BranchStanding, type CompleteHead, completeHead } from "../../core/head.ts";
+import { type BranchPosition, type CompleteHead, completeHead } from "../../core/head.ts";
 import { restore } from "./archive.ts";
+import { branchPositionAfter, changesOnlyByEvents } from "./branch-position.ts";
 import type { BulkSpec, Param, Step } from "./driver.ts";
 import { mergeBlobs, mergeUses } from "./merge.ts";
 import { type Context, Script } from "./script.ts";
 import { ADD_EVENT, ADD_LONG_EVENT, ADD_MESSAGE, ADD_WORDS, PUBLISH_HEAD, PUT_BLOB, USE_BLOB } from "./specs.ts";
-import { isPlain, standingAfter } from "./standing.ts";
 
 /** Where a session's log stands: read inside the transaction, or remembered and fenced. */
-export interface Position {
+export interface SessionPosition {
   readonly no: number;
   readonly seq: number;
   readonly chain: Uint8Array;
@@ -29,21 +29,21 @@ export interface Position {
   readonly messages: number;
   readonly stateSeq: number;
   /** How its branch stands, where that is known: a head counts what came after the one before it. */
-  readonly standing: BranchStanding | undefined;
+  readonly branchPosition: BranchPosition | undefined;
 }
 
 export interface Writing {
   readonly steps: readonly Step[];
   /** Sessions whose log grew, in the order of their numbers. */
-  readonly moved: readonly { readonly was: Position; readonly now: Position & { readonly at: number } }[];
+  readonly moved: readonly { readonly was: SessionPosition; readonly now: SessionPosition & { readonly at: number } }[];
   readonly outcomes: readonly Outcome[];
   /** Only a session that moved is worth remembering; one that merely lost rows may have been deleted. */
-  readonly sessions: ReadonlyMap<string, Position>;
+  readonly sessions: ReadonlyMap<string, SessionPosition>;
 }
 
 interface LiveSession {
-  readonly was: Position;
-  position: Position;
+  readonly was: SessionPosition;
+  position: SessionPosition;
   touchedAt: number | null;
   /** The head that was published. */
   head?: CompleteHead;
@@ -52,7 +52,7 @@ interface LiveSession {
 /** `prepared`: the steps of the rows that the only commit restores, where there are very many. */
 export function write(
   accepted: readonly Commit[],
-  position: (id: string) => Position,
+  position: (id: string) => SessionPosition,
   agents: ReadonlyMap<string, number>,
   created: ReadonlySet<string>,
   prepared?: readonly Step[],
@@ -66,14 +66,14 @@ export function write(
 class Batch {
   readonly script = new Script();
   readonly #live = new Map<string, LiveSession>();
-  readonly #position: (id: string) => Position;
+  readonly #position: (id: string) => SessionPosition;
   readonly #agents: ReadonlyMap<string, number>;
   readonly #messageSpec: BulkSpec;
   readonly #prepared: readonly Step[] | undefined;
 
   constructor(
     accepted: readonly Commit[],
-    position: (id: string) => Position,
+    position: (id: string) => SessionPosition,
     agents: ReadonlyMap<string, number>,
     prepared: readonly Step[] | undefined,
   ) {
@@ -99,13 +99,13 @@ class Batch {
       for (const one of commit.writes) this.script.write(one, context);
     }
     const events = commit.events?.map((draft) => this.#event(draft)) ?? [];
-    if (!isPlain(commit)) for (const { id } of commit.sessions ?? []) this.#forgetStanding(id);
+    if (!changesOnlyByEvents(commit)) for (const { id } of commit.sessions ?? []) this.#forgetBranchPosition(id);
     return { ok: true, events };
   }
 
-  #forgetStanding(id: string): void {
+  #forgetBranchPosition(id: string): void {
     const live = this.#live.get(id);
-    if (live !== undefined) live.position = { ...live.position, standing: undefined };
+    if (live !== undefined) live.position = { ...live.position, branchPosition: undefined };
   }
 
   /** A rule that creates a session on purpose says so itself; one that only ensures it leaves that to the commit. */
@@ -159,7 +159,7 @@ class Batch {
       chain: hash,
       messages: before.messages + (draft.messages ?? 0),
       stateSeq: draft.state === true ? seq : before.stateSeq,
-      standing: standingAfter(before.standing, draft, session.head?.stands),
+      branchPosition: branchPositionAfter(before.branchPosition, draft, session.head?.newest),
     };
     session.touchedAt = draft.at;
     const row: Param[] = [before.no, seq, branch, draft.at, body, hash];
@@ -189,12 +189,12 @@ class Batch {
 
   #published(live: LiveSession, { session, at }: EventDraft, head: HeadDraft): CompleteHead {
     // As the commit found it: what its own events add, who made it has counted.
-    const { standing } = live.was;
-    if (standing === undefined || live.head !== undefined) {
+    const { branchPosition } = live.was;
+    if (branchPosition === undefined || live.head !== undefined) {
       throw new Error("bug: a head whose branch was not looked at, or a second one in one commit");
     }
     const { no, branch, seq, chain } = live.position;
-    return completeHead(head, { session, no, branch, seq: seq + 1, chain, at }, standing);
+    return completeHead(head, { session, no, branch, seq: seq + 1, chain, at }, branchPosition);
   }
 
   #message(row: Param[], { agent, run, type }: EventDraft, message: MessageDraft): void {
@@ -217,8 +217,8 @@ class Batch {
   }
 
   moved(): Pick<Writing, "moved" | "sessions"> {
-    const moved: { was: Position; now: Position & { at: number } }[] = [];
-    const sessions = new Map<string, Position>();
+    const moved: { was: SessionPosition; now: SessionPosition & { at: number } }[] = [];
+    const sessions = new Map<string, SessionPosition>();
     for (const [id, { was, position, touchedAt }] of this.#live) {
       if (touchedAt === null) continue;
       moved.push({ was, now: { ...position, at: touchedAt } });

@@ -3,18 +3,18 @@
 import type { Counts } from "../../contracts/lineage.ts";
 import type { Commit, EventDraft, StatementName, Write } from "../../contracts/storage.ts";
 import { addCounts, NONE } from "../../core/counts.ts";
-import type { BranchStanding, StandingHead } from "../../core/head.ts";
+import type { BranchPosition, NewestHead } from "../../core/head.ts";
 
 /** Neither rows that heads count nor heads. */
-const BESIDE: ReadonlySet<StatementName> = new Set<StatementName>([
+const UNCOUNTED_STATEMENTS: ReadonlySet<StatementName> = new Set<StatementName>([
   ...(["run.move", "run.goOn", "run.beat", "run.admit", "signal.take", "decision.answer", "session.headTo"] as const),
 ]);
 
-export function standingAfter(
-  before: BranchStanding | undefined,
+export function branchPositionAfter(
+  before: BranchPosition | undefined,
   draft: EventDraft,
-  published: StandingHead | undefined,
-): BranchStanding | undefined {
+  published: NewestHead | undefined,
+): BranchPosition | undefined {
   if (draft.branches === true) return undefined;
   if (draft.head !== undefined && published !== undefined) {
     return { head: published, since: NONE };
@@ -22,7 +22,7 @@ export function standingAfter(
   if (before === undefined) return undefined;
   let since = draft.message === undefined ? before.since : addCounts(before.since, { messages: 1 });
   for (const write of draft.writes ?? []) {
-    const added = addedBy(write);
+    const added = rowsAddedBy(write);
     if (added === null) return undefined;
     if (added !== NONE) since = addCounts(since, added);
   }
@@ -30,8 +30,8 @@ export function standingAfter(
 }
 
 /** Rows of later versions carry the seq of the first one, and are not counted again. null: nobody knows. */
-function addedBy(write: Write): Partial<Counts> | null {
-  if (write.op === "run") return BESIDE.has(write.statement) ? NONE : null;
+function rowsAddedBy(write: Write): Partial<Counts> | null {
+  if (write.op === "run") return UNCOUNTED_STATEMENTS.has(write.statement) ? NONE : null;
   if (write.op !== "insert") return null;
   const { table } = write;
   switch (table) {
@@ -52,8 +52,8 @@ function addedBy(write: Write): Partial<Counts> | null {
 }
 
 /** Whether all that a commit does to its sessions' standing is done by its events. */
-export function isPlain({ writes = [], replaces, restores }: Commit): boolean {
+export function changesOnlyByEvents({ writes = [], replaces, restores }: Commit): boolean {
   if (replaces !== undefined || restores !== undefined) return false;
-  for (const write of writes) if (addedBy(write) !== NONE) return false;
+  for (const write of writes) if (rowsAddedBy(write) !== NONE) return false;
   return true;
 }
