@@ -13,7 +13,7 @@ import {
 import type { Storage } from "../contracts/storage.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
 import { IN_PART } from "../core/existing.ts";
-import { isHeld, turned } from "../core/held.ts";
+import { isHeldRun, toggleHold } from "../core/imported-runs.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { lastOf, type Stretch } from "../log/inherited.ts";
 import { encodeFrame, FRAME_BYTES } from "./frames.ts";
@@ -183,7 +183,7 @@ async function movingRows(
 /** That it is held is a matter of the store it is in. */
 function unmarked(row: PortableRow): PortableRow {
   const beat = Number(row.beat);
-  return isHeld({ beat }) ? { ...row, beat: turned(beat) } : row;
+  return isHeldRun({ beat }) ? { ...row, beat: toggleHold(beat) } : row;
 }
 
 /** Deleted meanwhile: what is left is not what was asked for. */

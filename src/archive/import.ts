@@ -11,7 +11,7 @@ import type { Commit, Guard, SessionUse, Storage } from "../contracts/storage.ts
 import { fromHex, toHex } from "../core/bytes.ts";
 import { type Decision, decide, type Settled } from "../core/decide.ts";
 import { deletedSession, IN_PART } from "../core/existing.ts";
-import { isHeld, turned } from "../core/held.ts";
+import { isHeldRun, toggleHold } from "../core/imported-runs.ts";
 import { runInSlices, TimeSlice } from "../core/time-slice.ts";
 import { afterwards } from "../sessions/erase.ts";
 import { type Completion, completePart } from "./complete.ts";
@@ -250,8 +250,8 @@ async function freeAliases(storage: Storage, manifest: Manifest, fresh: readonly
 function held(restored: RestoredRow): RestoredRow {
   const { table, row } = restored;
   const beat = Number(row.beat);
-  if (table !== "runs" || row.ended_at != null || isHeld({ beat })) return restored;
-  return { table, row: { ...row, beat: turned(beat) } };
+  if (table !== "runs" || row.ended_at != null || isHeldRun({ beat })) return restored;
+  return { table, row: { ...row, beat: toggleHold(beat) } };
 }
 
 async function runGuards(storage: Storage, fresh: readonly Contents[]): Promise<readonly Guard[]> {

@@ -9,8 +9,8 @@ import type { SessionRow } from "../contracts/queries.ts";
 import type { Session } from "../contracts/sessions.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { lineageAt } from "../core/lineage.ts";
+import { messageTimeOf } from "../core/message-time.ts";
 import { rowId } from "../core/row-id.ts";
-import { saidAt } from "../core/said-at.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { isInstant, printInstant } from "../query/instant.ts";
 import { isAtPoint } from "../sessions/branching.ts";
@@ -108,7 +108,7 @@ function facts(session: Session, head: string | null, isAtHead: boolean, message
 }
 
 function messageLines(message: MessageAt | Damaged, number: number): readonly string[] {
-  const at = "damage" in message || "erased" in message ? message.at : saidAt(message);
+  const at = "damage" in message || "erased" in message ? message.at : messageTimeOf(message);
   const title = `## ${number}. ${inline(message.role)} (${inline(message.agent)}), ${time(at)}`;
   if ("damage" in message) return [title, "", `*cannot be read: ${inline(message.damage)}*`];
   if ("erased" in message) return [title, "", "*erased*"];

@@ -3,13 +3,13 @@ import type { CapturedFile, CaptureOrigin, CodingAgent, LeftOut, NewCapturedFile
 import { LIMITS } from "../contracts/limits.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import { corruptedBundle, encodeBundle, isBundle, readBundle } from "../core/bundle.ts";
+import { sanitizeBundle } from "../core/bundle-sanitizer.ts";
 import { fromRef } from "../core/bytes.ts";
 import { limitExceeded } from "../core/check.ts";
-import { harmless } from "../core/handed.ts";
 import { hasAtMostParts } from "../core/json-parts.ts";
 import { decodeManifest, encodeManifest, type Manifest } from "./manifest.ts";
 
-export async function bundleOf(payloads: Payloads, manifest: Manifest): Promise<Uint8Array> {
+export async function createBundle(payloads: Payloads, manifest: Manifest): Promise<Uint8Array> {
   const size = manifest.files.reduce((sum, file) => sum + file.size, 0);
   if (size > LIMITS.bundleBytes) throw limitExceeded("bundleBytes", "the files in bytes", size);
   const files: Uint8Array[] = [];
@@ -19,7 +19,7 @@ export async function bundleOf(payloads: Payloads, manifest: Manifest): Promise<
   return encodeBundle(encodeManifest(manifest), files);
 }
 
-export interface Unbundled extends CaptureOrigin {
+export interface BundleCapture extends CaptureOrigin {
   readonly agent: CodingAgent;
   readonly sessionId: string;
   readonly files: readonly CapturedFile[];
@@ -27,7 +27,7 @@ export interface Unbundled extends CaptureOrigin {
 }
 
 /** What a bundle holds, verified. */
-export async function unbundle(bytes: Uint8Array): Promise<Unbundled> {
+export async function readCaptureBundle(bytes: Uint8Array): Promise<BundleCapture> {
   if (!isBundle(bytes)) throw corruptedBundle("it is no bundle of holdfast");
   const { list, contents } = await readBundle(bytes, readList);
   return { ...list, contents };
@@ -49,14 +49,14 @@ function readList(bytes: Uint8Array): Manifest {
   }
 }
 
-export interface ToSave {
+export interface FilesToSave {
   readonly files: readonly NewCapturedFile[];
   readonly left: readonly LeftOut[];
 }
 
 /** Without what is not taken from a file that anybody may have made. */
-export function filesToSave(found: Unbundled): ToSave {
-  const { files, contents, left } = harmless(found);
+export function filesToSave(found: BundleCapture): FilesToSave {
+  const { files, contents, left } = sanitizeBundle(found);
   const taken = files.map(({ role, path }) => ({
     ...{ role, path, content: contents.get(path) ?? new Uint8Array(0), grows: path.endsWith(".jsonl") },
   }));
@@ -65,7 +65,7 @@ export function filesToSave(found: Unbundled): ToSave {
 
 /** A bundle of what is on disk, without a store. */
 export async function bundleFiles(
-  origin: Omit<Unbundled, "files" | "contents">,
+  origin: Omit<BundleCapture, "files" | "contents">,
   files: readonly (Omit<CapturedFile, "stored"> & { readonly content: Uint8Array })[],
 ): Promise<Uint8Array> {
   const ordered = files.toSorted((a, b) => (a.path < b.path ? -1 : 1));

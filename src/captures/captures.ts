@@ -13,7 +13,7 @@ import { checkBoolean, checkId, checkInt, checkLimit, checkOneOf, checkRecord, i
 import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decodeRow, jsonObject, plainObject } from "../core/decode.ts";
 import type { StoredCapture } from "../core/stored-capture.ts";
-import { bundleOf, filesToSave, unbundle } from "./bundle.ts";
+import { createBundle, filesToSave, readCaptureBundle } from "./bundle.ts";
 import { change, prefer } from "./change.ts";
 import { checkClaim, claimRequest } from "./claim.ts";
 import { checkCapture, type Given } from "./given.ts";
@@ -72,9 +72,9 @@ export function createCaptures(needs: CapturesNeeds): Captures {
     files: async (id) => (await manifestOf(payloads, await liveCapture(storage, checkId(id, "capture")))).files,
     read: (id, path) => read(depot, id, path),
     getBundle: async (id) =>
-      bundleOf(payloads, await manifestOf(payloads, await liveCapture(storage, checkId(id, "capture")))),
+      createBundle(payloads, await manifestOf(payloads, await liveCapture(storage, checkId(id, "capture")))),
     putBundle: async (bundle, capture) => {
-      const found = await unbundle(checkBytes(bundle, "bundle"));
+      const found = await readCaptureBundle(checkBytes(bundle, "bundle"));
       const { agent, sessionId, cwd, configDir, key, agentVersion } = found;
       const asked = checkRecord(capture, "capture", ["request", "basis", "onConflict", "ttlMs", "session"]);
       const { files, left } = filesToSave(found);

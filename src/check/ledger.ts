@@ -5,7 +5,7 @@ import type { JsonObject } from "../contracts/json.ts";
 import { sameBytes } from "../core/bytes.ts";
 import { jsonObject, plainObject } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
-import { RunsSaid } from "../core/runs-said.ts";
+import { RunProjection } from "../core/run-projection.ts";
 import { BoardsSaid } from "./boards.ts";
 import { CapturesSaid } from "./captures.ts";
 import { countChars } from "./char-count.ts";
@@ -74,7 +74,7 @@ export interface ExpectedSession {
   readonly columns: Readonly<Record<"agent" | "created_at" | "updated_at" | "version", unknown>>;
   readonly boards: BoardsSaid;
   readonly captures: CapturesSaid;
-  readonly runs: RunsSaid;
+  readonly runs: RunProjection;
   /** When each name was given to it last; null: taken away since. */
   readonly aliases: ReadonlyMap<string, unknown>;
 }
@@ -192,7 +192,7 @@ export class Reader {
   readonly cuts = new Map<number, Cut>();
   readonly #boards = new BoardsSaid();
   readonly #captures = new CapturesSaid();
-  readonly #runs = new RunsSaid();
+  readonly #runs = new RunProjection();
   readonly #aliases = new Map<string, unknown>();
   /** For each clear how many messages it took, by its event and by what the messages say. */
   readonly #cleared = new Map<number, { said: unknown; found: number }>();
@@ -235,7 +235,7 @@ export class Reader {
     else if (type.startsWith("capture/")) this.#captures.see(event, body, data);
     else if (type.startsWith("alias/")) this.#aliases.set(String(data.name), type === "alias/set" ? event.at : null);
     else if (OF_RUNS.test(type))
-      this.#runs.see({ seq, branch: this.#branch, type, at: event.at, ...actors(body), data });
+      this.#runs.apply({ seq, branch: this.#branch, type, at: event.at, ...actors(body), data });
     else if (type.startsWith("invocation/")) this.heads.set(seq, this.#head);
     else if (type === "messages/cleared") this.#clear(seq, data.count);
     else if (STATE.has(type)) {

@@ -6,7 +6,7 @@ import type {
   CheckedBoardRow,
   CheckedSessionRow,
   CheckedTaskRow,
-  RunsBeside,
+  RunRows,
 } from "../contracts/check-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { jsonTexts } from "../core/decode.ts";
@@ -20,7 +20,7 @@ export interface Beside {
   readonly tasks: readonly CheckedTaskRow[];
   readonly aliases: readonly CheckedAliasRow[];
   readonly tags: readonly string[];
-  readonly runs: RunsBeside;
+  readonly runs: RunRows;
   readonly captures: readonly CheckedCaptureRow[];
 }
 

@@ -1,14 +1,14 @@
 // A session's runs beside its log: their rows, signals, questions and checkpoints are what its events make them.
-import type { RunsBeside } from "../contracts/check-queries.ts";
+import type { RunRows } from "../contracts/check-queries.ts";
 import { rowId } from "../core/row-id.ts";
-import { differences } from "../core/runs-compared.ts";
-import type { RunsSaid } from "../core/runs-said.ts";
+import { diffRuns } from "../core/run-diff.ts";
+import type { RunProjection } from "../core/run-projection.ts";
 import type { Look } from "./findings.ts";
 
-export function compareRuns(look: Look, session: string, said: RunsSaid, beside: RunsBeside): void {
-  for (const { kind, table, key, column } of differences(said, beside)) {
+export function compareRuns(look: Look, session: string, said: RunProjection, beside: RunRows): void {
+  for (const { kind, table, key, column } of diffRuns(said, beside)) {
     const name = typeof key === "number" ? rowId(session, key) : key;
     look.report(kind, [name], column === undefined ? { table } : { table, column });
   }
-  for (const id of said.undead) look.report("run-ended-twice", [id], { session });
+  for (const id of said.endedTwice) look.report("run-ended-twice", [id], { session });
 }

@@ -2,7 +2,7 @@
 import type { Call } from "../contracts/calls.ts";
 import type { MessageAt } from "../contracts/lineage.ts";
 import type { ContentBlock, Media } from "../contracts/messages.ts";
-import { saidAt } from "../core/said-at.ts";
+import { messageTimeOf } from "../core/message-time.ts";
 import { callLabel } from "./message-calls.ts";
 import type { Output } from "./output.ts";
 import { safeLine, safeText, truncate, wrap } from "./terminal.ts";
@@ -17,7 +17,7 @@ export function messageLines(message: MessageAt, now: number, output: Output, ca
   const isErased = "erased" in message;
   const run = isErased || message.run === undefined ? "" : `, run ${message.run}`;
   const who = `${style.strong(safeLine(message.role))} ${safeLine(`(${message.agent}${run})`)}`;
-  const head = `${style.name(safeLine(message.id))} ${who} ${style.faint(formatAge(isErased ? message.at : saidAt(message), now))}`;
+  const head = `${style.name(safeLine(message.id))} ${who} ${style.faint(formatAge(isErased ? message.at : messageTimeOf(message), now))}`;
   const writer = call === undefined ? [] : wrap(safeLine(`by ${callLabel(call)}`), output.width - INDENT.length);
   if (isErased) return [head, `${INDENT}${style.faint("(erased)")}`];
   return [head, ...writer.map((line) => INDENT + style.faint(line)), ...contentLines(message.content, output)];

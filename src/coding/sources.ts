@@ -2,8 +2,8 @@
 // as others pass it on. Without a disk: on-disk.ts reads what is on one.
 import type { CapturedFile, CaptureOrigin, Captures, CaptureWithFiles, CodingAgent } from "../contracts/captures.ts";
 import type { CaptureSource } from "../contracts/coding.ts";
+import { sanitizeBundle } from "../core/bundle-sanitizer.ts";
 import { sha256Hex } from "../core/bytes.ts";
-import { harmless } from "../core/handed.ts";
 
 export async function sourceOfCapture(
   captures: Pick<Captures, "get" | "files" | "read">,
@@ -24,7 +24,7 @@ export interface InMemory extends CaptureOrigin {
 
 /** Without what is not taken from a file that anybody may have made. */
 export function sourceInMemory(handed: InMemory): CaptureSource {
-  const { contents, ...source } = harmless(handed);
+  const { contents, ...source } = sanitizeBundle(handed);
   return {
     ...source,
     async *read(path) {

@@ -286,7 +286,7 @@ export interface CheckedRunPartRow {
 }
 
 /** What stands beside a session of its runs. */
-export interface RunsBeside {
+export interface RunRows {
   readonly runs: readonly CheckedRunRow[];
   readonly signals: readonly CheckedRunPartRow[];
   readonly decisions: readonly CheckedRunPartRow[];

@@ -74,7 +74,7 @@ export interface CheckpointRow extends JournalRow {
   readonly iteration: number;
 }
 
-export type Listed = [
+export type RunListParams = [
   before: number,
   ...session: [Filter<string>, Filter<string>],
   ...agent: [Filter<string>, Filter<string>],
@@ -85,11 +85,11 @@ export type Listed = [
 ];
 
 /** Page by page, by seq. */
-export type Within = [session: number, run: string, after: number, upTo: number, limit: number];
-export type OfRun = [session: number, run: string, after: number, limit: number];
+export type JournalPageParams = [session: number, run: string, after: number, upTo: number, limit: number];
+export type RunPageParams = [session: number, run: string, after: number, limit: number];
 
 /** The last that was seen. */
-export type Behind = [session: number, seq: number, limit: number];
+export type AfterSeqParams = [session: number, seq: number, limit: number];
 
 export interface RunQueries {
   "run.get": Read<[id: string], RunRow>;
@@ -97,10 +97,10 @@ export interface RunQueries {
   "run.taken": Read<[id: string], { readonly session_no: number }>;
   "runs.beginning": Read<[from: string, to: string, limit: number], RunRow>;
   "run.active": Read<[session: string], RunRow>;
-  "runs.list": Read<Listed, ListedRunRow>;
-  "runs.bySession": Read<[session: string, ...Listed], ListedRunRow>;
-  "runs.byAgent": Read<[agent: string, ...Listed], ListedRunRow>;
-  "runs.byStatus": Read<[status: string, ...Listed], ListedRunRow>;
+  "runs.list": Read<RunListParams, ListedRunRow>;
+  "runs.bySession": Read<[session: string, ...RunListParams], ListedRunRow>;
+  "runs.byAgent": Read<[agent: string, ...RunListParams], ListedRunRow>;
+  "runs.byStatus": Read<[status: string, ...RunListParams], ListedRunRow>;
   "runs.children": Read<[parent: string], RunRow>;
   /** Somebody has their lease. */
   "runs.newest": Read<[session: string], { readonly value: number | null }>;
@@ -108,27 +108,27 @@ export interface RunQueries {
   "runs.createdAfter": Read<[session: number, after: number, limit: number], JournalRow & { readonly run: string }>;
   "runs.owned": Read<[after: number, limit: number], RunRow>;
   "runs.due": Read<[now: number, limit: number], RunRow>;
-  "run.journal": Read<Within, JournalRow>;
-  "run.events": Read<Within, PlacedEventRow>;
+  "run.journal": Read<JournalPageParams, JournalRow>;
+  "run.events": Read<JournalPageParams, PlacedEventRow>;
   "run.event": Read<[session: string, seq: number], JournalRow>;
   /** Of a run, as the checker reads those of a session. */
-  "run.signals": Read<OfRun, CheckedRunPartRow>;
-  "run.decisions": Read<OfRun, CheckedRunPartRow>;
-  "run.checkpoints": Read<OfRun, CheckedRunPartRow>;
+  "run.signals": Read<RunPageParams, CheckedRunPartRow>;
+  "run.decisions": Read<RunPageParams, CheckedRunPartRow>;
+  "run.checkpoints": Read<RunPageParams, CheckedRunPartRow>;
   "signal.next": Read<[run: string, name: string], JournalRow>;
   /** Those that wait for an answer. Newest first, as all of these; the names that end in oldest are the other way round. */
-  "decisions.open": Read<Behind, DecisionRow>;
-  "decisions.open.oldest": Read<Behind, DecisionRow>;
-  "decisions.answered": Read<Behind, DecisionRow>;
-  "decisions.answered.oldest": Read<Behind, DecisionRow>;
-  "decisions.list": Read<Behind, DecisionRow>;
-  "decisions.list.oldest": Read<Behind, DecisionRow>;
-  "decisions.openByRun": Read<[run: string, ...Behind], DecisionRow>;
-  "decisions.openByRun.oldest": Read<[run: string, ...Behind], DecisionRow>;
-  "decisions.answeredByRun": Read<[run: string, ...Behind], DecisionRow>;
-  "decisions.answeredByRun.oldest": Read<[run: string, ...Behind], DecisionRow>;
-  "decisions.byRun": Read<[run: string, ...Behind], DecisionRow>;
-  "decisions.byRun.oldest": Read<[run: string, ...Behind], DecisionRow>;
+  "decisions.open": Read<AfterSeqParams, DecisionRow>;
+  "decisions.open.oldest": Read<AfterSeqParams, DecisionRow>;
+  "decisions.answered": Read<AfterSeqParams, DecisionRow>;
+  "decisions.answered.oldest": Read<AfterSeqParams, DecisionRow>;
+  "decisions.list": Read<AfterSeqParams, DecisionRow>;
+  "decisions.list.oldest": Read<AfterSeqParams, DecisionRow>;
+  "decisions.openByRun": Read<[run: string, ...AfterSeqParams], DecisionRow>;
+  "decisions.openByRun.oldest": Read<[run: string, ...AfterSeqParams], DecisionRow>;
+  "decisions.answeredByRun": Read<[run: string, ...AfterSeqParams], DecisionRow>;
+  "decisions.answeredByRun.oldest": Read<[run: string, ...AfterSeqParams], DecisionRow>;
+  "decisions.byRun": Read<[run: string, ...AfterSeqParams], DecisionRow>;
+  "decisions.byRun.oldest": Read<[run: string, ...AfterSeqParams], DecisionRow>;
   /** The last that was asked about a step. */
   "decision.get": Read<[session: string, step: number], DecisionRow>;
   "checkpoint.last": Read<[session: string, agent: string, run: string], CheckpointRow>;

@@ -1,13 +1,13 @@
 // Letting a run that came with an archive go on here, and whoever works for it.
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Storage, Write } from "../contracts/storage.ts";
-import { isHeld } from "../core/held.ts";
+import { isHeldRun } from "../core/imported-runs.ts";
 import { waitsOf } from "./waits.ts";
 
 /** No event says so: the log is the same where it came from. */
 export async function admitRun(storage: Storage, row: RunRow): Promise<void> {
   const writes = (await family(storage, row))
-    .filter(isHeld)
+    .filter(isHeldRun)
     .map(({ id }): Write => ({ op: "run", statement: "run.admit", params: [id] }));
   if (writes.length > 0) await storage.commit({ writes, wakes: true });
 }

@@ -8,7 +8,7 @@ import type { AgentDefinition, RunInput } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { orderedJson } from "../core/canonical.ts";
 import { checkId, checkOptionalId, checkRecord, copyJson } from "../core/check.ts";
-import { isHeld } from "../core/held.ts";
+import { isHeldRun } from "../core/imported-runs.ts";
 import { sessionBusy } from "../sessions/guards.ts";
 import { eventOf } from "./checkpoints.ts";
 import { createRun, refuseId } from "./create.ts";
@@ -120,7 +120,7 @@ async function findInterrupted(
 ): Promise<RunRow | null> {
   const [active] = await storage.query("run.active", session);
   if (active === undefined) return null;
-  const isMeant = waiting !== null && active.nested === 0 && active.agent === agent.id && !isHeld(active);
+  const isMeant = waiting !== null && active.nested === 0 && active.agent === agent.id && !isHeldRun(active);
   if (!isMeant || !(await hasInput(storage, payloads, active, input))) throw busy(storage, active);
   if (!isAtWork(active)) return active;
   if (active.owner !== null && ownerLiveness(storage.environment, active.owner) === "alive")

@@ -1,7 +1,7 @@
 // Whether there is something to do for a run now: its time has come, or a child that it waits for can go on.
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { isHeld } from "../core/held.ts";
+import { isHeldRun } from "../core/imported-runs.ts";
 import { lacksChild } from "./admit.ts";
 import { isOwnerGone } from "./lease-watch.ts";
 import { waitsOf } from "./waits.ts";
@@ -20,7 +20,7 @@ async function canContinueChild(storage: Storage, row: RunRow): Promise<boolean>
     if (child === undefined) continue;
     if (child.ended_at !== null) return true;
     const isFree = child.owner === null || isOwnerGone(storage.environment, child);
-    if (isFree && !isHeld(child) && (await isDue(storage, child))) return true;
+    if (isFree && !isHeldRun(child) && (await isDue(storage, child))) return true;
   }
   return false;
 }

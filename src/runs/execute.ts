@@ -8,7 +8,7 @@ import type { AgentDefinition, AnyAgent, RunInput } from "../contracts/runs.ts";
 import type { ErasedContent } from "../contracts/session-steps.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { checkBoolean, checkRecord, invalid } from "../core/check.ts";
-import { isHeld } from "../core/held.ts";
+import { isHeldRun } from "../core/imported-runs.ts";
 import { quoteArgument } from "../core/shell.ts";
 import { sessionBusy } from "../sessions/guards.ts";
 import { admitRun } from "./admit.ts";
@@ -60,7 +60,7 @@ export async function executeRun(
   waiting.refuseStopped();
   if (isNew) return follow(workers, agent, row.id, options, await stillOurs(workers.host.storage, row, options));
   if (row.ended_at === null) {
-    if (isHeld(row)) throw sessionBusy(row);
+    if (isHeldRun(row)) throw sessionBusy(row);
     checkSame(row, agent, options);
   }
   if (options.wait || row.ended_at !== null) return follow(workers, agent, row.id, options, null);
@@ -85,7 +85,7 @@ export async function resumeRun(
   refuseEnded(first, "there is nothing to resume");
   checkSame(first, agent, options);
   if (options.wait) {
-    if (isHeld(first)) await admitVerified(storage, first, options);
+    if (isHeldRun(first)) await admitVerified(storage, first, options);
     return follow(workers, agent, run, options, null);
   }
   const waiting = ownerWaiting(workers, options);
@@ -112,7 +112,7 @@ async function continueOnce(
 ): Promise<RunResult> {
   const { storage } = workers.host;
   if (row.ended_at !== null) return resultNow(workers, row.id);
-  if (isHeld(row)) await admitVerified(storage, row, options);
+  if (isHeldRun(row)) await admitVerified(storage, row, options);
   // Verified before its time is believed, too: a run that seems to sleep for ever would be lost.
   else await verifyRun(storage, row, options.verify);
   const now = await existingRun(storage, row.id);
@@ -179,7 +179,7 @@ async function tryClaim(
   leases: LeaseWatch,
   options: CheckedOptions,
 ): Promise<RunRow | null> {
-  if (isHeld(row)) throw sessionBusy(row);
+  if (isHeldRun(row)) throw sessionBusy(row);
   if (!leases.isClaimable(row) || !(await isDue(storage, row))) return null;
   checkSame(row, agent, options);
   try {

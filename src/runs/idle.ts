@@ -3,7 +3,7 @@ import type { Environment } from "../contracts/environment.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { RunIdle, RunWait, Waits } from "../contracts/run-waits.ts";
 import type { RunError } from "../contracts/runs.ts";
-import { isHeld } from "../core/held.ts";
+import { isHeldRun } from "../core/imported-runs.ts";
 import { quoteArgument } from "../core/shell.ts";
 import { printInstant } from "../query/instant.ts";
 import { isOwnerGone } from "./lease-watch.ts";
@@ -22,7 +22,7 @@ export function idleReason(
 ): RunIdle | null {
   if (row.ended_at !== null) return null;
   const id = JSON.stringify(row.id);
-  if (isHeld(row)) {
+  if (isHeldRun(row)) {
     return {
       reason: "held",
       message: `Run ${id} came with an archive, and may still run where it came from.`,

@@ -4,9 +4,9 @@ import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Cell, Commit, EventDraft, Guard, Write } from "../contracts/storage.ts";
-import type { MOVABLE } from "../core/runs-said.ts";
+import type { MUTABLE_COLUMNS } from "../core/run-projection.ts";
 
-export type Changes = { readonly [C in (typeof MOVABLE)[number]]?: RunRow[C] };
+export type Changes = { readonly [C in (typeof MUTABLE_COLUMNS)[number]]?: RunRow[C] };
 
 export interface Move {
   readonly type: string;

@@ -6,7 +6,7 @@ import type { Run, RunError, RunLimits, RunStatus, StopReason } from "../contrac
 import type { Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
 import { decodeRow, digest, jsonObject, oneOf, optional, text, whole } from "../core/decode.ts";
-import { isHeld } from "../core/held.ts";
+import { isHeldRun } from "../core/imported-runs.ts";
 import { idleReason } from "./idle.ts";
 import { describeOwner } from "./owner.ts";
 import type { OpenQuestions } from "./questions.ts";
@@ -55,7 +55,7 @@ export function runOf(
     cancelRequested: found.cancel === 1,
     pauseRequested: row.pause_at,
     stopReason: found.stop as StopReason | null,
-    held: isHeld(row),
+    held: isHeldRun(row),
     error,
     limits: found.limits as RunLimits,
     priority: found.priority,
@@ -84,7 +84,7 @@ export async function existingRun(storage: Storage, id: string): Promise<RunRow>
 
 /** Somebody has its lease, in this store: whoever had that of a run that is held is elsewhere. */
 export function isAtWork(row: Pick<RunRow, "owner" | "beat">): boolean {
-  return row.owner !== null && !isHeld(row);
+  return row.owner !== null && !isHeldRun(row);
 }
 
 export function isOver({ ended_at }: Pick<RunRow, "ended_at">): boolean {

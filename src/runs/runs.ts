@@ -3,7 +3,7 @@
 import type { Decision } from "../contracts/decisions.ts";
 import type { Page } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
-import type { Listed, ListedRunRow } from "../contracts/run-queries.ts";
+import type { ListedRunRow, RunListParams } from "../contracts/run-queries.ts";
 import type { RunResult } from "../contracts/run-results.ts";
 import type { ResumeOptions } from "../contracts/run-waits.ts";
 import type { RunFilter, Runs } from "../contracts/runs.ts";
@@ -163,7 +163,7 @@ async function list(storage: Storage, filter: RunFilter | undefined) {
     ...[readCursor(given.cursor) ?? FOREVER, session, session, agent, agent, status, status],
     ...[time("createdAfter", 0), time("createdBefore", FOREVER), limit + 1],
   ] as const;
-  const rows = await chosen(storage, params as unknown as Listed, session, agent, status);
+  const rows = await chosen(storage, params as unknown as RunListParams, session, agent, status);
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   const items = page.map((row) => runOf(row, endingOf(row), storage.environment));
@@ -172,7 +172,7 @@ async function list(storage: Storage, filter: RunFilter | undefined) {
 
 async function chosen(
   storage: Storage,
-  params: Listed,
+  params: RunListParams,
   session: string | null,
   agent: string | null,
   status: string | null,

@@ -8,7 +8,7 @@ import type { Step, StepRange } from "../contracts/steps.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { checkId, checkInt, encodeJson } from "../core/check.ts";
 import { type Decision, decide, type Settled } from "../core/decide.ts";
-import { isHeld } from "../core/held.ts";
+import { isHeldRun } from "../core/imported-runs.ts";
 import { admitRun } from "./admit.ts";
 import { cancelled, type Ended, endingWith } from "./ending.ts";
 import { readJournal, recordsOf, stepOf } from "./journal.ts";
@@ -117,7 +117,7 @@ export async function pauseRun(storage: Storage, payloads: Payloads, run: string
 export async function unpauseRun(storage: Storage, payloads: Payloads, run: string): Promise<Run> {
   const id = checkId(run, "run");
   const known = await existingRun(storage, id);
-  const wasHeld = isHeld(known) && !isOver(known);
+  const wasHeld = isHeldRun(known) && !isOver(known);
   if (wasHeld) await admitRun(storage, known);
   return moved(storage, payloads, id, async (row, at) => {
     if (row.owner !== null && row.pause_at !== null) return { type: "run/unpaused", at, changes: { pause_at: null } };

@@ -8,15 +8,15 @@ import type { RunRow } from "../contracts/run-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
 import { genesis } from "../core/chain.ts";
-import { type Difference, PARTS, partDifferences, runDifferences } from "../core/runs-compared.ts";
-import { RunsSaid } from "../core/runs-said.ts";
+import { diffPartRows, diffRunRows, PART_TABLES, type RunDifference } from "../core/run-diff.ts";
+import { RunProjection } from "../core/run-projection.ts";
 import { checkEvent, FIRST_BRANCH, verifyChain } from "../log/verify.ts";
 import { leaseLost } from "./errors.ts";
 import { type Entry, lastOf, saidIn } from "./journal.ts";
 
 const PAGE = 1000;
-const UNDEAD: Difference = { kind: "row-mismatch", table: "runs", key: "" };
-const KINDS: Readonly<Record<Difference["kind"], string>> = {
+const UNDEAD: RunDifference = { kind: "row-mismatch", table: "runs", key: "" };
+const KINDS: Readonly<Record<RunDifference["kind"], string>> = {
   "row-without-event": "the log does not have it",
   "event-without-row": "it is not there",
   "row-mismatch": "it is not what the log says",
@@ -60,7 +60,7 @@ type Said = Pick<Entry, "seq" | "type" | "at" | "agent" | "data">;
 
 /** What the journal makes of the run. Of the events themselves nothing is kept: there may be very many. */
 class Told {
-  readonly said = new RunsSaid();
+  readonly said = new RunProjection();
   readonly #row: RunRow;
   first: Said | undefined;
   last: number;
@@ -82,7 +82,7 @@ class Told {
     const { seq, type, at, agent, data } = event;
     this.first ??= event;
     this.last = seq;
-    this.said.see({ seq, branch, type, at, run: this.#row.id, agent, data });
+    this.said.apply({ seq, branch, type, at, run: this.#row.id, agent, data });
   }
 }
 
@@ -132,10 +132,10 @@ async function verifyFirst(storage: Storage, row: RunRow): Promise<void> {
 async function differs(
   storage: Storage,
   row: RunRow,
-  said: RunsSaid,
+  said: RunProjection,
 ): Promise<{ readonly reason: string; readonly seq: number } | null> {
   const [wrong] =
-    said.undead.size > 0 ? [UNDEAD] : [...runDifferences(said, [row]), ...(await ofParts(storage, row, said))];
+    said.endedTwice.size > 0 ? [UNDEAD] : [...diffRunRows(said, [row]), ...(await ofParts(storage, row, said))];
   if (wrong === undefined) return null;
   const { table, key, column, kind } = wrong;
   if (table === "runs") return { reason: `the run's ${column ?? "first_seq"} is not what the log says`, seq: row.seq };
@@ -144,12 +144,12 @@ async function differs(
 }
 
 /** Page by page; what was found is not looked for any more. */
-async function ofParts(storage: Storage, row: RunRow, said: RunsSaid): Promise<readonly Difference[]> {
-  for (const table of PARTS) {
+async function ofParts(storage: Storage, row: RunRow, said: RunProjection): Promise<readonly RunDifference[]> {
+  for (const table of PART_TABLES) {
     const missing = said[table];
     for (let last = 0; ; ) {
       const page = await storage.query(`run.${table}`, row.session_no, row.id, last, PAGE);
-      const found = partDifferences(table, missing, page);
+      const found = diffPartRows(table, missing, page);
       if (found.length > 0) return found;
       for (const { seq } of page) missing.delete(seq);
       last = page.at(-1)?.seq ?? last;

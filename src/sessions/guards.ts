@@ -4,7 +4,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
-import { isHeld } from "../core/held.ts";
+import { isHeldRun } from "../core/imported-runs.ts";
 import { idleReason } from "../runs/idle.ts";
 import { ownerWords } from "../runs/owner.ts";
 
@@ -37,7 +37,7 @@ export function sessionBusy(run: RunRow, environment?: Environment): HoldfastErr
     "SessionBusy",
     `Session ${JSON.stringify(session)} has an unfinished run ${name} (${status}). ${why}`,
     {
-      details: { session, run: id, status, ...(isHeld(run) ? { held: true } : {}) },
+      details: { session, run: id, status, ...(isHeldRun(run) ? { held: true } : {}) },
       hint: `Continue it with runs.resume(agent, ${name}), or end it with runs.cancel(${name}).`,
     },
   );

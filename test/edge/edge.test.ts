@@ -6,7 +6,7 @@ import type { Miniflare } from "miniflare";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { repetitiveTranscript } from "../../bench/transcripts.ts";
-import { unbundle } from "../../src/captures/bundle.ts";
+import { readCaptureBundle } from "../../src/captures/bundle.ts";
 import type { Capture } from "../../src/contracts/captures.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { Message } from "../../src/contracts/messages.ts";
@@ -108,7 +108,7 @@ describe("ST18 holdfast/edge", () => {
       expect(status, Buffer.from(bytes.subarray(0, 2000)).toString()).toBe(200);
       const own = await full.captures.getBundle(id);
       for (const bundle of [bytes, own]) {
-        const { contents } = await unbundle(bundle);
+        const { contents } = await readCaptureBundle(bundle);
         expect(Buffer.compare(contents.get(FILE) ?? new Uint8Array(0), upTo(size))).toBe(0);
         expect(contents.get(side.path)?.toString()).toBe("out");
       }

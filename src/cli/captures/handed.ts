@@ -1,6 +1,6 @@
 // What `holdfast restore --from` is handed: a bundle, or a single transcript as others pass it on, compressed or not; each of
 // them as bytes or as base64 text. Whoever made it may be hostile.
-import { unbundle } from "../../captures/bundle.ts";
+import { readCaptureBundle } from "../../captures/bundle.ts";
 import { checkSessionId } from "../../coding/claude/layout.ts";
 import { TranscriptReader } from "../../coding/claude/transcript.ts";
 import { sourceInMemory, transcriptAlone } from "../../coding/sources.ts";
@@ -44,7 +44,7 @@ export async function sourceHanded(
   cwd: string,
 ): Promise<CaptureSource> {
   if (isBundle(bytes)) {
-    const found = await unbundle(bytes);
+    const found = await readCaptureBundle(bytes);
     if (sessionId === undefined || sessionId === found.sessionId) return sourceInMemory(found);
     throw new UsageError(`the bundle is of session ${found.sessionId}; leave out --session-id`);
   }

@@ -9,7 +9,7 @@ import {
 } from "../../contracts/portable.ts";
 import { type CheckedTable, coveredBy, rowChecksum } from "../../core/checksum.ts";
 import { IN_PART } from "../../core/existing.ts";
-import { isHeld } from "../../core/held.ts";
+import { isHeldRun } from "../../core/imported-runs.ts";
 import { type InterruptibleWork, runAtOnce } from "../../core/time-slice.ts";
 import { keepChecksum, rowChecksumSql } from "./checksum.ts";
 import type { BulkColumn, BulkSpec, Param } from "./driver.ts";
@@ -185,7 +185,7 @@ function ownColumns(table: ArchivedTable): readonly BulkColumn[] {
 
 function ownCells({ table, row }: RestoredRow): readonly Param[] {
   if (isChecked(table)) return [rowChecksum(table, row)];
-  return table === "runs" ? [isHeld({ beat: Number(row.beat) }) ? 1 : 0] : [];
+  return table === "runs" ? [isHeldRun({ beat: Number(row.beat) }) ? 1 : 0] : [];
 }
 
 /** Without ON CONFLICT: a row that is there already must fail the transaction, and not be taken for ours. */

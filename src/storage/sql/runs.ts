@@ -86,7 +86,7 @@ export const queries = {
     "ORDER BY e.seq LIMIT ?",
   "runs.newest": NEWEST,
   "runs.children": `${RUNS} WHERE r.parent = ? ORDER BY r.no`,
-  /** What somebody could work on by now, or is working on; not what is held (core/held.ts). */
+  /** What somebody could work on by now, or is working on; not what is held (core/imported-runs.ts). */
   "runs.owned":
     `${RUNS} WHERE r.ended_at IS NULL AND r.owner IS NOT NULL AND r.beat >= 0 AND s.deleted_at IS NULL AND r.no > ? ` +
     "ORDER BY r.no LIMIT ?",

@@ -4,29 +4,29 @@ import type { CapturedFile, CodingAgent, LeftOut } from "../contracts/captures.t
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { encodeText, sha256Hex } from "./bytes.ts";
 
-export interface Handed {
+export interface UntrustedBundle {
   readonly agent: CodingAgent;
   readonly files: readonly CapturedFile[];
   readonly contents: ReadonlyMap<string, Uint8Array>;
 }
 
-const RUN_BY_THE_AGENT = /^session-env\//;
+const SCRIPTS = /^session-env\//;
 const EXPORT = /^export\//;
 
 /** The same without those, and what they were. Every other file is as it was, byte for byte. */
-export function harmless<T extends Handed>(handed: T): T & { readonly left: readonly LeftOut[] } {
+export function sanitizeBundle<T extends UntrustedBundle>(bundle: T): T & { readonly left: readonly LeftOut[] } {
   const files: CapturedFile[] = [];
-  const contents = new Map(handed.contents);
+  const contents = new Map(bundle.contents);
   const left: LeftOut[] = [];
-  for (const file of handed.files) {
+  for (const file of bundle.files) {
     const { path } = file;
-    if (RUN_BY_THE_AGENT.test(path)) {
+    if (SCRIPTS.test(path)) {
       contents.delete(path);
       left.push({ path, why: "the agent would run it by itself" });
       continue;
     }
     const content = contents.get(path);
-    const changed = handed.agent === "opencode" && EXPORT.test(path) && content ? withoutPowers(content) : null;
+    const changed = bundle.agent === "opencode" && EXPORT.test(path) && content ? removePermissions(content) : null;
     if (changed === null) {
       files.push(file);
       continue;
@@ -36,15 +36,15 @@ export function harmless<T extends Handed>(handed: T): T & { readonly left: read
     files.push({ ...file, size, stored: size, ref: `sha256:${sha256Hex(changed.content)}` });
     left.push(...changed.left.map((why) => ({ path, why })));
   }
-  return { ...handed, files, contents, left };
+  return { ...bundle, files, contents, left };
 }
 
 /**
  * An export of OpenCode as its import may have it; null when it may have it as it is. What a session may do overrides its
  * user's settings, so only what it may not is kept: `opencode run` forbids itself to ask questions that nobody answers.
  */
-function withoutPowers(content: Uint8Array): { content: Uint8Array; left: readonly string[] } | null {
-  const data = parsed(content);
+function removePermissions(content: Uint8Array): { content: Uint8Array; left: readonly string[] } | null {
+  const data = parseExport(content);
   if (!isObject(data) || !isObject(data.info)) return null;
   const { permission, share, ...info } = data.info;
   const rules = Array.isArray(permission) ? permission.filter(isDenial) : [];
@@ -65,7 +65,7 @@ function isDenial(rule: Json): boolean {
 }
 
 /** As the one reads it who imports it: what is no JSON here is refused there. */
-function parsed(content: Uint8Array): Json | undefined {
+function parseExport(content: Uint8Array): Json | undefined {
   try {
     return JSON.parse(Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString("utf8"));
   } catch {

@@ -3,12 +3,12 @@
 import type { Message } from "../contracts/messages.ts";
 
 /** Others may mean something else by the same name: only what can be a time of that message is taken for one. */
-const EARLIEST = 946_684_800_000;
+const EARLIEST_MS = 946_684_800_000;
 const CLOCKS_APART_MS = 24 * 3_600_000;
 
-export function saidAt({ at, metadata }: Pick<Message, "at" | "metadata">): number {
-  const { at: told, claude } = metadata ?? {};
+export function messageTimeOf({ at, metadata }: Pick<Message, "at" | "metadata">): number {
+  const { at: imported, claude } = metadata ?? {};
   const stamp = typeof claude === "object" && claude !== null && "timestamp" in claude ? claude.timestamp : null;
-  const said = typeof told === "number" ? told : typeof stamp === "string" ? Date.parse(stamp) : at;
-  return Number.isSafeInteger(said) && said >= EARLIEST && said <= at + CLOCKS_APART_MS ? said : at;
+  const time = typeof imported === "number" ? imported : typeof stamp === "string" ? Date.parse(stamp) : at;
+  return Number.isSafeInteger(time) && time >= EARLIEST_MS && time <= at + CLOCKS_APART_MS ? time : at;
 }

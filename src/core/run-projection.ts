@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from "../contracts/json.ts";
 
 /** Columns that change while it lives. */
-export const MOVABLE = [
+export const MUTABLE_COLUMNS = [
   ...(["status", "epoch", "owner", "iteration", "wake_at", "waits", "cancel", "pause_at", "stop", "tokens"] as const),
   ...(["cost_usd", "ended_at"] as const),
 ] as const;
@@ -18,98 +18,98 @@ export interface RunEvent {
   readonly data: JsonObject;
 }
 
-export type Columns = Readonly<Record<string, Json>>;
+export type RunColumns = Readonly<Record<string, Json>>;
 
 const TERMINAL: ReadonlySet<string> = new Set(["run/completed", "run/failed", "run/cancelled"]);
 
-export class RunsSaid {
+export class RunProjection {
   /** By their ids. */
-  readonly runs = new Map<string, Columns>();
+  readonly runs = new Map<string, RunColumns>();
   /** By their seqs. */
-  readonly signals = new Map<number, Columns>();
-  readonly decisions = new Map<number, Columns>();
-  readonly checkpoints = new Map<number, Columns>();
+  readonly signals = new Map<number, RunColumns>();
+  readonly decisions = new Map<number, RunColumns>();
+  readonly checkpoints = new Map<number, RunColumns>();
   /** Runs that went on after their end. */
-  readonly undead = new Set<string>();
+  readonly endedTwice = new Set<string>();
 
-  see(event: RunEvent): void {
+  apply(event: RunEvent): void {
     const { seq, branch, type, run, agent, data } = event;
-    if (type === "run/deleted") this.#forget(String(data.run));
-    if (type === "checkpoint/deleted") this.#forgetSaved(agent);
-    if (type === "checkpoint/saved") this.#checkpoint(seq, branch, agent, "", data.iteration ?? null);
-    if (run !== null) this.#ofRun(run, event);
+    if (type === "run/deleted") this.#deleteRun(String(data.run));
+    if (type === "checkpoint/deleted") this.#deleteSavedCheckpoints(agent);
+    if (type === "checkpoint/saved") this.#addCheckpoint(seq, branch, agent, "", data.iteration ?? null);
+    if (run !== null) this.#applyToRun(run, event);
   }
 
-  #ofRun(run: string, event: RunEvent): void {
+  #applyToRun(run: string, event: RunEvent): void {
     const { seq, branch, type, data } = event;
-    if (type === "run/created") this.runs.set(run, created(event));
-    else if (typeof data.version === "number") this.#move(run, event);
+    if (type === "run/created") this.runs.set(run, columnsOfNewRun(event));
+    else if (typeof data.version === "number") this.#updateRun(run, event);
     if (type === "run/signalled") {
       this.signals.set(seq, { branch, run, name: data.name ?? null, taken_seq: null });
     }
-    if (typeof data.signal === "number") this.#end(this.signals, data.signal, "taken_seq", seq);
+    if (typeof data.signal === "number") this.#setColumn(this.signals, data.signal, "taken_seq", seq);
     // An intent that asks for approval is its own question.
     const isApproval = type === "step/started" && data.approval === true;
     if (type === "step/asked" || isApproval) {
       const step = isApproval ? seq : (data.step ?? null);
       this.decisions.set(seq, { branch, run, step_seq: step, answered_seq: null });
     }
-    if (type === "run/answered") this.#answer(run, data.step ?? null, seq);
+    if (type === "run/answered") this.#answerDecision(run, data.step ?? null, seq);
     if (data.checkpoint === true) {
-      this.#checkpoint(seq, branch, this.runs.get(run)?.agent ?? null, run, data.iteration ?? null);
+      this.#addCheckpoint(seq, branch, this.runs.get(run)?.agent ?? null, run, data.iteration ?? null);
     }
   }
 
-  #move(run: string, { seq, type, at, data }: RunEvent): void {
+  #updateRun(run: string, { seq, type, at, data }: RunEvent): void {
     const now = this.runs.get(run);
     if (now === undefined) return;
-    if (TERMINAL.has(type) && now.ended_at !== null) this.undead.add(run);
-    const changed = MOVABLE.flatMap((name) => (data[name] === undefined ? [] : [[name, data[name] as Json]]));
+    if (TERMINAL.has(type) && now.ended_at !== null) this.endedTwice.add(run);
+    const changed = MUTABLE_COLUMNS.flatMap((name) => (data[name] === undefined ? [] : [[name, data[name] as Json]]));
     this.runs.set(run, {
       ...now,
-      ...(Object.fromEntries(changed) as Columns),
+      ...(Object.fromEntries(changed) as RunColumns),
       ...{ version: data.version as Json, seq, updated_at: at },
       ...(data.checkpoint === true ? { checkpoint_seq: seq } : {}),
     });
   }
 
-  #checkpoint(seq: number, branch: number, agent: Json, run: string, iteration: Json): void {
+  #addCheckpoint(seq: number, branch: number, agent: Json, run: string, iteration: Json): void {
     this.checkpoints.set(seq, { branch, agent, run, iteration });
   }
 
-  #end(rows: Map<number, Columns>, key: number, column: string, seq: number): void {
+  #setColumn(rows: Map<number, RunColumns>, key: number, column: string, seq: number): void {
     const row = rows.get(key);
     if (row !== undefined) rows.set(key, { ...row, [column]: seq });
   }
 
-  #answer(run: string, step: Json, seq: number): void {
+  #answerDecision(run: string, step: Json, seq: number): void {
     for (const [key, row] of this.decisions) {
       if (row.run === run && row.step_seq === step && row.answered_seq === null) {
-        this.#end(this.decisions, key, "answered_seq", seq);
+        this.#setColumn(this.decisions, key, "answered_seq", seq);
       }
     }
   }
 
-  #forget(run: string): void {
+  #deleteRun(run: string): void {
     this.runs.delete(run);
     for (const rows of [this.signals, this.decisions, this.checkpoints]) {
       for (const [key, row] of rows) if (row.run === run) rows.delete(key);
     }
   }
 
-  #forgetSaved(agent: string | null): void {
+  #deleteSavedCheckpoints(agent: string | null): void {
     for (const [key, row] of this.checkpoints) {
       if (row.run === "" && row.agent === agent) this.checkpoints.delete(key);
     }
   }
 }
 
-function created({ seq, branch, at, agent, data }: RunEvent): Columns {
-  const said = (name: string): Json => data[name] ?? null;
+function columnsOfNewRun({ seq, branch, at, agent, data }: RunEvent): RunColumns {
+  const field = (name: string): Json => data[name] ?? null;
   return {
-    ...{ first_seq: seq, branch, agent, agent_version: said("agentVersion"), toolset: said("toolset") },
-    ...{ parent: said("parent"), nested: said("nested"), limits: said("limits"), priority: said("priority") },
-    ...{ lease_ms: said("leaseMs"), epoch: data.epoch ?? 0, owner: said("owner"), status: "running", version: 1 },
+    ...{ first_seq: seq, branch, agent, agent_version: field("agentVersion"), toolset: field("toolset") },
+    ...{ parent: field("parent"), nested: field("nested"), limits: field("limits"), priority: field("priority") },
+    ...{ lease_ms: field("leaseMs"), epoch: data.epoch ?? 0, owner: field("owner"), status: "running", version: 1 },
     ...{ seq, iteration: 0, checkpoint_seq: null, wake_at: 0, waits: null, cancel: 0, pause_at: null, stop: null },
     ...{ tokens: 0, cost_usd: null, created_at: at, updated_at: at, ended_at: null },
   };
