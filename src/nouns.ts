@@ -12,9 +12,9 @@ import { createHeads } from "./sessions/heads.ts";
 import { createInvocations } from "./sessions/invocations.ts";
 import { createLeafCalls } from "./sessions/leaf.ts";
 import { acceptLocators, type createLocate } from "./sessions/locate.ts";
-import { shrinkRemains } from "./sessions/remains.ts";
 import { createSessions } from "./sessions/sessions.ts";
 import { createSnapshots } from "./sessions/snapshots.ts";
+import { shrinkTombstones } from "./sessions/tombstones.ts";
 import { createTurns } from "./sessions/turns.ts";
 import { createState } from "./state/state.ts";
 import { createBlobs } from "./storage/blobs/store.ts";
@@ -68,7 +68,7 @@ function collecting(blobs: Blobs, storage: Storage, payloads: Payloads): Blobs {
     ...blobs,
     gc: async (options) => {
       // Before it: a vacuum leaves no trace of what went by then.
-      const { bytes = 0 } = options?.dryRun === true ? {} : await shrinkRemains(storage, payloads);
+      const { bytes = 0 } = options?.dryRun === true ? {} : await shrinkTombstones(storage, payloads);
       const report = await blobs.gc(options);
       return { ...report, bytes: report.bytes + bytes };
     },

@@ -9,7 +9,7 @@ import type { Storage } from "../contracts/storage.ts";
 import { encodeText, toHex, toRef } from "../core/bytes.ts";
 import { checkBoolean, checkRecord, limitExceeded } from "../core/check.ts";
 import { TimeSlice } from "../core/time-slice.ts";
-import { type Needed, neededBy } from "../log/inherited.ts";
+import { collectRequiredRanges, type RequiredRanges } from "../log/inherited.ts";
 import { findAt } from "../sessions/find.ts";
 import { encodeFrame, FORMAT, FRAME_BYTES, sealed } from "./frames.ts";
 import { type Gathered, type GatheredPart, type GatheredSession, gatherSession, gatherStretches } from "./gather.ts";
@@ -95,7 +95,7 @@ async function gatherWhole(
 async function gatherInherited(storage: Storage, whole: readonly GatheredSession[]): Promise<readonly GatheredPart[]> {
   const own = new Set(whole.map(({ id }) => id));
   const stretches = whole.flatMap(({ rows }) => rows.inherits);
-  const needed = await neededBy(storage, stretches, (id) => own.has(id));
+  const needed = await collectRequiredRanges(storage, stretches, (id) => own.has(id));
   return gatherAll(storage, needed);
 }
 
@@ -107,11 +107,11 @@ async function behind(
 ): Promise<readonly GatheredPart[]> {
   const own = new Set(whole.map(({ id }) => id));
   const stretches = parts.flatMap(({ rows }) => rows.inherits).filter(({ session }) => own.has(session));
-  const needed = await neededBy(storage, stretches, (id) => !own.has(id));
+  const needed = await collectRequiredRanges(storage, stretches, (id) => !own.has(id));
   return gatherAll(storage, needed);
 }
 
-async function gatherAll(storage: Storage, needed: Needed): Promise<readonly GatheredPart[]> {
+async function gatherAll(storage: Storage, needed: RequiredRanges): Promise<readonly GatheredPart[]> {
   const gathered: GatheredPart[] = [];
   for (const [id, branches] of [...needed].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const [row] = await storage.query("session.get", id);

@@ -4,12 +4,12 @@ import type { CheckKind } from "../contracts/check.ts";
 import type { CheckedHeadRow } from "../contracts/check-queries.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import { rowId } from "../core/row-id.ts";
-import { inheritedBy, verifyInherited } from "../log/inherited.ts";
+import { readInheritedRanges, verifyInherited } from "../log/inherited.ts";
 import type { Look } from "./findings.ts";
 import type { Ledger } from "./ledger.ts";
 import { PAGE, rowsOf } from "./pages.ts";
-import { kindOf, readRemains } from "./remains.ts";
 import type { Subject, Survey } from "./subject.ts";
+import { readKeptRanges, tombstoneKind } from "./tombstones.ts";
 
 /** What the log itself has wrong is said once, and what lies behind the stretch is nobody's here. */
 const SAID: ReadonlySet<CheckKind> = new Set(["seq-gap", "chain-broken", "event-mismatch", "remains-left"]);
@@ -21,15 +21,15 @@ export async function checkInherited(
 ): Promise<void> {
   const { storage } = survey;
   for await (const { session: source, ...bad } of verifyInherited(storage, session, "all")) {
-    look.report(kindOf(bad), [rowId(source, bad.seq)], { ...bad, inheritedBy: session.id });
+    look.report(tombstoneKind(bad), [rowId(source, bad.seq)], { ...bad, inheritedBy: session.id });
   }
-  for (const [id, kept] of await inheritedBy(storage, session)) {
+  for (const [id, kept] of await readInheritedRanges(storage, session)) {
     const [source] = await storage.query("check.session", id);
     if (source === undefined) continue;
     const place: Place = { source: id, heads: new Set(), ledger: null };
     const inside = within(look, place, session.id);
     const quiet: Survey = { ...survey, count: () => {} };
-    place.ledger = await readRemains(quiet, inside, source, kept);
+    place.ledger = await readKeptRanges(quiet, inside, source, kept);
     await readHeads(survey, source.no, place);
     await rows({ survey: quiet, look: inside, session: source, ledger: place.ledger }, place.ledger);
   }

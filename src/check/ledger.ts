@@ -86,10 +86,10 @@ interface Cut {
 }
 
 /** Of a deleted session, up to which seq each branch is kept. */
-export type Kept = ReadonlyMap<number, number>;
+export type KeptRanges = ReadonlyMap<number, number>;
 
-interface Remains {
-  readonly kept: Kept;
+interface KeptEvents {
+  readonly kept: KeptRanges;
   /** Seqs whose event is there and is what was written. */
   readonly covered: ReadonlySet<number>;
 }
@@ -108,11 +108,11 @@ export class Ledger {
   readonly #aborts: Set<number>;
   readonly #heads: ReadonlyMap<number, string | null | undefined>;
   readonly #cuts: ReadonlyMap<number, Cut>;
-  readonly #remains: Remains | null;
+  readonly #remains: KeptEvents | null;
   /** Facts of the session's creation that stay also when it is deleted; none when that event is gone. */
   readonly birth: Readonly<Record<string, unknown>>;
 
-  constructor(end: number, expected: ExpectedSession | null, read: Reader, remains: Remains | null = null) {
+  constructor(end: number, expected: ExpectedSession | null, read: Reader, remains: KeptEvents | null = null) {
     this.end = end;
     this.expected = expected;
     this.endings = read.endings;

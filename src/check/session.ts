@@ -12,10 +12,10 @@ import { checkHeads } from "./heads.ts";
 import { checkInherited } from "./inherited.ts";
 import { KINDS } from "./kinds.ts";
 import { type Ledger, readLedger } from "./ledger.ts";
-import { checkKept, checkLiving, checkTombstone, readRemains } from "./remains.ts";
 import { type Beside, checkBeside, checkRow, readBeside } from "./row.ts";
 import { checkState } from "./state.ts";
 import type { Subject, Survey } from "./subject.ts";
+import { checkKeptRanges, checkLiving, checkTombstone, readKeptRanges } from "./tombstones.ts";
 import { checkCalls, checkClears, checkEvals, checkNotes, checkSnapshots, checkTurns } from "./work.ts";
 
 /** Events whose contents are looked for at once. */
@@ -55,8 +55,8 @@ async function checkDeleted(
   beside: Beside | null,
 ): Promise<void> {
   survey.count(session.version === IN_PART ? "partialSessions" : "deletedSessions");
-  const kept = await checkKept(survey, look, session);
-  const ledger = look.wants(...BY_LOG) ? await readRemains(survey, look, session, kept) : null;
+  const kept = await checkKeptRanges(survey, look, session);
+  const ledger = look.wants(...BY_LOG) ? await readKeptRanges(survey, look, session, kept) : null;
   const subject: Subject = { survey, look, session, ledger };
   await checkRows(subject);
   if (ledger === null) return;

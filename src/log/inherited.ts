@@ -18,7 +18,7 @@ export interface Stretch {
 }
 
 /** For each session up to which seq its branches are needed. */
-export type Needed = ReadonlyMap<string, ReadonlyMap<number, number>>;
+export type RequiredRanges = ReadonlyMap<string, ReadonlyMap<number, number>>;
 
 export interface BadInherited extends Bad {
   /** Whose log it is. */
@@ -26,11 +26,11 @@ export interface BadInherited extends Bad {
 }
 
 /** These stretches and all that they continue, except in sessions that are there anyway. */
-export async function neededBy(
+export async function collectRequiredRanges(
   storage: Storage,
   stretches: readonly Stretch[],
   isThere: (session: string) => boolean,
-): Promise<Needed> {
+): Promise<RequiredRanges> {
   const needed = new Map<string, Map<number, number>>();
   const open = [...stretches];
   for (let next = open.shift(); next !== undefined; next = open.shift()) {
@@ -43,7 +43,7 @@ export async function neededBy(
     if (known !== undefined) continue;
     const [row] = await storage.query("session.get", session);
     if (row === undefined) continue;
-    for (const one of await continued(storage, row.no, branch - 1, branch)) open.push(one);
+    for (const one of await readParentRanges(storage, row.no, branch - 1, branch)) open.push(one);
   }
   return needed;
 }
@@ -56,7 +56,12 @@ export function lastOf(branches: ReadonlyMap<number, number>): number {
 }
 
 /** What branches that begin behind one seq and not behind another go on from. */
-async function continued(storage: Storage, no: number, after: number, upTo: number): Promise<readonly Stretch[]> {
+async function readParentRanges(
+  storage: Storage,
+  no: number,
+  after: number,
+  upTo: number,
+): Promise<readonly Stretch[]> {
   const rows = await storage.query("archive.branches", no, after, upTo);
   return rows.flatMap(({ parent_session: session, parent_branch, cut_seq }) =>
     typeof session === "string" ? [{ session, branch: Number(parent_branch), upTo: Number(cut_seq) }] : [],
@@ -64,12 +69,12 @@ async function continued(storage: Storage, no: number, after: number, upTo: numb
 }
 
 /** What a session inherits on any of its branches that begin behind a seq. */
-export async function inheritedBy(
+export async function readInheritedRanges(
   storage: Storage,
   { id, no }: Pick<SessionRow, "id" | "no">,
   after = 0,
-): Promise<Needed> {
-  return neededBy(storage, await continued(storage, no, after, NOW), (session) => session === id);
+): Promise<RequiredRanges> {
+  return collectRequiredRanges(storage, await readParentRanges(storage, no, after, NOW), (session) => session === id);
 }
 
 /**
@@ -82,7 +87,7 @@ export async function* verifyInherited(
   of: "all" | "deleted",
   after = 0,
 ): AsyncGenerator<BadInherited> {
-  for (const [id, branches] of await inheritedBy(storage, session, after)) {
+  for (const [id, branches] of await readInheritedRanges(storage, session, after)) {
     const bad = await verifySource(storage, id, branches, of);
     if (bad !== null) yield { session: id, ...bad };
   }

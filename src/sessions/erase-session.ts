@@ -10,7 +10,7 @@ import { IN_PART } from "../core/existing.ts";
 import { afterwards, type Erased } from "./erase.ts";
 import { eraseWrites, reportOf, sumOf } from "./erase-rows.ts";
 import { whileIdle } from "./guards.ts";
-import { ancestorsOf, namesOf, shrinkRemains } from "./remains.ts";
+import { readAncestors, readNamedSessions, shrinkTombstones } from "./tombstones.ts";
 
 /**
  * Everything the session holds; a tombstone with its id stays. null when there is none. Nothing is decided on what was
@@ -36,7 +36,7 @@ export async function eraseSession(
   });
   if (!isKnown) return null;
   if (erased !== null) await afterwards(storage, payloads, erased.later);
-  const freed = await shrinkRemains(storage, payloads);
+  const freed = await shrinkTombstones(storage, payloads);
   if (erased !== null) return { removed: sumOf([erased.report.removed, freed]), kept: erased.report.kept };
   return Object.values(freed).some((n) => n > 0) ? { removed: freed, kept: { tombstone: 1, blobs: 0 } } : null;
 }
@@ -45,8 +45,8 @@ async function eraseLiving(storage: Storage, session: SessionRow, everywhere: bo
   const { id, no } = session;
   const idle = await whileIdle(storage, id);
   const at = storage.environment.now();
-  const { kept, living } = await ancestorsOf(storage, no);
-  const names = await namesOf(storage, [session, ...kept]);
+  const { kept, living } = await readAncestors(storage, no);
+  const names = await readNamedSessions(storage, [session, ...kept]);
   const others = new Set([...kept, ...living, ...names].map((one) => one.id));
   return {
     commit: {

@@ -8,13 +8,13 @@ import { afterwards } from "./erase.ts";
 import { eraseWrites, reportOf, sumOf } from "./erase-rows.ts";
 
 /** What of a session's log is kept for others: up to this seq on this branch. */
-export interface Remains {
+export interface KeptRange {
   readonly branch: number;
   readonly upTo: number;
 }
 
 /** Of the session's own branches, what live forks inherit: from where they branched off, back to its beginning. */
-export async function neededOf(storage: Storage, no: number): Promise<readonly Remains[]> {
+export async function findInheritedRanges(storage: Storage, no: number): Promise<readonly KeptRange[]> {
   const upTo = new Map<number, number>();
   for (const cut of await storage.query("branches.needed", no, no)) {
     for (const segment of await lineageAt(storage, { no, branch: cut.branch, seq: cut.upto })) {
@@ -26,7 +26,7 @@ export async function neededOf(storage: Storage, no: number): Promise<readonly R
 }
 
 /** A session, by its number and id. */
-export interface Known {
+export interface SessionRef {
   readonly no: number;
   readonly id: string;
   readonly version: number;
@@ -34,14 +34,14 @@ export interface Known {
 
 export interface Ancestors {
   /** Those of which only what others inherit is here, the nearest first. */
-  readonly kept: readonly Known[];
+  readonly kept: readonly SessionRef[];
   /** The first that is there, if one is: whatever lies behind it is needed as long as it is. */
-  readonly living: readonly Known[];
+  readonly living: readonly SessionRef[];
 }
 
 /** Whom a session continues; every session does so by its first branch. */
-export async function ancestorsOf(storage: Storage, session: number): Promise<Ancestors> {
-  const kept: Known[] = [];
+export async function readAncestors(storage: Storage, session: number): Promise<Ancestors> {
+  const kept: SessionRef[] = [];
   const seen = new Set([session]);
   for (let at = session; ; ) {
     const [up] = await storage.query("check.branch", at, 1);
@@ -57,11 +57,11 @@ export async function ancestorsOf(storage: Storage, session: number): Promise<An
 }
 
 /** Sessions of which only a part or the name is here, and that invocations of these name. */
-export async function namesOf(
+export async function readNamedSessions(
   storage: Storage,
   sessions: readonly { readonly no: number }[],
-): Promise<readonly Known[]> {
-  const names = new Map<number, Known>();
+): Promise<readonly SessionRef[]> {
+  const names = new Map<number, SessionRef>();
   for (const { no } of sessions) {
     for (const name of await storage.query("session.names", no, no)) names.set(name.no, { ...name, version: IN_PART });
   }
@@ -72,13 +72,16 @@ export async function namesOf(
  * What deleted sessions keep for forks, as far as nobody inherits it any more. A deletion frees it itself; asked after every
  * one and by gc, so that nothing stays that was left behind nevertheless.
  */
-export async function shrinkRemains(storage: Storage, payloads: Payloads): Promise<Readonly<Record<string, number>>> {
+export async function shrinkTombstones(
+  storage: Storage,
+  payloads: Payloads,
+): Promise<Readonly<Record<string, number>>> {
   const freed: Readonly<Record<string, number>>[] = [];
   for (let changed = true; changed; ) {
     changed = false;
     const held = Map.groupBy(await storage.query("remains.list"), (row) => row.session_no);
     for (const [no, rows] of held) {
-      const remains = await neededOf(storage, no);
+      const remains = await findInheritedRanges(storage, no);
       const isSame =
         remains.length === rows.length &&
         rows.every((row) => remains.some(({ branch, upTo }) => branch === row.branch && upTo === row.upto));

@@ -10,10 +10,10 @@ import { genesis } from "../core/chain.ts";
 import { IN_PART } from "../core/existing.ts";
 import { rowId } from "../core/row-id.ts";
 import { type Bad, BEGINS_BRANCH, checkColumns, checkEvent } from "../log/verify.ts";
-import { neededOf } from "../sessions/remains.ts";
+import { findInheritedRanges } from "../sessions/tombstones.ts";
 import { isCyclic } from "./edges.ts";
 import type { Look } from "./findings.ts";
-import { checkContent, dataOf, type Kept, Ledger, Reader } from "./ledger.ts";
+import { checkContent, dataOf, type KeptRanges, Ledger, Reader } from "./ledger.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 import type { Beside } from "./row.ts";
 import type { Subject, Survey } from "./subject.ts";
@@ -21,7 +21,7 @@ import type { Subject, Survey } from "./subject.ts";
 /** Erased with its session, wherever it is inherited. */
 const EVERYWHERE = Number.MAX_SAFE_INTEGER;
 
-export async function checkKept(survey: Survey, look: Look, session: CheckedSessionRow): Promise<Kept> {
+export async function checkKeptRanges(survey: Survey, look: Look, session: CheckedSessionRow): Promise<KeptRanges> {
   const { storage } = survey;
   const rows = await storage.query("archive.remains", session.no);
   const kept = new Map(rows.map(({ branch, upto }) => [Number(branch), Number(upto)]));
@@ -29,7 +29,7 @@ export async function checkKept(survey: Survey, look: Look, session: CheckedSess
   for (const { branch } of await storage.query("branches.needed", session.no, session.no)) {
     if (await isCyclic(survey, session.no, branch)) return kept;
   }
-  const needs = new Map((await neededOf(storage, session.no)).map(({ branch, upTo }) => [branch, upTo]));
+  const needs = new Map((await findInheritedRanges(storage, session.no)).map(({ branch, upTo }) => [branch, upTo]));
   for (const branch of new Set([...needs.keys(), ...kept.keys()])) {
     const [needed, upto] = [needs.get(branch) ?? 0, kept.get(branch) ?? 0];
     if (upto < needed) look.report("remains-short", [session.id], { branch, needed, kept: upto });
@@ -68,17 +68,22 @@ export function checkTombstone({ look, session }: Subject, { birth, end }: Ledge
   }
 }
 
-export async function readRemains(survey: Survey, look: Look, session: CheckedSessionRow, kept: Kept): Promise<Ledger> {
+export async function readKeptRanges(
+  survey: Survey,
+  look: Look,
+  session: CheckedSessionRow,
+  kept: KeptRanges,
+): Promise<Ledger> {
   const { storage, count } = survey;
   const stretches = new Stretches(look, session, kept);
-  const clears: Erased[] = [];
+  const clears: ErasedEventRow[] = [];
   for await (const event of rowsOf<WholeEventRow>((last) =>
     storage.query("events.whole", session.id, last?.seq ?? BEFORE_ALL, PAGE),
   )) {
     if (!stretches.add(event)) continue;
     count("events");
     if (event.role !== null && event.content !== null) survey.contents.add(event.content, event.chars);
-    if (event.erased_seq !== null && event.erased_seq !== EVERYWHERE) clears.push(event as Erased);
+    if (event.erased_seq !== null && event.erased_seq !== EVERYWHERE) clears.push(event as ErasedEventRow);
   }
   stretches.end();
   for await (const event of rowsOf<CheckedEventRow>((last) =>
@@ -94,12 +99,12 @@ export async function readRemains(survey: Survey, look: Look, session: CheckedSe
   return new Ledger(end, null, reader, { kept, covered });
 }
 
-export function kindOf({ reason }: Bad): CheckKind {
+export function tombstoneKind({ reason }: Bad): CheckKind {
   if (reason.endsWith("missing")) return "seq-gap";
   return reason.startsWith("the hash") ? "chain-broken" : "event-mismatch";
 }
 
-type Erased = WholeEventRow & { readonly erased_seq: number };
+type ErasedEventRow = WholeEventRow & { readonly erased_seq: number };
 
 class Stretches {
   readonly reader = new Reader("remains");
@@ -107,7 +112,7 @@ class Stretches {
   readonly covered = new Set<number>();
   readonly #look: Look;
   readonly #session: CheckedSessionRow;
-  readonly #kept: Kept;
+  readonly #kept: KeptRanges;
   /** The last event of each branch that is what was written. */
   readonly #last = new Map<number, number>();
   readonly #broken = new Set<number>();
@@ -117,7 +122,7 @@ class Stretches {
   #before: WholeEventRow | null = null;
   #left = false;
 
-  constructor(look: Look, session: CheckedSessionRow, kept: Kept) {
+  constructor(look: Look, session: CheckedSessionRow, kept: KeptRanges) {
     this.#look = look;
     this.#session = session;
     this.#kept = kept;
@@ -141,7 +146,7 @@ class Stretches {
     const wrong = this.#check(event, before);
     if (wrong !== null) {
       this.#broken.add(branch);
-      this.#look.report(kindOf(wrong), [rowId(this.#session.id, wrong.seq)], { ...wrong });
+      this.#look.report(tombstoneKind(wrong), [rowId(this.#session.id, wrong.seq)], { ...wrong });
       return false;
     }
     this.#last.set(branch, seq);
@@ -195,7 +200,7 @@ class Stretches {
   }
 
   /** A message is gone because a clear says so; one that came after what is kept is not here to say it. */
-  checkErased({ seq, agent, run, erased_seq: by }: Erased): void {
+  checkErased({ seq, agent, run, erased_seq: by }: ErasedEventRow): void {
     const clear = this.#clears.get(by);
     const isSaid =
       clear === undefined

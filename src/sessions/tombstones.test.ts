@@ -10,7 +10,7 @@ import { createPayloads } from "../storage/blobs/payloads.ts";
 import { SqlStorage } from "../storage/sql/store.ts";
 import { fileOf } from "../testing/expect.ts";
 import { eraseSession } from "./erase-session.ts";
-import { shrinkRemains } from "./remains.ts";
+import { shrinkTombstones } from "./tombstones.ts";
 
 const say = (store: Holdfast, session: string, content: string, agent = "ada") =>
   store.history.append({ session, agent }, { role: "user", content });
@@ -212,7 +212,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     await home.sessions.fork("source", { id: "fork" });
     await here.import(await fileOf(home, "fork"));
     await leave("fork");
-    await shrinkRemains(
+    await shrinkTombstones(
       interrupted(() => here.import(whole)),
       createPayloads(storage),
     );
