@@ -85,7 +85,7 @@ export function lostAfterCommit(storage: Storage): Storage {
   let lost = false;
   return {
     engine: storage.engine,
-    words: storage.words,
+    fragments: storage.fragments,
     inspect: (sql, params, limits) => storage.inspect(sql, params, limits),
     environment: storage.environment,
     commit: async (commit) => {

@@ -8,7 +8,7 @@ import type { MessageInput } from "../../src/contracts/messages.ts";
 import { open } from "../../src/open.ts";
 import type { Param } from "../../src/storage/sql/driver.ts";
 import { arrayLiteral, renderTogether } from "../../src/storage/sql/postgres/dialect.ts";
-import { ADD_WORDS, FENCE_SESSION } from "../../src/storage/sql/specs.ts";
+import { ADD_INLINE_CONTENT, FENCE_SESSION } from "../../src/storage/sql/specs.ts";
 import { alternate, compare, percentile, sample } from "../measure.ts";
 import type { Result } from "../report.ts";
 import type { Bench } from "../suite.ts";
@@ -180,7 +180,9 @@ async function sameRows(
   const numbers = (await sql.unsafe("SELECT no FROM sessions WHERE id LIKE 'bare-%' ORDER BY no")).map(({ no }) =>
     Number(no),
   );
-  const text = renderTogether([FENCE_SESSION, ADD_WORDS].map((spec) => ({ spec, width: Math.min(sessions, 2) })));
+  const text = renderTogether(
+    [FENCE_SESSION, ADD_INLINE_CONTENT].map((spec) => ({ spec, width: Math.min(sessions, 2) })),
+  );
   const bodies = {
     hash: bodySource(32),
     sha256: bodySource(32),
@@ -206,7 +208,7 @@ async function sameRows(
       ...{ session_no: numbers[i] ?? 0, seq: seq + 1, hash: hashes[i] ?? null, sha256: bodies.sha256() },
       ...{ salt: bodies.salt(), words: bodies.words() },
     });
-    const given = ADD_WORDS.columns.filter((column) => column.value === "?").map((column) => column.name);
+    const given = ADD_INLINE_CONTENT.columns.filter((column) => column.value === "?").map((column) => column.name);
     const events = numbers.map((_, i) => {
       const own = fresh(i);
       return given.map((name): Param => own[name] ?? row[name] ?? null);

@@ -16,14 +16,14 @@ import { logged } from "./gather.ts";
 import type { Contents } from "./verify.ts";
 
 /** Content that is no blob. */
-const WORDS = ["words", "label", "final_summary"];
+const TEXT_COLUMNS = ["words", "label", "final_summary"];
 const HOLDING: readonly ErasedRow[] = [
   ...(["events", "evals", "calls", "snapshots", "heads", "invocations", "state", "annotations"] as const),
 ];
 
 /** Columns that hold what can be erased. */
 function contentOf(table: LoggedTable): readonly string[] {
-  const columns = PORTABLE[table].filter(({ name, type }) => type === "blob" || WORDS.includes(name));
+  const columns = PORTABLE[table].filter(({ name, type }) => type === "blob" || TEXT_COLUMNS.includes(name));
   return columns.map(({ name }) => name);
 }
 
@@ -135,7 +135,7 @@ export async function blobsOf(storage: Storage, erased: Compared["erased"]): Pro
       found.set(toHex(sha256), { sha256, store, key });
   };
   for (const { table, here } of erased) {
-    const digests = contentOf(table).filter((name) => !WORDS.includes(name));
+    const digests = contentOf(table).filter((name) => !TEXT_COLUMNS.includes(name));
     for (const digest of [...digests.map((name) => here[name]), table === "events" ? here.sha256 : null]) {
       await add(digest);
       if (!(digest instanceof Uint8Array)) continue;

@@ -20,7 +20,7 @@ export function patient(storage: Storage, blobs: Reading): { readonly storage: S
   };
   return {
     storage: {
-      ...{ engine: storage.engine, words: storage.words, environment },
+      ...{ engine: storage.engine, fragments: storage.fragments, environment },
       commit: (commit) => storage.commit(commit),
       query: async (name, ...params) => {
         await pause();

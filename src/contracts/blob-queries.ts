@@ -24,8 +24,8 @@ export interface BlobQueries {
   "blobs.largest": Read<[size: number, beforeNo: number, limit: number], BlobRow>;
   /** Newest first. */
   "blob.referrers": Read<[sha256: Uint8Array, sameSha256: Uint8Array, limit: number], ReferrerRow>;
-  "words.referrers": Read<[prefix: Uint8Array, sha256: Uint8Array, limit: number], ReferrerRow>;
-  "words.referrersUnindexed": Read<[sha256: Uint8Array, limit: number], ReferrerRow>;
+  "inline.referrers": Read<[prefix: Uint8Array, sha256: Uint8Array, limit: number], ReferrerRow>;
+  "inline.referrersUnindexed": Read<[sha256: Uint8Array, limit: number], ReferrerRow>;
   "blob.chunks": Read<[blobNo: number, afterOrd: number, limit: number], ChunkRow>;
   /** Whatever a blob holds, its chunks and the blobs it names. */
   "blob.parts": Read<[sha256: Uint8Array, limit: number], BlobRow & { readonly ord: number }>;

@@ -11,7 +11,7 @@ export interface PreparedPayload {
   /** Blobs that must still be there when the commit happens, because it takes over what they hold. */
   readonly uses: NonNullable<Commit["uses"]>;
   /** The bytes, when they are few and the row has room for them; there is no blob then. */
-  readonly words: Uint8Array | null;
+  readonly inline: Uint8Array | null;
 }
 
 export interface PayloadOptions {
@@ -29,7 +29,7 @@ export interface PayloadOptions {
  * Who makes a blob of it does so only while the row has it: the commit keeps the row's session still and holds the guard.
  * Otherwise words could outlive a clear that has just reported them gone.
  */
-export interface InRow {
+export interface InlineContent {
   readonly bytes: Uint8Array;
   readonly session: string;
   readonly guard: Guard;
@@ -82,7 +82,7 @@ export interface Payloads {
     erased: readonly { readonly sha256: Uint8Array; readonly store: string; readonly key: string | null }[],
   ): Promise<void>;
   /** Content that stands in a row, so that others can make a blob of it to name; null when there is none. */
-  inRow(sha256: Uint8Array): Promise<InRow | null>;
+  inRow(sha256: Uint8Array): Promise<InlineContent | null>;
   intake(): Intake;
   /** Of a blob that is there, in pieces; the hash is verified by the end. */
   stream(sha256: Uint8Array): AsyncIterable<Uint8Array>;

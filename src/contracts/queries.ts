@@ -85,7 +85,7 @@ export interface DiscardedRow {
 }
 
 /** Messages, and the bytes of short contents in their rows. */
-export interface WordsRow {
+export interface InlineSizeRow {
   readonly n: number;
   readonly bytes: number;
 }
@@ -108,7 +108,7 @@ export interface ErasableRow extends DiscardedRow {
 }
 
 /** A short content, and the event in whose row it stands. */
-export interface WordsFoundRow {
+export interface InlineContentRow {
   readonly no: number;
   readonly session: string;
   readonly sha256: Uint8Array;
@@ -304,11 +304,11 @@ export interface Queries extends BlobQueries, CaptureQueries, LineageQueries, Ru
   "capture.named": Read<[id: string], DiscardedRow>;
   "allCaptures.named": Read<[session: number], DiscardedRow>;
 
-  "messages.words": Read<[session: number, agent: number, upTo: number], WordsRow>;
-  "run.words": Read<[session: number, agent: number, run: string, upTo: number], WordsRow>;
-  "allMessages.words": Read<[session: number], WordsRow>;
-  "journal.words": Read<[session: number, run: string], WordsRow>;
-  "saved.words": Read<[session: number, agent: number], WordsRow>;
+  "messages.inline": Read<[session: number, agent: number, upTo: number], InlineSizeRow>;
+  "run.inline": Read<[session: number, agent: number, run: string, upTo: number], InlineSizeRow>;
+  "allMessages.inline": Read<[session: number], InlineSizeRow>;
+  "journal.inline": Read<[session: number, run: string], InlineSizeRow>;
+  "saved.inline": Read<[session: number, agent: number], InlineSizeRow>;
   "messages.copies": Read<[now: number, session: number, agent: number, upTo: number], CopyRow>;
   "run.copies": Read<[now: number, session: number, agent: number, run: string, upTo: number], CopyRow>;
   "allMessages.copies": Read<[now: number, session: number], CopyRow>;
@@ -316,11 +316,11 @@ export interface Queries extends BlobQueries, CaptureQueries, LineageQueries, Ru
   "saved.copies": Read<[now: number, session: number, agent: number], CopyRow>;
 
   // short contents by hash: the index reaches up to a row number and is brought up to date by who needs it
-  "words.lag": Read<[], { readonly upto: number; readonly newest: number }>;
-  "words.get": Read<[prefix: Uint8Array, sha256: Uint8Array], WordsFoundRow>;
-  "words.scan": Read<[after: number, upTo: number, sha256: Uint8Array], WordsFoundRow>;
-  "words.count": Read<[prefix: Uint8Array, upTo: number, sha256: Uint8Array, most: number], { readonly n: number }>;
-  "words.countUnindexed": Read<[after: number, upTo: number, sha256: Uint8Array], { readonly n: number }>;
+  "inline.lag": Read<[], { readonly upto: number; readonly newest: number }>;
+  "inline.get": Read<[prefix: Uint8Array, sha256: Uint8Array], InlineContentRow>;
+  "inline.scan": Read<[after: number, upTo: number, sha256: Uint8Array], InlineContentRow>;
+  "inline.count": Read<[prefix: Uint8Array, upTo: number, sha256: Uint8Array, most: number], { readonly n: number }>;
+  "inline.countUnindexed": Read<[after: number, upTo: number, sha256: Uint8Array], { readonly n: number }>;
 
   // state
   "state.current": Read<[session: number, branch: number], StateRow>;

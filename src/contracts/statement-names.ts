@@ -63,9 +63,9 @@ export type StatementName =
   | "allState.erase"
   | "allAnnotations.erase"
   | "allWork.erase"
-  | "words.index"
-  | "words.indexed"
-  | "words.shorten"
+  | "inline.index"
+  | "inline.indexed"
+  | "inline.shorten"
   | `${"messages" | "run" | "allMessages" | "journal" | "saved"}.unindex`
   | `${ErasedScope}.${"release" | "dropLinks" | "drop"}`
   | `${"turns" | "evals" | "calls" | "snapshots" | "heads" | "invocations" | "derivations" | "branches"}.dropAll`

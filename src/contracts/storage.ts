@@ -19,7 +19,7 @@ export const DUE = "";
 export interface Storage {
   readonly engine: "sqlite" | "postgres";
   /** How this engine says what its SQL says in its own way. */
-  readonly words: SqlWords;
+  readonly fragments: SqlFragments;
   readonly environment: Environment;
   commit(commit: Commit): Promise<Outcome>;
   query<N extends QueryName>(name: N, ...params: Queries[N]["params"]): Promise<readonly Queries[N]["row"][]>;
@@ -75,7 +75,7 @@ export interface InspectLimits {
 }
 
 /** What a query over the tables says differently on each engine. Each is given SQL and gives SQL. */
-export interface SqlWords {
+export interface SqlFragments {
   readonly int: string;
   readonly real: string;
   readonly text: string;
@@ -158,7 +158,7 @@ export type GuardName =
   | "alias.session"
   | "message.key"
   | "messages.live"
-  | "words.there"
+  | "inline.there"
   | "agent.version"
   | "block.version"
   | "board.version"
@@ -217,7 +217,7 @@ export interface MessageDraft {
   readonly sha256: Uint8Array;
   readonly salt: Uint8Array;
   /** The content itself when it is short; otherwise it is the blob of this sha256. */
-  readonly words: Uint8Array | null;
+  readonly inline: Uint8Array | null;
   readonly chars: number;
 }
 
@@ -225,7 +225,7 @@ export interface CarriedPayload {
   readonly sha256: Uint8Array;
   readonly salt: Uint8Array;
   /** The bytes themselves when they are few; otherwise they are the blob of this sha256. */
-  readonly words: Uint8Array | null;
+  readonly inline: Uint8Array | null;
 }
 
 export interface EventDraft {

@@ -67,7 +67,7 @@ async function pause({ environment }: Storage, attempt: number): Promise<void> {
 /** The same storage, whose commits go another way. */
 function committing(storage: Storage, commit: Storage["commit"]): Storage {
   return {
-    ...{ engine: storage.engine, words: storage.words, environment: storage.environment, commit },
+    ...{ engine: storage.engine, fragments: storage.fragments, environment: storage.environment, commit },
     query: (name, ...params) => storage.query(name, ...params),
     inspect: (sql, params, limits) => storage.inspect(sql, params, limits),
     changed: (of, timeoutMs, signal) => storage.changed(of, timeoutMs, signal),

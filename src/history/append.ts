@@ -3,7 +3,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { HistoryScope } from "../contracts/history.ts";
 import type { Message } from "../contracts/messages.ts";
-import type { InRow, Prepare, PreparedPayload } from "../contracts/payloads.ts";
+import type { InlineContent, Prepare, PreparedPayload } from "../contracts/payloads.ts";
 import type { BlobWrite, Commit, EventDraft, Guard, SessionUse, Write } from "../contracts/storage.ts";
 import { sameBytes, toHex, toRef } from "../core/bytes.ts";
 import type { Carried, ReadyMessage } from "./content.ts";
@@ -18,7 +18,7 @@ export interface PreparedMessage {
   readonly payload: PreparedPayload;
   readonly carried: readonly PreparedPayload[];
   /** Rows from which some of it was carried: they must have it still. */
-  readonly sources: readonly InRow[];
+  readonly sources: readonly InlineContent[];
 }
 
 /** At once when nothing has to be waited for, which is the rule: a small message in a database. */
@@ -49,7 +49,7 @@ async function prepareCarried(carried: Carried, prepare: Prepare): Promise<Prepa
 /** The same message with a blob of content it names, which so far stands in another message's row. */
 export async function carrying(
   message: PreparedMessage,
-  source: InRow,
+  source: InlineContent,
   digest: Uint8Array,
   prepare: Prepare,
 ): Promise<PreparedMessage> {
@@ -121,7 +121,7 @@ function messageEvent(scope: Appending, { ready, payload }: PreparedMessage): Ev
       ...(ready.key === undefined ? {} : { key: ready.key }),
       sha256: payload.sha256,
       salt: payload.salt,
-      words: payload.words,
+      inline: payload.inline,
       chars: ready.chars,
     },
   };

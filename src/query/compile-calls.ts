@@ -24,7 +24,7 @@ const MANY_CELLS = 2000;
 const ALL_CELLS = 10_000;
 
 function argument(arg: Argument, scope: Scope): Value {
-  if (arg.kind === "constant") return constantValue(arg.value, scope.build.words);
+  if (arg.kind === "constant") return constantValue(arg.value, scope.build.fragments);
   const value = scope.vars.get(arg.name);
   if (value === undefined) throw new Error(`bug: ${arg.name} is not bound`);
   return value;
@@ -51,11 +51,11 @@ export function compilePredicate(clause: Predicate, scope: Scope): void {
   scope.where.push(clause.name === "not=" ? sql`NOT (${and(conditions)})` : and(conditions));
 }
 
-function compare({ name, at }: Predicate, a: Value, b: Value, what: string, { words }: Build): Sql {
+function compare({ name, at }: Predicate, a: Value, b: Value, what: string, { fragments }: Build): Sql {
   switch (name) {
     case "=":
     case "not=": {
-      const pairs = equal(a, b, words);
+      const pairs = equal(a, b, fragments);
       if (pairs === null) throw unlike(a, b, at, what);
       if ("text" in pairs) return pairs;
       return sql`(${and(pairs.map(([left, right]) => sql`${left} = ${right}`))})`;
@@ -63,31 +63,32 @@ function compare({ name, at }: Predicate, a: Value, b: Value, what: string, { wo
     case "starts-with?":
     case "ends-with?":
     case "includes?":
-      return compareText(name, text(a, name, at, words), text(b, name, at, words), words);
+      return compareText(name, text(a, name, at, fragments), text(b, name, at, fragments), fragments);
     default: {
       const type = mergeTypes(a.type, b.type);
       if (type === null || type.is === "boolean") throw unlike(a, b, at, what);
       const isNumber = type.is === "int" || type.is === "real";
-      const [left, right] = isNumber ? [only(a), only(b)] : [textOf(a, words), textOf(b, words)];
+      const [left, right] = isNumber ? [only(a), only(b)] : [textOf(a, fragments), textOf(b, fragments)];
       return sql`${left} ${raw(name)} ${right}`;
     }
   }
 }
 
-function compareText(name: string, whole: Sql, part: Sql, words: Build["words"]): Sql {
-  if (name === "includes?") return sql`${lift(words.position, whole, part)} > 0`;
+function compareText(name: string, whole: Sql, part: Sql, fragments: Build["fragments"]): Sql {
+  if (name === "includes?") return sql`${lift(fragments.position, whole, part)} > 0`;
   if (name === "starts-with?") return sql`substr(${whole}, 1, length(${part})) = ${part}`;
   const start = sql`length(${whole}) - length(${part}) + 1`;
   return sql`(length(${whole}) >= length(${part}) AND substr(${whole}, ${start}) = ${part})`;
 }
 
-function text(value: Value, name: string, at: Place | undefined, words: Build["words"]): Sql {
-  if (value.type.is === "text" || value.type.is === "entity" || value.type.is === "ref") return textOf(value, words);
+function text(value: Value, name: string, at: Place | undefined, fragments: Build["fragments"]): Sql {
+  if (value.type.is === "text" || value.type.is === "entity" || value.type.is === "ref")
+    return textOf(value, fragments);
   throw invalidQuery(at, `${name} takes texts, not ${typeName(value.type)}`);
 }
 
-function number(value: Value, name: string, at: Place | undefined, words: Build["words"]): Sql {
-  if (value.type.is === "int" || value.type.is === "real") return sql`CAST(${only(value)} AS ${raw(words.real)})`;
+function number(value: Value, name: string, at: Place | undefined, fragments: Build["fragments"]): Sql {
+  if (value.type.is === "int" || value.type.is === "real") return sql`CAST(${only(value)} AS ${raw(fragments.real)})`;
   throw invalidQuery(at, `${name} takes numbers, not ${typeName(value.type)}`);
 }
 
@@ -111,9 +112,9 @@ interface Result {
   readonly partial?: boolean;
 }
 
-function call(name: FunctionName, values: readonly Value[], at: Place | undefined, { words }: Build): Result {
-  const texts = () => values.map((value) => text(value, name, at, words));
-  const numbers = () => values.map((value) => number(value, name, at, words));
+function call(name: FunctionName, values: readonly Value[], at: Place | undefined, { fragments }: Build): Result {
+  const texts = () => values.map((value) => text(value, name, at, fragments));
+  const numbers = () => values.map((value) => number(value, name, at, fragments));
   const isText = { is: "text" } as const;
   switch (name) {
     case "+":
@@ -138,28 +139,28 @@ function call(name: FunctionName, values: readonly Value[], at: Place | undefine
     case "str":
       return {
         result: sql`(${join(
-          values.map((value) => textOf(value, words)),
+          values.map((value) => textOf(value, fragments)),
           " || ",
         )})`,
         type: isText,
       };
     case "count":
-      return { result: sql`CAST(length(${texts()[0] ?? raw("''")}) AS ${raw(words.int)})`, type: { is: "int" } };
+      return { result: sql`CAST(length(${texts()[0] ?? raw("''")}) AS ${raw(fragments.int)})`, type: { is: "int" } };
     case "lower-case":
     case "upper-case": {
       const [one = raw("''")] = texts();
       return { result: sql`${raw(name === "lower-case" ? "lower" : "upper")}(${one})`, type: isText };
     }
     case "subs":
-      return { result: part(values, at, words), type: isText, partial: true };
+      return { result: part(values, at, fragments), type: isText, partial: true };
   }
 }
 
-function part(values: readonly Value[], at: Place | undefined, words: Build["words"]): Sql {
+function part(values: readonly Value[], at: Place | undefined, fragments: Build["fragments"]): Sql {
   const [whole, from, until] = values;
   if (whole === undefined || from === undefined) throw new Error("bug: subs has two arguments");
-  const own = text(whole, "subs", at, words);
-  const place = (value: Value) => sql`CAST(${number(value, "subs", at, words)} AS ${raw(words.offset)})`;
+  const own = text(whole, "subs", at, fragments);
+  const place = (value: Value) => sql`CAST(${number(value, "subs", at, fragments)} AS ${raw(fragments.offset)})`;
   const start = place(from);
   const end = until === undefined ? sql`length(${own})` : place(until);
   const inside = sql`${start} >= 0 AND ${end} >= ${start} AND ${end} <= length(${own})`;
@@ -169,7 +170,7 @@ function part(values: readonly Value[], at: Place | undefined, words: Build["wor
 /** One row is so many constants; more are a table to read from. */
 export function compileGround(table: Rows, scope: Scope): void {
   const { columns, at } = table;
-  const { words } = scope.build;
+  const { fragments } = scope.build;
   const rows = distinct(table.rows);
   const [first] = rows;
   if (first === undefined) scope.where.push(FALSE);
@@ -177,7 +178,7 @@ export function compileGround(table: Rows, scope: Scope): void {
     for (const [i, name] of columns.entries()) {
       const constant = first?.[i];
       const nothing: Value = { type: { is: "nothing" }, columns: [raw("NULL")] };
-      if (name !== null) bind(scope, name, constant === undefined ? nothing : constantValue(constant, words), at);
+      if (name !== null) bind(scope, name, constant === undefined ? nothing : constantValue(constant, fragments), at);
     }
     return;
   }
@@ -225,18 +226,18 @@ function cell(constant: Constant | undefined): number | string {
 
 function tableText(rows: Rows["rows"], types: readonly Type[], build: Build): Sql {
   const plain = types.map(plainType);
-  const { words } = build;
+  const { fragments } = build;
   const cells = rows.length * types.length;
   build.cells += cells;
   if (cells > MANY_CELLS || build.cells > ALL_CELLS) {
     const data = JSON.stringify(rows.map((row) => row.map(cell)));
     const named = plain.map((_, i) => `c${i} AS column${i + 1}`).join(", ");
-    return sql`SELECT ${raw(named)} FROM (${{ text: words.jsonRows(plain), params: [data] }}) AS j`;
+    return sql`SELECT ${raw(named)} FROM (${{ text: fragments.jsonRows(plain), params: [data] }}) AS j`;
   }
   const tuples = rows.map((row) => {
     const cells = plain.map((type, i) => {
-      const collate = type === "text" ? words.collate : "";
-      return sql`CAST(${param(cell(row[i]))} AS ${raw(words[type])})${raw(collate)}`;
+      const collate = type === "text" ? fragments.collate : "";
+      return sql`CAST(${param(cell(row[i]))} AS ${raw(fragments[type])})${raw(collate)}`;
     });
     return sql`(${join(cells, ", ")})`;
   });

@@ -6,7 +6,7 @@ import { attributeOf } from "./catalogue.ts";
 import { compileFunction, compileGround, compilePredicate } from "./compile-calls.ts";
 import { compileRuleCall } from "./compile-rules.ts";
 import { expandRule } from "./expand.ts";
-import { type Attribute, NO_WORDS } from "./facts.ts";
+import { type Attribute, NO_FRAGMENTS } from "./facts.ts";
 import { invalidQuery, overLimit, type Place } from "./form.ts";
 import { KINDS } from "./kinds.ts";
 import {
@@ -117,15 +117,15 @@ function compileClause(clause: Clause, scope: Scope): void {
 
 export function compilePattern(clause: Pattern, scope: Scope): void {
   const attribute = attributeOf(clause.attribute);
-  const { words } = scope.build;
+  const { fragments } = scope.build;
   const alias = rowOf(attribute, clause.entity, scope);
-  const value = attributeValue(attribute, alias, words);
+  const value = attributeValue(attribute, alias, fragments);
   const given = termValue(clause.value, scope);
   if (given !== undefined) {
     equate(scope, given, value, clause.value.at ?? clause.at, describe(clause.value));
     return;
   }
-  for (const column of attribute.absent(alias, words)) addOnce(scope, raw(`${column} IS NOT NULL`));
+  for (const column of attribute.absent(alias, fragments)) addOnce(scope, raw(`${column} IS NOT NULL`));
   if (clause.value.kind === "variable") bind(scope, clause.value.name, value, clause.at);
 }
 
@@ -147,7 +147,7 @@ function rowOf(attribute: Attribute, term: Term, scope: Scope): string {
     }
   }
   const alias = addItem(scope, raw(source.table), "t", source.unique);
-  if (source.where !== undefined) scope.where.push(raw(source.where(alias, scope.build.words)));
+  if (source.where !== undefined) scope.where.push(raw(source.where(alias, scope.build.fragments)));
   const entity = valueFrom(
     { is: "entity", kind },
     source.entity.map((name) => `${alias}.${name}`),
@@ -164,7 +164,11 @@ function rowOf(attribute: Attribute, term: Term, scope: Scope): string {
 }
 
 function rowKey(table: string, where: Attribute["source"]["where"], { columns }: Value): string {
-  return JSON.stringify([table, where?.("a", NO_WORDS) ?? "", columns.map(({ text, params }) => [text, ...params])]);
+  return JSON.stringify([
+    table,
+    where?.("a", NO_FRAGMENTS) ?? "",
+    columns.map(({ text, params }) => [text, ...params]),
+  ]);
 }
 
 function checkKind({ kind, name }: Attribute, value: Value, term: Term): void {
@@ -185,7 +189,7 @@ export function termValue(term: Term, scope: Scope): Value | undefined {
     case "variable":
       return scope.vars.get(term.name);
     case "constant":
-      return constantValue(term.value, scope.build.words);
+      return constantValue(term.value, scope.build.fragments);
     case "lookup":
       return lookupValue(term, scope);
   }
@@ -193,19 +197,19 @@ export function termValue(term: Term, scope: Scope): Value | undefined {
 
 export function lookupValue({ attribute, value, at }: Lookup, scope: Scope): Value {
   const found = attributeOf(attribute);
-  const { words } = scope.build;
+  const { fragments } = scope.build;
   if (!found.identity) {
     const allowed = "a lookup ref names an entity by its id: [:session/id …]";
     throw invalidQuery(at, `${found.name} does not tell entities apart`, allowed);
   }
-  const constant = constantValue(value, words);
+  const constant = constantValue(value, fragments);
   const type: Type = { is: "entity", kind: found.kind };
   if (constant.type.is !== "text" || value.type === "keyword") {
     throw unlike({ type, columns: [] }, constant, at, `[${found.name} …]`);
   }
-  const key = KINDS[found.kind].find(String(value.value), words);
+  const key = KINDS[found.kind].find(String(value.value), fragments);
   if (key !== null && key !== undefined) return { type, columns: key };
-  return { type, columns: columnTypes(type).map((one) => sql`CAST(NULL AS ${raw(words[one])})`) };
+  return { type, columns: columnTypes(type).map((one) => sql`CAST(NULL AS ${raw(fragments[one])})`) };
 }
 
 export function compileNot(clause: Not, scope: Scope): void {
@@ -216,7 +220,7 @@ export function compileNot(clause: Not, scope: Scope): void {
 
 function compileGetElse(clause: GetElse, scope: Scope): void {
   const attribute = attributeOf(clause.attribute);
-  const { words } = scope.build;
+  const { fragments } = scope.build;
   if (attribute.many) {
     throw invalidQuery(clause.at, `${attribute.name} can have several values, so that get-else cannot give one`);
   }
@@ -226,14 +230,14 @@ function compileGetElse(clause: GetElse, scope: Scope): void {
   compilePattern({ ...clause, kind: "pattern", entity: clause.entity as EntityTerm, value: to, binds: [name] }, inside);
   const value = inside.vars.get(name);
   if (value === undefined) throw new Error("bug: a pattern binds its value");
-  const otherwise = constantValue(clause.otherwise, words);
+  const otherwise = constantValue(clause.otherwise, fragments);
   const plain: Value =
     value.type.is === "entity" || value.type.is === "ref"
-      ? { type: { is: "text" }, columns: [textOf(value, words)] }
+      ? { type: { is: "text" }, columns: [textOf(value, fragments)] }
       : value;
   const type = mergeTypes(plain.type, otherwise.type);
   if (type === null) throw unlike(plain, otherwise, clause.at, clause.to);
-  const [own, other] = [plain, otherwise].map((one) => columnsAs(one, type, words)[0] ?? raw("NULL"));
+  const [own, other] = [plain, otherwise].map((one) => columnsAs(one, type, fragments)[0] ?? raw("NULL"));
   const found = sql`(SELECT ${own ?? raw("NULL")}${bodyText(inside)})`;
   const column = sql`COALESCE(${found}, ${other ?? raw("NULL")})`;
   bind(scope, clause.to, { type, columns: [column], ...(plain.keyword ? { keyword: true } : {}) }, clause.at);
@@ -282,7 +286,7 @@ export function union(branches: readonly Scope[], names: readonly string[], at: 
   }
   const texts = branches.map((branch) => {
     const cells = [...values].flatMap(([name, { type, columns }]) =>
-      columnsAs(valueIn(branch, name), type, branch.build.words).map(
+      columnsAs(valueIn(branch, name), type, branch.build.fragments).map(
         (cell, i) => sql`${cell} AS ${raw(columns[i] ?? "")}`,
       ),
     );

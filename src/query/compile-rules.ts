@@ -151,8 +151,8 @@ function mergeArms(types: Types, arms: readonly Arm[], scopes: readonly Scope[])
 }
 
 /** PostgreSQL compares types and collations of the terms to the letter. */
-function exact(cell: Sql, type: "int" | "real" | "text" | "bytes", { words }: Build): Sql {
-  return sql`CAST(${cell} AS ${raw(words[type])})${raw(type === "text" ? words.collate : "")}`;
+function exact(cell: Sql, type: "int" | "real" | "text" | "bytes", { fragments }: Build): Sql {
+  return sql`CAST(${cell} AS ${raw(fragments[type])})${raw(type === "text" ? fragments.collate : "")}`;
 }
 
 function emit(
@@ -167,7 +167,7 @@ function emit(
       table.params.flatMap(({ type }, i) => {
         const kinds = columnTypes(type);
         if (rule !== arm.rule) return kinds.map((kind) => exact(raw("NULL"), kind, build));
-        const columns = columnsAs(valueIn(scope, arm.params[i] ?? ""), type, build.words);
+        const columns = columnsAs(valueIn(scope, arm.params[i] ?? ""), type, build.fragments);
         return kinds.map((kind, k) => exact(columns[k] ?? raw("NULL"), kind, build));
       }),
     );
@@ -197,7 +197,7 @@ function pushRecursive(
   let text = bases.length === 0 ? none : unite(bases);
   if (bases.length > 0 && again.length > 0) {
     const renamed = (one: Sql) => (given: string) => one.text.replaceAll(`${name} AS `, `${given} AS `);
-    const recursive = build.words.recursive(name, again.map(renamed));
+    const recursive = build.fragments.recursive(name, again.map(renamed));
     text = sql`${text} UNION ${{ text: recursive, params: again.flatMap((one) => one.params) }}`;
   }
   build.named.push({ name, text: sql`${head} AS (${text})` });

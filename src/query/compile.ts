@@ -1,7 +1,7 @@
 // A query to one SELECT with parameters. The set of rows comes first; it is made distinct only where it might not be,
 // aggregated, ordered and cut, and only then are ids written as people read them.
 import { LIMITS } from "../contracts/limits.ts";
-import type { SqlWords } from "../contracts/storage.ts";
+import type { SqlFragments } from "../contracts/storage.ts";
 import type { AggregateName, Clause, FindElement, Order, PullPattern, Query } from "./ast.ts";
 import { compileBody, valueIn } from "./compile-clauses.ts";
 import { elementVariable } from "./find.ts";
@@ -23,10 +23,10 @@ export interface Compiled {
   readonly outputs: readonly Output[];
 }
 
-export function newBuild(query: Pick<Query, "rules">, words: SqlWords): Build {
+export function newBuild(query: Pick<Query, "rules">, fragments: SqlFragments): Build {
   const { rules, components } = query.rules;
   return {
-    words,
+    fragments: fragments,
     rules: new Map(rules.map((rule) => [rule.name, rule])),
     components: new Map(components.flatMap((one) => one.rules.map((name) => [name, one] as const))),
     named: [],
@@ -40,8 +40,8 @@ export function newBuild(query: Pick<Query, "rules">, words: SqlWords): Build {
 }
 
 /** `most` rows at most are given, one more when there are more. */
-export function compileQuery(query: Query, words: SqlWords, most: number): Compiled {
-  const build = newBuild(query, words);
+export function compileQuery(query: Query, fragments: SqlFragments, most: number): Compiled {
+  const build = newBuild(query, fragments);
   const scope = newScope(build);
   const inputs = query.inputs.map(
     (table): Clause => ({
@@ -139,16 +139,16 @@ interface Cell {
   readonly output: Output;
 }
 
-function cellOf(element: FindElement, values: ReadonlyMap<string, Value>, { words }: Build): Cell {
+function cellOf(element: FindElement, values: ReadonlyMap<string, Value>, { fragments }: Build): Cell {
   const value = lookUp(values, elementVariable(element));
   switch (element.kind) {
     case "variable":
-      return { columns: [shownAs(value, words)], output: { kind: "value", boolean: value.type.is === "boolean" } };
+      return { columns: [shownAs(value, fragments)], output: { kind: "value", boolean: value.type.is === "boolean" } };
     case "aggregate": {
       const { type } = value;
       const isUsd = type.is === "real" && type.isUsd === true && isSum(element.name);
       const output = { kind: "value", boolean: keepsType(element.name) && type.is === "boolean", isUsd } as const;
-      return { columns: [aggregate(element, value, words)], output };
+      return { columns: [aggregate(element, value, fragments)], output };
     }
     case "pull": {
       const { type } = value;
@@ -161,30 +161,30 @@ function cellOf(element: FindElement, values: ReadonlyMap<string, Value>, { word
   }
 }
 
-export function shownAs(value: Value, words: SqlWords): Sql {
-  return value.type.is === "entity" || value.type.is === "ref" ? textOf(value, words) : only(value);
+export function shownAs(value: Value, fragments: SqlFragments): Sql {
+  return value.type.is === "entity" || value.type.is === "ref" ? textOf(value, fragments) : only(value);
 }
 
 const isSum = (name: AggregateName) => name === "sum" || name === "avg";
 const keepsType = (name: AggregateName) => name === "min" || name === "max";
 
-function aggregate({ name, of, at }: FindElement & { kind: "aggregate" }, value: Value, words: SqlWords): Sql {
+function aggregate({ name, of, at }: FindElement & { kind: "aggregate" }, value: Value, fragments: SqlFragments): Sql {
   const { type } = value;
   switch (name) {
     case "count":
       return raw("count(*)");
     case "count-distinct":
-      return sql`count(DISTINCT ${value.columns.length === 1 ? only(value) : textOf(value, words)})`;
+      return sql`count(DISTINCT ${value.columns.length === 1 ? only(value) : textOf(value, fragments)})`;
     case "min":
     case "max":
-      return sql`${raw(name)}(${shownAs(value, words)})`;
+      return sql`${raw(name)}(${shownAs(value, fragments)})`;
     case "sum":
     case "avg":
       if (type.is === "nothing") return raw("NULL");
       if (type.is !== "int" && type.is !== "real") {
         throw invalidQuery(at, `${name} takes numbers, and ${of} is ${typeName(type)}`);
       }
-      return sql`${raw(name)}(CAST(${only(value)} AS ${raw(words.real)}))`;
+      return sql`${raw(name)}(CAST(${only(value)} AS ${raw(fragments.real)}))`;
   }
 }
 
@@ -198,7 +198,7 @@ function orderText(
     const element = "find" in by ? elements[by.find] : undefined;
     const own =
       element?.kind === "aggregate"
-        ? [aggregate(element, lookUp(values, element.of), build.words)]
+        ? [aggregate(element, lookUp(values, element.of), build.fragments)]
         : sortKeys(
             lookUp(values, "with" in by ? by.with : element === undefined ? "" : elementVariable(element)),
             build,
@@ -208,8 +208,8 @@ function orderText(
   return keys.length === 0 ? raw("") : sql` ORDER BY ${join(keys, ", ")}`;
 }
 
-function sortKeys(value: Value, { words }: Build): readonly Sql[] {
+function sortKeys(value: Value, { fragments }: Build): readonly Sql[] {
   if (value.constant !== undefined) return [];
-  if (value.type.is !== "entity") return [shownAs(value, words)];
-  return value.shown === undefined ? KINDS[value.type.kind].order(value.columns, words) : [value.shown];
+  if (value.type.is !== "entity") return [shownAs(value, fragments)];
+  return value.shown === undefined ? KINDS[value.type.kind].order(value.columns, fragments) : [value.shown];
 }

@@ -1,5 +1,5 @@
 // How the catalogue is written down: which table a kind's facts come from, and how a column becomes a value.
-import type { SqlWords } from "../contracts/storage.ts";
+import type { SqlFragments } from "../contracts/storage.ts";
 import { KINDS, type KindName } from "./kinds.ts";
 
 /** keyword: one of a few words; a query may write it as a keyword. instant: epoch milliseconds. ref: `sha256:…`. */
@@ -16,7 +16,7 @@ export interface Source {
   readonly entity: readonly string[];
   /** No two rows that `where` lets through are alike in these; null when that cannot be said. */
   readonly unique: readonly string[] | null;
-  where?(alias: string, words: SqlWords): string;
+  where?(alias: string, fragments: SqlFragments): string;
 }
 
 export interface Attribute {
@@ -25,9 +25,9 @@ export interface Attribute {
   readonly source: Source;
   readonly type: ValueType;
   /** The columns of the value, or expressions of them: one, or for an entity its key. */
-  value(alias: string, words: SqlWords): readonly string[];
+  value(alias: string, fragments: SqlFragments): readonly string[];
   /** What is NULL where there is no fact. */
-  absent(alias: string, words: SqlWords): readonly string[];
+  absent(alias: string, fragments: SqlFragments): readonly string[];
   /** An entity may have several values. */
   readonly many: boolean;
   /** Its value names one entity: `[:session/id "x"]`. */
@@ -55,8 +55,8 @@ export const flag = (name: string) => column("boolean", name);
 export const instant = (name: string) => column("instant", name);
 
 /** UTF-8 bytes. */
-export function words(name: string): Spec {
-  const value = (a: string, own: SqlWords) => [own.utf8(`${a}.${name}`)];
+export function utf8Text(name: string): Spec {
+  const value = (a: string, own: SqlFragments) => [own.utf8(`${a}.${name}`)];
   return { ...PLAIN, type: { is: "text" }, value, absent: value };
 }
 
@@ -66,8 +66,8 @@ export function maybe(spec: Spec, ...columns: readonly string[]): Spec {
 }
 
 /** An expression; where it gives NULL there is no fact. */
-export function derived(is: Exclude<ValueType["is"], "entity">, make: (a: string, own: SqlWords) => string): Spec {
-  const value = (a: string, own: SqlWords) => [make(a, own)];
+export function derived(is: Exclude<ValueType["is"], "entity">, make: (a: string, own: SqlFragments) => string): Spec {
+  const value = (a: string, own: SqlFragments) => [make(a, own)];
   return { ...PLAIN, type: { is }, value, absent: value };
 }
 
@@ -81,8 +81,8 @@ export function maybeTo(kind: KindName, ...columns: readonly string[]): Spec {
 }
 
 /** The last part of the key is looked for; NULL when there is none. */
-export function found(kind: KindName, before: readonly string[], make: (a: string, own: SqlWords) => string): Spec {
-  const value = (a: string, own: SqlWords) => [...before.map((name) => `${a}.${name}`), make(a, own)];
+export function found(kind: KindName, before: readonly string[], make: (a: string, own: SqlFragments) => string): Spec {
+  const value = (a: string, own: SqlFragments) => [...before.map((name) => `${a}.${name}`), make(a, own)];
   return { ...PLAIN, type: { is: "entity", kind }, value, absent: (a, own) => [make(a, own)] };
 }
 
@@ -105,7 +105,7 @@ export function identity(kind: KindName, columns: readonly string[], shown?: str
 export function facts(kind: KindName, source: Source, specs: Readonly<Record<string, Spec>>): readonly Attribute[] {
   return Object.entries(specs).map(([name, spec]) => {
     const width = spec.type.is === "entity" ? KINDS[spec.type.kind].key.length : 1;
-    if (spec.value("a0", NO_WORDS).length !== width) throw new Error(`bug: :${kind}/${name} has the wrong width`);
+    if (spec.value("a0", NO_FRAGMENTS).length !== width) throw new Error(`bug: :${kind}/${name} has the wrong width`);
     return { ...spec, name: `:${kind}/${name}`, kind, source };
   });
 }
@@ -116,7 +116,7 @@ export function link(name: string, spec: Spec): Readonly<Record<string, Spec>> {
 }
 
 /** For texts that are only compared with each other. */
-export const NO_WORDS = {
+export const NO_FRAGMENTS = {
   ...{ int: "", real: "", text: "", bytes: "", offset: "", collate: "", explain: "" },
   utf8: (own: string) => own,
   hex: (own: string) => own,
@@ -125,4 +125,4 @@ export const NO_WORDS = {
   recursive: (own: string) => own,
   jsonRows: () => "",
   jsonField: (own: string, ...path: readonly string[]) => `${own} ${path.join(".")}`,
-} satisfies SqlWords;
+} satisfies SqlFragments;

@@ -1,6 +1,6 @@
 // What there is to ask about: the kinds of entities, how each is told from others of its kind, and how its id is written.
 // An entity is its key columns (numbers of the database) as long as SQL works with it; people see and give its id.
-import type { SqlWords } from "../contracts/storage.ts";
+import type { SqlFragments } from "../contracts/storage.ts";
 import { type Param, param, raw, type Sql, sql } from "./sql.ts";
 
 export type KindName =
@@ -35,11 +35,11 @@ export interface Kind {
   /** Types of the key columns. */
   readonly key: readonly ("int" | "text")[];
   /** The id people see. */
-  id(key: readonly Sql[], words: SqlWords): Sql;
+  id(key: readonly Sql[], fragments: SqlFragments): Sql;
   /** The key of the entity with this id; null when no entity can have it, undefined when it must be compared as text. */
-  find(id: string, words: SqlWords): readonly Sql[] | null | undefined;
+  find(id: string, fragments: SqlFragments): readonly Sql[] | null | undefined;
   /** What entities are ordered by: as their ids read, but numbers as numbers. */
-  order(key: readonly Sql[], words: SqlWords): readonly Sql[];
+  order(key: readonly Sql[], fragments: SqlFragments): readonly Sql[];
 }
 
 const NOTHING = raw("NULL");
@@ -48,9 +48,9 @@ function at(key: readonly Sql[], i: number): Sql {
   return key[i] ?? NOTHING;
 }
 
-export function cast(value: Param, type: "int" | "real" | "text" | "bytes", words: SqlWords): Sql {
-  const collate = type === "text" ? words.collate : "";
-  return sql`CAST(${param(value)} AS ${raw(words[type])})${raw(collate)}`;
+export function cast(value: Param, type: "int" | "real" | "text" | "bytes", fragments: SqlFragments): Sql {
+  const collate = type === "text" ? fragments.collate : "";
+  return sql`CAST(${param(value)} AS ${raw(fragments[type])})${raw(collate)}`;
 }
 
 /** Entities with a number and an id of their own: the table says which is which. */
@@ -60,7 +60,7 @@ function numbered(name: KindName, table: string): Kind {
     name,
     key: ["int"],
     id,
-    find: (text, words) => [sql`(SELECT no FROM ${raw(table)} WHERE id = ${cast(text, "text", words)})`],
+    find: (text, fragments) => [sql`(SELECT no FROM ${raw(table)} WHERE id = ${cast(text, "text", fragments)})`],
     order: (key) => [id(key)],
   };
 }
@@ -71,7 +71,7 @@ function named(name: KindName): Kind {
     name,
     key: ["text"],
     id: (key) => at(key, 0),
-    find: (text, words) => [cast(text, "text", words)],
+    find: (text, fragments) => [cast(text, "text", fragments)],
     order: (key) => [at(key, 0)],
   };
 }
@@ -83,16 +83,16 @@ function within(name: KindName, mark: string): Kind {
   return {
     name,
     key: ["int", "int"],
-    id: (key, words) =>
-      sql`(${SESSION.id([at(key, 0)], words)} || ${raw(`'${mark}'`)} || CAST(${at(key, 1)} AS ${raw(words.text)}))`,
-    find: (text, words) => {
+    id: (key, fragments) =>
+      sql`(${SESSION.id([at(key, 0)], fragments)} || ${raw(`'${mark}'`)} || CAST(${at(key, 1)} AS ${raw(fragments.text)}))`,
+    find: (text, fragments) => {
       const cut = text.lastIndexOf(mark);
       const digits = text.slice(cut + 1);
       if (cut < 0 || !/^(0|[1-9]\d{0,14})$/.test(digits)) return null;
-      const [session = NOTHING] = SESSION.find(text.slice(0, cut), words) ?? [];
-      return [session, cast(Number(digits), "int", words)];
+      const [session = NOTHING] = SESSION.find(text.slice(0, cut), fragments) ?? [];
+      return [session, cast(Number(digits), "int", fragments)];
     },
-    order: (key, words) => [SESSION.id([at(key, 0)], words), at(key, 1)],
+    order: (key, fragments) => [SESSION.id([at(key, 0)], fragments), at(key, 1)],
   };
 }
 
@@ -101,19 +101,19 @@ function under(name: KindName, owner: Kind): Kind {
   return {
     name,
     key: [...owner.key, "text"],
-    id: (key, words) => sql`(${owner.id([at(key, 0)], words)} || '/' || ${at(key, 1)})`,
+    id: (key, fragments) => sql`(${owner.id([at(key, 0)], fragments)} || '/' || ${at(key, 1)})`,
     find: () => undefined,
-    order: (key, words) => [owner.id([at(key, 0)], words), at(key, 1)],
+    order: (key, fragments) => [owner.id([at(key, 0)], fragments), at(key, 1)],
   };
 }
 
 const VERSION: Kind = {
   name: "version",
   key: ["text", "int"],
-  id: (key, words) => sql`(${at(key, 0)} || '#' || CAST(${at(key, 1)} AS ${raw(words.text)}))`,
-  find: (text, words) => {
+  id: (key, fragments) => sql`(${at(key, 0)} || '#' || CAST(${at(key, 1)} AS ${raw(fragments.text)}))`,
+  find: (text, fragments) => {
     const match = /^(.*)#(0|[1-9]\d{0,14})$/s.exec(text);
-    return match === null ? null : [cast(match[1] ?? "", "text", words), cast(Number(match[2]), "int", words)];
+    return match === null ? null : [cast(match[1] ?? "", "text", fragments), cast(Number(match[2]), "int", fragments)];
   },
   order: (key) => [at(key, 0), at(key, 1)],
 };
@@ -123,20 +123,20 @@ export function refBytes(text: string): Uint8Array | null {
   return /^sha256:[0-9a-f]{64}$/.test(text) ? Buffer.from(text.slice(7), "hex") : null;
 }
 
-export function refText(bytes: Sql, words: SqlWords): Sql {
+export function refText(bytes: Sql, fragments: SqlFragments): Sql {
   const { text, params } = bytes;
-  return { text: `('sha256:' || ${words.hex(text)})`, params };
+  return { text: `('sha256:' || ${fragments.hex(text)})`, params };
 }
 
 const BLOB: Kind = {
   name: "blob",
   key: ["int"],
-  id: (key, words) => refText(sql`(SELECT sha256 FROM blobs WHERE no = ${at(key, 0)})`, words),
-  find: (text, words) => {
+  id: (key, fragments) => refText(sql`(SELECT sha256 FROM blobs WHERE no = ${at(key, 0)})`, fragments),
+  find: (text, fragments) => {
     const bytes = refBytes(text);
-    return bytes === null ? null : [sql`(SELECT no FROM blobs WHERE sha256 = ${cast(bytes, "bytes", words)})`];
+    return bytes === null ? null : [sql`(SELECT no FROM blobs WHERE sha256 = ${cast(bytes, "bytes", fragments)})`];
   },
-  order: (key, words) => [BLOB.id(key, words)],
+  order: (key, fragments) => [BLOB.id(key, fragments)],
 };
 
 const BOARD = named("board");

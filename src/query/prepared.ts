@@ -1,7 +1,7 @@
 // Queries read and compiled, of which the last ones are kept: agents ask the same again and again, and reading it costs
 // more than many an answer.
 import { LIMITS } from "../contracts/limits.ts";
-import type { SqlWords } from "../contracts/storage.ts";
+import type { SqlFragments } from "../contracts/storage.ts";
 import { checkInt } from "../core/check.ts";
 import type { Query } from "./ast.ts";
 import { type Compiled, compileQuery } from "./compile.ts";
@@ -19,11 +19,11 @@ const KEPT = 100;
 const KEY_CHARS = 20_000;
 
 export class PreparedQueries {
-  readonly #words: SqlWords;
+  readonly #fragments: SqlFragments;
   readonly #kept = new Map<string, Prepared>();
 
-  constructor(words: SqlWords) {
-    this.#words = words;
+  constructor(fragments: SqlFragments) {
+    this.#fragments = fragments;
   }
 
   prepare(query: unknown, inputs: readonly unknown[], options: Options, maxRows: number): Prepared {
@@ -38,7 +38,7 @@ export class PreparedQueries {
 
   #make(query: unknown, inputs: readonly unknown[], limit: number | null, maxRows: number): Prepared {
     const read = limited(readQuery(query, inputs), limit);
-    const compiled = compileQuery(read, this.#words, maxRows);
+    const compiled = compileQuery(read, this.#fragments, maxRows);
     for (const output of compiled.outputs) if (output.kind === "pull") checkPattern(output.of, output.pattern);
     return { ...compiled, query: read };
   }

@@ -2,11 +2,11 @@
 // reference that is followed, whatever the number of entities.
 import type { Json } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { InspectLimits, InspectRow, SqlWords, Storage } from "../contracts/storage.ts";
+import type { InspectLimits, InspectRow, SqlFragments, Storage } from "../contracts/storage.ts";
 import type { PullItem, PullPattern } from "./ast.ts";
 import { attributeOf, attributesOf } from "./catalogue.ts";
 import { shownAs } from "./compile.ts";
-import { type Attribute, NO_WORDS } from "./facts.ts";
+import { type Attribute, NO_FRAGMENTS } from "./facts.ts";
 import { invalidQuery, overLimit } from "./form.ts";
 import { cast, KINDS, type KindName } from "./kinds.ts";
 import { cell } from "./run.ts";
@@ -103,15 +103,15 @@ function wholeWant(found: Attribute): Want {
 }
 
 function sourceKey({ source }: Attribute): string {
-  return `${source.table} ${source.where?.("a", NO_WORDS) ?? ""} ${source.entity.join()}`;
+  return `${source.table} ${source.where?.("a", NO_FRAGMENTS) ?? ""} ${source.entity.join()}`;
 }
 
 /** The batch as a table: its number there, and the key. */
-function keyTable(kind: KindName, batch: readonly Entity[], { words }: Storage): { table: Sql; value: Value } {
+function keyTable(kind: KindName, batch: readonly Entity[], { fragments }: Storage): { table: Sql; value: Value } {
   const { key: types } = KINDS[kind];
   const tuples = batch.map(({ key }, i) => {
-    const cells = types.map((type, k) => cast(key[k] ?? null, type, words));
-    return sql`(${join([cast(i, "int", words), ...cells], ", ")})`;
+    const cells = types.map((type, k) => cast(key[k] ?? null, type, fragments));
+    return sql`(${join([cast(i, "int", fragments), ...cells], ", ")})`;
   });
   const value = valueFrom(
     { is: "entity", kind },
@@ -120,8 +120,8 @@ function keyTable(kind: KindName, batch: readonly Entity[], { words }: Storage):
   return { table: sql`(VALUES ${join(tuples, ", ")}) AS k0`, value };
 }
 
-function pairsOf(a: Value, b: Value, { words }: Storage): Sql {
-  const pairs = equal(a, b, words);
+function pairsOf(a: Value, b: Value, { fragments }: Storage): Sql {
+  const pairs = equal(a, b, fragments);
   if (pairs === null || "text" in pairs) throw new Error("bug: keys of one kind are compared");
   return and(pairs.map(([left, right]) => sql`${left} = ${right}`));
 }
@@ -148,11 +148,11 @@ async function pullPlain(
   const { table, value } = keyTable(kind, batch, storage);
   const entity = entityOf(kind, source);
   const cells = group.map(({ found }, i) => {
-    const own = shownAs(attributeValue(found, "t0", storage.words), storage.words);
-    const absent = found.absent("t0", storage.words).map((column) => raw(`${column} IS NOT NULL`));
+    const own = shownAs(attributeValue(found, "t0", storage.fragments), storage.fragments);
+    const absent = found.absent("t0", storage.fragments).map((column) => raw(`${column} IS NOT NULL`));
     return sql`CASE WHEN ${and(absent)} THEN ${own} END AS c${raw(String(i))}`;
   });
-  const conditions = [pairsOf(entity, value, storage), ...whereOf(source, storage.words)];
+  const conditions = [pairsOf(entity, value, storage), ...whereOf(source, storage.fragments)];
   const from = sql`${table}, ${raw(source.table)} AS t0 WHERE ${and(conditions)}`;
   for (const row of await ask(pulling, sql`SELECT k0.column1 AS n, ${join(cells, ", ")} FROM ${from}`)) {
     const result = into[Number(row.n)];
@@ -170,8 +170,8 @@ function entityOf(kind: KindName, source: Attribute["source"]): Value {
   );
 }
 
-function whereOf(source: Attribute["source"], words: SqlWords): readonly Sql[] {
-  return source.where === undefined ? [] : [raw(source.where("t0", words))];
+function whereOf(source: Attribute["source"], fragments: SqlFragments): readonly Sql[] {
+  return source.where === undefined ? [] : [raw(source.where("t0", fragments))];
 }
 
 interface Following {
@@ -191,20 +191,20 @@ async function pullMany(
   const { want } = following;
   const { found, reverse } = want;
   const { storage } = pulling;
-  const { words } = storage;
+  const { fragments } = storage;
   const { table, value: keys } = keyTable(kind, batch, storage);
-  const own = attributeValue(found, "t0", words);
+  const own = attributeValue(found, "t0", fragments);
   const entity = entityOf(found.kind, found.source);
   const [here, there] = reverse ? [own, entity] : [entity, own];
-  const absent = found.absent("t0", words).map((column) => raw(`${column} IS NOT NULL`));
-  const conditions = [pairsOf(here, keys, storage), ...whereOf(found.source, words), ...absent];
+  const absent = found.absent("t0", fragments).map((column) => raw(`${column} IS NOT NULL`));
+  const conditions = [pairsOf(here, keys, storage), ...whereOf(found.source, fragments), ...absent];
   const order = raw((found.source.unique ?? found.source.entity).map((name) => `t0.${name}`).join(", "));
   const place = sql`row_number() OVER (PARTITION BY k0.column1 ORDER BY ${order}) AS place`;
   const cells = there.columns.map((column, i) => sql`${column} AS x${raw(String(i))}`);
-  const shown = sql`${shownAs(there, words)} AS shown`;
+  const shown = sql`${shownAs(there, fragments)} AS shown`;
   const from = sql`${table}, ${raw(found.source.table)} AS t0 WHERE ${and(conditions)}`;
   const inner = sql`SELECT k0.column1 AS n, ${join([place, shown, ...cells], ", ")} FROM ${from}`;
-  const limit = cast(want.limit, "int", words);
+  const limit = cast(want.limit, "int", fragments);
   const given = await ask(pulling, sql`SELECT * FROM (${inner}) AS p WHERE p.place <= ${limit} ORDER BY p.n, p.place`);
   // Several rows may say the same.
   const rows = [...new Map(given.map((row) => [`${row.n} ${row.shown}`, row])).values()];

@@ -14,7 +14,7 @@ import { pullAll } from "./pulling.ts";
 import { listOf } from "./query.ts";
 
 export function createQuerying(storage: Storage): Omit<Querying, "facts"> {
-  const prepared = new PreparedQueries(storage.words);
+  const prepared = new PreparedQueries(storage.fragments);
   const prepare = (query: unknown, inputs: readonly unknown[] = [], options: QueryOptions = {}) => {
     const given = checkRecord(options, "options", ["limit", "timeoutMs", "maxRows"]);
     const limits = limitsOf(given);
@@ -109,7 +109,7 @@ function shape({ shape: wanted }: Find, rows: readonly (readonly Json[])[]): Que
 }
 
 async function explain(storage: Storage, { sql, params }: Prepared, limits: InspectLimits): Promise<Explanation> {
-  const rows = await storage.inspect(storage.words.explain + sql, params, { ...limits, maxRows: LIMITS.queryRows });
+  const rows = await storage.inspect(storage.fragments.explain + sql, params, { ...limits, maxRows: LIMITS.queryRows });
   return {
     sql,
     params: params.map((one) => (one instanceof Uint8Array ? `x'${Buffer.from(one).toString("hex")}'` : one)),

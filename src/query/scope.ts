@@ -1,6 +1,6 @@
 // One SELECT while it is put together: what it reads from, its conditions, what its variables stand for. It remembers
 // which row of which table stands for an entity already, so that ten facts of a call are one row and no self-join.
-import type { SqlWords } from "../contracts/storage.ts";
+import type { SqlFragments } from "../contracts/storage.ts";
 import type { Clause, Component, Constant, Rule } from "./ast.ts";
 import { invalidQuery, type Place, shorten } from "./form.ts";
 import { parseInstant } from "./instant.ts";
@@ -9,7 +9,7 @@ import { equal, typeName, type Value } from "./values.ts";
 
 /** What a whole query shares while it is compiled. */
 export interface Build {
-  readonly words: SqlWords;
+  readonly fragments: SqlFragments;
   readonly rules: ReadonlyMap<string, Rule>;
   readonly components: ReadonlyMap<string, Component>;
   /** Queries with names, those that others use first. */
@@ -125,7 +125,7 @@ export function bind(scope: Scope, name: string, value: Value, at: Place | undef
 }
 
 export function equate(scope: Scope, a: Value, b: Value, at: Place | undefined, what: string): void {
-  const pairs = equal(a, b, scope.build.words);
+  const pairs = equal(a, b, scope.build.fragments);
   if (pairs === null) throw unlike(a, b, at, what);
   if ("text" in pairs) {
     scope.where.push(pairs);

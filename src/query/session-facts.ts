@@ -1,5 +1,5 @@
 // The facts of sessions: their log, messages, turns, evals, calls, snapshots, heads, invocations and derivations.
-import type { SqlWords } from "../contracts/storage.ts";
+import type { SqlFragments } from "../contracts/storage.ts";
 import {
   type Attribute,
   derived,
@@ -18,7 +18,7 @@ import {
   text,
   to,
   usd,
-  words,
+  utf8Text,
 } from "./facts.ts";
 
 const SESSIONS: Source = {
@@ -68,7 +68,7 @@ const turnOf = (seq: string) => (a: string) =>
 const WITH_CALL = '"data":{"call":';
 
 /** The number that follows, up to the next key: `"role"` follows always. */
-const callOf = (a: string, own: SqlWords): string => {
+const callOf = (a: string, own: SqlFragments): string => {
   const body = own.utf8(`${a}.body`);
   const at = own.position(body, `'${WITH_CALL}'`);
   const rest = `substr(${body}, ${at} + ${WITH_CALL.length})`;
@@ -88,7 +88,7 @@ const varsOf = (session: string, seq: string) => (a: string) =>
 const SESSION_FACTS = facts("session", SESSIONS, {
   id: identity("session", ["no"], "id"),
   "cache-id": maybe(text("cache_id"), "cache_id"),
-  title: words("title"),
+  title: utf8Text("title"),
   status: keyword("status"),
   kind: keyword("kind"),
   origin: maybe(text("origin"), "origin"),
@@ -301,7 +301,7 @@ const HEAD_FACTS = facts(
     "state-ref": text("id"),
     "state-version": derived("int", (_, own) => `CAST(1 AS ${own.int})`),
     "final-ref": payload("final"),
-    "final-summary": words("final_summary"),
+    "final-summary": utf8Text("final_summary"),
     ...link("snapshot", maybeTo("snapshot", "session_no", "snapshot_seq")),
     "snapshot-ref": derived("ref", varsOf("session_no", "snapshot_seq")),
     "created-at": instant("at"),
@@ -324,7 +324,7 @@ const INVOCATION_FACTS = [
     "callee-head-before": maybeTo("head", "callee_head_before"),
     "callee-head-after": maybeTo("head", "callee_head_after"),
     ...link("call", maybeTo("call", "session_no", "call_seq")),
-    label: words("label"),
+    label: utf8Text("label"),
     "created-at": instant("created_at"),
     "completed-at": maybe(instant("completed_at"), "completed_at"),
   }),

@@ -1,12 +1,12 @@
 // The facts of a run's steps. They have no table of their own: an event begins a step, and another may end it. Inputs and
 // results are named by ref and size; their text cannot be queried.
-import type { SqlWords } from "../contracts/storage.ts";
+import type { SqlFragments } from "../contracts/storage.ts";
 import { type Attribute, derived, facts, identity, instant, type Source, to } from "./facts.ts";
 
 const ENDS = "('step/done', 'step/failed')";
 
 /** A message says of which step it is beside its role; other events of steps say it first. */
-const field = (a: string, own: SqlWords, name: string) =>
+const field = (a: string, own: SqlFragments, name: string) =>
   `CASE WHEN ${a}.type = 'message/added' THEN ${own.jsonField(`${a}.body`, "data", "step", name)} ` +
   `ELSE ${own.jsonField(`${a}.body`, "data", name)} END`;
 
@@ -19,12 +19,12 @@ const STEPS: Source = {
 };
 
 /** The first event of these types that names the step; of one without an intent itself. */
-const later = (a: string, own: SqlWords, types: string, column: string) =>
+const later = (a: string, own: SqlFragments, types: string, column: string) =>
   `(SELECT ${column} FROM events e LEFT JOIN blobs b ON b.no = e.content WHERE e.session_no = ${a}.session_no ` +
   `AND e.run = ${a}.run AND e.erased_seq IS NULL AND e.seq > ${a}.seq AND e.type IN ${types} ` +
   `AND CAST(${own.jsonField("e.body", "data", "step")} AS ${own.text}) = CAST(${a}.seq AS ${own.text}) ORDER BY e.seq LIMIT 1)`;
 
-const ended = (a: string, own: SqlWords, column: string, itself: string) =>
+const ended = (a: string, own: SqlFragments, column: string, itself: string) =>
   `CASE WHEN ${a}.type = 'step/started' THEN ${later(a, own, ENDS, column)} ELSE ${itself} END`;
 
 const size = (a: string, blob: string) => `CASE WHEN ${a}.content IS NULL THEN length(${a}.words) ELSE ${blob} END`;
@@ -36,10 +36,10 @@ const word = (name: string) => derived("text", (a, own) => field(a, own, name));
 /** Of steps with an intent, and of messages: what stands in the event that begins it. */
 const given = (a: string, what: string) => `CASE WHEN ${a}.type IN ('step/started', 'message/added') THEN ${what} END`;
 /** What the event carries that ends it. */
-const gave = (a: string, own: SqlWords, column: string, what: string) =>
+const gave = (a: string, own: SqlFragments, column: string, what: string) =>
   `CASE WHEN ${a}.type = 'message/added' THEN NULL ELSE ${ended(a, own, column, what)} END`;
 
-const STATUS = (a: string, own: SqlWords) =>
+const STATUS = (a: string, own: SqlFragments) =>
   `CASE ${a}.type WHEN 'step/started' THEN coalesce(substr(${later(a, own, ENDS, "e.type")}, 6), ` +
   `CASE WHEN ${own.jsonField(`${a}.body`, "data", "approval")} IS NULL THEN 'started' ` +
   `WHEN ${later(a, own, "('step/begun')", "e.seq")} IS NULL THEN 'asked' ELSE 'started' END) ` +

@@ -14,7 +14,7 @@ import {
   type Source,
   text,
   to,
-  words,
+  utf8Text,
 } from "./facts.ts";
 
 const AGENTS: Source = { table: "agents", entity: ["no"], unique: ["no"], where: (a) => `${a}.deleted_at IS NULL` };
@@ -22,7 +22,7 @@ const AGENTS: Source = { table: "agents", entity: ["no"], unique: ["no"], where:
 const AGENT_FACTS = [
   ...facts("agent", AGENTS, {
     id: identity("agent", ["no"], "id"),
-    name: words("name"),
+    name: utf8Text("name"),
     type: text("agent_type"),
     model: maybe(text("model"), "model"),
     "created-at": instant("created_at"),
@@ -52,7 +52,7 @@ const BLOCK_FACTS = [
     {
       id: identity("block", ["id"], "id"),
       label: text("label"),
-      description: words("description"),
+      description: utf8Text("description"),
       "char-limit": int("char_limit"),
       "read-only": flag("read_only"),
       version: int("version"),
@@ -83,7 +83,7 @@ const TASK_FACTS = [
       session: to("session", "session_no"),
       agent: text("agent"),
       "parent-agent": maybe(text("parent"), "parent"),
-      label: words("label"),
+      label: utf8Text("label"),
       order: int("ord"),
       "max-retries": int("max_retries"),
       "created-at": instant("created_at"),
@@ -96,7 +96,7 @@ const TASK_FACTS = [
     {
       id: text("id"),
       board: to("board", "board_id"),
-      title: words("title"),
+      title: utf8Text("title"),
       status: keyword("status"),
       order: int("ord"),
       "retry-count": int("retry_count"),
@@ -118,7 +118,7 @@ const CAPTURE_FACTS = facts(
     "agent-session": text("agent_session"),
     generation: int("generation"),
     diverged: int("diverged"),
-    cwd: words("cwd"),
+    cwd: utf8Text("cwd"),
     files: int("files"),
     size: int("size"),
     stored: int("stored"),

@@ -1,6 +1,6 @@
 // Values in SQL with their types: what a variable stands for while a query is compiled, how two of them are compared, and
 // how one becomes the text people see. Types are known beforehand, so that what can never be equal is a mistake.
-import type { SqlWords } from "../contracts/storage.ts";
+import type { SqlFragments } from "../contracts/storage.ts";
 import type { Constant } from "./ast.ts";
 import type { Attribute, ValueType } from "./facts.ts";
 import { cast, KINDS, type KindName, refBytes, refText } from "./kinds.ts";
@@ -33,11 +33,11 @@ export function only({ columns }: Value): Sql {
   return columns[0] ?? NULL;
 }
 
-export function attributeValue(attribute: Attribute, alias: string, words: SqlWords): Value {
+export function attributeValue(attribute: Attribute, alias: string, fragments: SqlFragments): Value {
   const { type, shown, blob } = attribute;
   return {
     type: storedType(type),
-    columns: attribute.value(alias, words).map(raw),
+    columns: attribute.value(alias, fragments).map(raw),
     attribute: { name: attribute.name, type },
     ...(type.is === "keyword" ? { keyword: true } : {}),
     ...(shown === undefined ? {} : { shown: raw(`${alias}.${shown}`) }),
@@ -57,19 +57,19 @@ export function constantType({ type, value }: Constant): Type {
   return { is: "text" };
 }
 
-export function constantValue(constant: Constant, words: SqlWords): Value {
+export function constantValue(constant: Constant, fragments: SqlFragments): Value {
   const type = constantType(constant);
-  return { type, columns: [constantSql(constant, type, words)], constant };
+  return { type, columns: [constantSql(constant, type, fragments)], constant };
 }
 
 export function constantParam({ value }: Constant): number | string {
   return typeof value === "boolean" ? Number(value) : value;
 }
 
-function constantSql(constant: Constant, type: Type, words: SqlWords): Sql {
+function constantSql(constant: Constant, type: Type, fragments: SqlFragments): Sql {
   const as = type.is === "boolean" ? "int" : type.is;
   if (as !== "int" && as !== "real" && as !== "text") throw new Error(`bug: a constant of type ${as}`);
-  return cast(constantParam(constant), as, words);
+  return cast(constantParam(constant), as, fragments);
 }
 
 export function typeName(type: Type): string {
@@ -102,17 +102,17 @@ export function mergeTypes(a: Type, b: Type): Type | null {
 }
 
 /** The text of what has one: a text, an id, a ref. */
-export function textOf(value: Value, words: SqlWords): Sql {
+export function textOf(value: Value, fragments: SqlFragments): Sql {
   switch (value.type.is) {
     case "entity":
-      return value.shown ?? KINDS[value.type.kind].id(value.columns, words);
+      return value.shown ?? KINDS[value.type.kind].id(value.columns, fragments);
     case "ref":
-      return refText(only(value), words);
+      return refText(only(value), fragments);
     case "int":
     case "real":
-      return lift(words.numberText, only(value));
+      return lift(fragments.numberText, only(value));
     case "boolean":
-      return sql`CASE WHEN ${only(value)} = 1 THEN 'true' ELSE 'false' END${raw(words.collate)}`;
+      return sql`CASE WHEN ${only(value)} = 1 THEN 'true' ELSE 'false' END${raw(fragments.collate)}`;
     default:
       return only(value);
   }
@@ -135,12 +135,12 @@ export function columnTypes(type: Type): readonly ("int" | "real" | "text" | "by
 }
 
 /** The columns of a value, as those of another type it can be written as. */
-export function columnsAs(value: Value, type: Type, words: SqlWords): readonly Sql[] {
+export function columnsAs(value: Value, type: Type, fragments: SqlFragments): readonly Sql[] {
   const same = value.type.is === type.is;
-  if (value.type.is === "nothing") return columnTypes(type).map((one) => sql`CAST(NULL AS ${raw(words[one])})`);
+  if (value.type.is === "nothing") return columnTypes(type).map((one) => sql`CAST(NULL AS ${raw(fragments[one])})`);
   if (same) return value.columns;
-  if (type.is === "real") return [sql`CAST(${only(value)} AS ${raw(words.real)})`];
-  if (type.is === "text") return [textOf(value, words)];
+  if (type.is === "real") return [sql`CAST(${only(value)} AS ${raw(fragments.real)})`];
+  if (type.is === "text") return [textOf(value, fragments)];
   throw new Error(`bug: ${typeName(value.type)} cannot be written as ${typeName(type)}`);
 }
 
@@ -150,24 +150,24 @@ export function valueFrom(type: Type, columns: readonly string[]): Value {
 }
 
 /** Pairs that must be equal, or null when the two can never be compared. */
-export function equal(a: Value, b: Value, words: SqlWords): readonly (readonly [Sql, Sql])[] | Sql | null {
+export function equal(a: Value, b: Value, fragments: SqlFragments): readonly (readonly [Sql, Sql])[] | Sql | null {
   if (a.type.is === "nothing" || b.type.is === "nothing") return FALSE;
-  if (b.type.is === "entity" && a.type.is !== "entity") return equal(b, a, words);
-  if (b.type.is === "ref" && a.type.is === "text") return equal(b, a, words);
-  if (a.type.is === "entity") return equalEntity(a, a.type.kind, b, words);
-  if (a.type.is === "ref") return equalRef(a, b, words);
+  if (b.type.is === "entity" && a.type.is !== "entity") return equal(b, a, fragments);
+  if (b.type.is === "ref" && a.type.is === "text") return equal(b, a, fragments);
+  if (a.type.is === "entity") return equalEntity(a, a.type.kind, b, fragments);
+  if (a.type.is === "ref") return equalRef(a, b, fragments);
   if (mergeTypes(a.type, b.type) === null) return null;
-  return equalPlain(a, b, words);
+  return equalPlain(a, b, fragments);
 }
 
-function equalPlain(a: Value, b: Value, words: SqlWords): readonly (readonly [Sql, Sql])[] | null {
+function equalPlain(a: Value, b: Value, fragments: SqlFragments): readonly (readonly [Sql, Sql])[] | null {
   for (const [one, other] of [
     [a, b],
     [b, a],
   ] as const) {
     if (one.constant?.type !== "keyword" || other.constant !== undefined) continue;
     // A keyword is the word that an enumeration holds; of any other text it is never a part.
-    return other.keyword ? [[only(other), cast(one.constant.value.slice(1), "text", words)]] : null;
+    return other.keyword ? [[only(other), cast(one.constant.value.slice(1), "text", fragments)]] : null;
   }
   return [[only(a), only(b)]];
 }
@@ -176,29 +176,29 @@ function equalEntity(
   a: Value,
   kind: KindName,
   b: Value,
-  words: SqlWords,
+  fragments: SqlFragments,
 ): readonly (readonly [Sql, Sql])[] | Sql | null {
   if (b.type.is === "entity") {
     return b.type.kind === kind ? a.columns.map((column, i) => [column, b.columns[i] ?? NULL] as const) : null;
   }
   if (b.type.is !== "text" || b.constant?.type === "keyword") return null;
-  if (b.constant === undefined) return [[textOf(a, words), only(b)]];
+  if (b.constant === undefined) return [[textOf(a, fragments), only(b)]];
   const id = String(b.constant.value);
-  if (a.shown !== undefined && isColumn(a.shown)) return [[a.shown, cast(id, "text", words)]];
-  const key = KINDS[kind].find(id, words);
-  if (key === undefined) return [[textOf(a, words), only(b)]];
+  if (a.shown !== undefined && isColumn(a.shown)) return [[a.shown, cast(id, "text", fragments)]];
+  const key = KINDS[kind].find(id, fragments);
+  if (key === undefined) return [[textOf(a, fragments), only(b)]];
   return key === null ? FALSE : a.columns.map((column, i) => [column, key[i] ?? NULL] as const);
 }
 
-function equalRef(a: Value, b: Value, words: SqlWords): readonly (readonly [Sql, Sql])[] | Sql | null {
+function equalRef(a: Value, b: Value, fragments: SqlFragments): readonly (readonly [Sql, Sql])[] | Sql | null {
   if (b.type.is === "ref") {
     return a.blob !== undefined && b.blob !== undefined ? [[a.blob, b.blob]] : [[only(a), only(b)]];
   }
   if (b.type.is !== "text" || b.constant?.type === "keyword") return null;
-  if (b.constant === undefined) return [[textOf(a, words), only(b)]];
+  if (b.constant === undefined) return [[textOf(a, fragments), only(b)]];
   const bytes = refBytes(String(b.constant.value));
   if (bytes === null) return FALSE;
-  const given = sql`CAST(${param(bytes)} AS ${raw(words.bytes)})`;
+  const given = sql`CAST(${param(bytes)} AS ${raw(fragments.bytes)})`;
   if (a.blob === undefined || isColumn(only(a))) return [[only(a), given]];
   return [[a.blob, sql`(SELECT no FROM blobs WHERE sha256 = ${given})`]];
 }

@@ -23,7 +23,7 @@ export async function forget(storage: Storage, row: RunRow, at: number): Promise
   const [agent] = await storage.query("agent.get", row.agent);
   if (agent === undefined) return null;
   const where: Cell[] = [session.no, agent.no, row.id, session.seq];
-  const [words] = await storage.query("run.words", session.no, agent.no, row.id, session.seq);
+  const [words] = await storage.query("run.inline", session.no, agent.no, row.id, session.seq);
   const [live] = await storage.query("history.countUpTo", session.seq, row.agent, row.session);
   if (words === undefined || words.n === 0) return null;
   const inherits = (await currentLineage(storage, row.session)).some((segment) => segment.session !== row.session);

@@ -9,20 +9,20 @@ const ROWS = ["turns", "evals", "calls", "snapshots", "heads", "invocations", "d
 
 export function reportOf(found: Found, at: number, tombstone: 0 | 1): Erased {
   const { blobs, bytes, kept, later } = tally(found, SCOPES, at);
-  const words = found["allMessages.words"] ?? [];
+  const inline = found["allMessages.inline"] ?? [];
   // Of the session itself first, then of those that were kept for it.
   const events = found["remains.events"] ?? [];
   const work = countRows(found["allWork.erasable"]);
   const captures = countRows(found["allCaptures.erasable"]);
   const removed = {
-    messages: words.reduce((sum, { n }) => sum + n, 0),
+    messages: inline.reduce((sum, { n }) => sum + n, 0),
     events: events.reduce((sum, { n, kept: stay }) => sum + n - stay, 0),
     state: countRows(found["allState.erasable"]),
     annotations: countRows(found["allAnnotations.erasable"]),
     ...(work === 0 ? {} : { payloads: work }),
     ...(captures === 0 ? {} : { captures }),
     blobs,
-    bytes: words.reduce((sum, row) => sum + row.bytes, bytes),
+    bytes: inline.reduce((sum, row) => sum + row.bytes, bytes),
   };
   const inherited = found["remains.messages"]?.[0]?.n ?? 0;
   const forOthers = events[0]?.kept ?? 0;
@@ -49,7 +49,7 @@ export function eraseWrites(no: number, at: number, everywhere: boolean): readon
     ...{ op: "run", statement, params: [...params, no] },
   });
   const release: Write[] = [
-    { op: "read", query: "allMessages.words", params: where },
+    { op: "read", query: "allMessages.inline", params: where },
     ...releaseWrites(SCOPES, at, where),
   ];
   const keep: Write = { op: "run", statement: "remains.keep", params: [no, no, no, no, no] };
@@ -66,7 +66,7 @@ export function eraseWrites(no: number, at: number, everywhere: boolean): readon
     { op: "read", query: "remains.events", params: where },
     ...forgetWrites(SCOPES, where),
     ...ROWS.map((table) => run(`${table}.dropAll`)),
-    { op: "run", statement: "words.shorten", params: [] },
+    { op: "run", statement: "inline.shorten", params: [] },
   ];
 }
 
@@ -83,6 +83,6 @@ export function replaceWrites(no: number): readonly Write[] {
     ...SCOPES.map((scope) => run(`${scope}.release`)),
     ...forgetWrites(SCOPES, [no]),
     ...ROWS.filter((table) => table !== "heads").map((table) => run(`${table}.dropAll`)),
-    { op: "run", statement: "words.shorten", params: [] },
+    { op: "run", statement: "inline.shorten", params: [] },
   ];
 }

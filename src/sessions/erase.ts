@@ -111,12 +111,12 @@ export async function eraseMessages(
     // Counted before the words are: a clear in between then makes the guard fail, whatever it took.
     const live = await countLive(storage, scope, upTo);
     const at = storage.environment.now();
-    const [words] =
+    const [inline] =
       run === undefined
-        ? await storage.query("messages.words", session.no, agent.no, upTo)
-        : await storage.query("run.words", session.no, agent.no, run, upTo);
+        ? await storage.query("messages.inline", session.no, agent.no, upTo)
+        : await storage.query("run.inline", session.no, agent.no, run, upTo);
     const inherited = await inheritedBy(storage, scope, run);
-    if (words === undefined || (words.n === 0 && inherited.live === 0)) return { answer: null };
+    if (inline === undefined || (inline.n === 0 && inherited.live === 0)) return { answer: null };
     const scopes = [run === undefined ? "messages" : "run"] as const;
     const where: Cell[] = run === undefined ? [session.no, agent.no, upTo] : [session.no, agent.no, run, upTo];
     return {
@@ -136,8 +136,8 @@ export async function eraseMessages(
             at,
             agent: scope.agent,
             ...(run === undefined ? {} : { run }),
-            data: { count: words.n },
-            messages: -words.n,
+            data: { count: inline.n },
+            messages: -inline.n,
             writes: [
               ...releaseWrites(scopes, at, where),
               ...forgetWrites(scopes, [{ slot: "seq" }, ...where]),
@@ -150,7 +150,7 @@ export async function eraseMessages(
         const { blobs, bytes, kept, later } = tally(found, scopes, at);
         return {
           report: {
-            removed: { messages: words.n, blobs, bytes: bytes + words.bytes },
+            removed: { messages: inline.n, blobs, bytes: bytes + inline.bytes },
             kept: { blobs: kept, ...(inherited.live === 0 ? {} : { inherited: inherited.live }) },
           },
           later,

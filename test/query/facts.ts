@@ -20,7 +20,7 @@ export function isReference({ type, identity }: Attribute): boolean {
 }
 
 export async function factsOf(driver: Driver): Promise<readonly Fact[]> {
-  const { words } = driver.dialect;
+  const { fragments: words } = driver.dialect;
   const facts: Fact[] = [];
   for (const attribute of ATTRIBUTES) {
     const { source, kind, type } = attribute;

@@ -10,7 +10,7 @@ import type { Edit } from "./mutants.ts";
 function committing(storage: Storage, commit: (commit: Commit) => Promise<Outcome>): Storage {
   return {
     engine: storage.engine,
-    words: storage.words,
+    fragments: storage.fragments,
     environment: storage.environment,
     commit,
     query: (name, ...params) => storage.query(name, ...params),

@@ -8,10 +8,10 @@ import { sameBytes, toHex, toRef } from "../../core/bytes.ts";
 import { refusalError } from "../../core/decide.ts";
 import { FORM, isExpired, isPart, unchanged, unheld } from "./claims.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
+import { findInlineContent } from "./inline-content.ts";
 import type { Depot } from "./place.ts";
 import { commitOrThrow } from "./put.ts";
 import { sealSegment } from "./seal.ts";
-import { findWords } from "./words.ts";
 
 export interface Dropped {
   readonly blobs: number;
@@ -23,7 +23,7 @@ export async function deleteBlob(depot: Depot, digest: Uint8Array): Promise<bool
   for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
     const [row] = await depot.storage.query("blob.head", digest);
     if (row === undefined || row.form === FORM.holder) {
-      const inRow = await findWords(depot, digest);
+      const inRow = await findInlineContent(depot, digest);
       if (inRow !== null) throw inUse(inRow);
       return false;
     }

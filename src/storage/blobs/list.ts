@@ -7,8 +7,8 @@ import { checkLimit, checkOneOf, checkRecord } from "../../core/check.ts";
 import { readCursor, readPairCursor, writeCursor, writePairCursor } from "../../core/cursor.ts";
 import { FORM, NO_TIME } from "./claims.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
+import { countInlineContent, IN_ROW } from "./inline-content.ts";
 import type { Depot } from "./place.ts";
-import { countWords, IN_ROW } from "./words.ts";
 
 const COMPRESSION = ["none", "zstd", "chunks", "segments"] as const;
 
@@ -29,7 +29,7 @@ export async function statOf(depot: Depot, row: BlobRow): Promise<BlobStat> {
     // What lives only by rows and pins has no time of its own.
     expiresAt: row.expires_at !== null && row.expires_at <= NO_TIME ? null : row.expires_at,
     pinned: row.pinned === 1,
-    references: row.no === IN_ROW ? await countWords(depot, row.sha256) : row.refs + row.linked,
+    references: row.no === IN_ROW ? await countInlineContent(depot, row.sha256) : row.refs + row.linked,
   };
 }
 

@@ -7,13 +7,13 @@ import { sha256 } from "../../core/bytes.ts";
 import { cut } from "./chunks.ts";
 import { type Claim, FORM, NO_TIME, renewal } from "./claims.ts";
 import { reap } from "./drop.ts";
+import { findInlineContent } from "./inline-content.ts";
 import { createIntake } from "./intake.ts";
 import { Leftovers, leavesOpen } from "./leftovers.ts";
 import { createPlace, type Depot } from "./place.ts";
 import { placePlain } from "./put.ts";
 import { corrupted, DamagedPart, readBlob, readPlain, streamBlob } from "./read.ts";
 import { BATCH_BYTES, dropHolder, hold, link, Upload, wholeWrite } from "./upload.ts";
-import { findWords } from "./words.ts";
 import { LARGE_BYTES } from "./write.ts";
 
 const NONE: readonly never[] = [];
@@ -28,7 +28,7 @@ export function createPayloads(storage: Storage, backend?: BlobBackend): Payload
     short: (bytes) => (bytes.length <= IN_ROW_BYTES ? inRow(depot, bytes) : null),
     read: (stored) => read(depot, stored),
     inRow: async (digest) => {
-      const found = await findWords(depot, digest);
+      const found = await findInlineContent(depot, digest);
       return found === null ? null : { bytes: found.body, session: found.session, guard: found.guard };
     },
     intake: () => createIntake(depot),
@@ -45,7 +45,7 @@ export function createPayloads(storage: Storage, backend?: BlobBackend): Payload
 
 function inRow({ storage }: Depot, bytes: Uint8Array): PreparedPayload {
   const salt = storage.environment.random(16);
-  return { sha256: sha256(bytes), salt, blobs: NONE, writes: NONE, uses: NONE, words: bytes };
+  return { sha256: sha256(bytes), salt, blobs: NONE, writes: NONE, uses: NONE, inline: bytes };
 }
 
 async function preparing<T>(depot: Depot, work: (prepare: Prepare) => Promise<T>): Promise<T> {
@@ -93,7 +93,7 @@ function prepare(
     blobs: [blob],
     writes: [...writes, ...childWrites(digest, options.children)],
     uses: holder === undefined ? NONE : [[holder, 0, "parts"]],
-    words: null,
+    inline: null,
   });
   if (bytes.length >= LARGE_BYTES) return prepareLarge(depot, leftovers(), digest, bytes, claim, ready);
   if (depot.place.store !== "") return prepareOutside(depot, leftovers(), digest, bytes, claim, ready);

@@ -8,9 +8,9 @@ import { sameBytes, sha256, toRef } from "../../core/bytes.ts";
 import { FORM, isExpired } from "./claims.ts";
 import { DamagedBytes, MissingBytes, unpack } from "./compress.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
+import { findInlineContent } from "./inline-content.ts";
 import type { Depot, Placed } from "./place.ts";
 import { decodeFrames, type Frame } from "./segments.ts";
-import { findWords } from "./words.ts";
 
 export type BlobWithBody = BlobRow & { readonly body: Uint8Array | null };
 
@@ -30,7 +30,7 @@ export async function findLive(depot: Depot, digest: Uint8Array): Promise<BlobWi
   const [row] = await depot.storage.query("blob.get", digest);
   const there = row !== undefined && row.form !== FORM.holder;
   if (there && !isExpired(row, depot.storage.environment.now())) return row;
-  const inRow = await findWords(depot, digest);
+  const inRow = await findInlineContent(depot, digest);
   if (inRow !== null) return inRow;
   throw there ? expired(digest) : notFound(digest);
 }

@@ -4,8 +4,8 @@ import type { ReferrerRow } from "../../contracts/blob-queries.ts";
 import type { BlobReferrer, ReferrerKind } from "../../contracts/blobs.ts";
 import { checkLimit, checkRecord } from "../../core/check.ts";
 import { rowId } from "../../core/row-id.ts";
+import { PREFIX_BYTES } from "./inline-content.ts";
 import type { Depot } from "./place.ts";
-import { PREFIX_BYTES } from "./words.ts";
 
 export async function findReferrers(
   depot: Depot,
@@ -15,8 +15,8 @@ export async function findReferrers(
   const { storage } = depot;
   const limit = checkLimit(checkRecord(range, "range", ["limit"]).limit, "page", 100);
   const rows = await storage.query("blob.referrers", digest, digest, limit);
-  const inline = await storage.query("words.referrers", digest.slice(0, PREFIX_BYTES), digest, limit);
-  const recent = await storage.query("words.referrersUnindexed", digest, limit);
+  const inline = await storage.query("inline.referrers", digest.slice(0, PREFIX_BYTES), digest, limit);
+  const recent = await storage.query("inline.referrersUnindexed", digest, limit);
   const found = [...recent, ...inline, ...rows].map(referrerOf);
   // A row may come into the index between the two reads.
   return [...new Map(found.map((one) => [`${one.kind} ${one.id}`, one])).values()].slice(0, limit);

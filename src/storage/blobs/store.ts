@@ -20,13 +20,13 @@ import { type Claim, FORM, isExpired } from "./claims.ts";
 import { deleteBlob } from "./drop.ts";
 import { collectGarbage, foreseeGarbage, type GcSettings } from "./gc.ts";
 import { storeGrown } from "./grow.ts";
+import { findInlineContent, IN_ROW, pinInlineContent } from "./inline-content.ts";
 import { listBlobs, statOf } from "./list.ts";
 import { createPlace, type Depot } from "./place.ts";
 import { commitOrThrow } from "./put.ts";
 import { expired, notFound, readBlob, streamBlob } from "./read.ts";
 import { findReferrers } from "./referrers.ts";
 import { sealBlob } from "./seal.ts";
-import { findWords, IN_ROW, pinWords } from "./words.ts";
 import { isBytes, type Source, storeBytes, storeSource } from "./write.ts";
 
 export interface BlobsOptions {
@@ -166,7 +166,7 @@ async function find(depot: Depot, digest: Uint8Array): Promise<BlobRow | null> {
   const [row] = await depot.storage.query("blob.head", digest);
   const there = row !== undefined && row.form !== FORM.holder;
   if (there && !isExpired(row, depot.storage.environment.now())) return row;
-  return (await findWords(depot, digest)) ?? (there ? row : null);
+  return (await findInlineContent(depot, digest)) ?? (there ? row : null);
 }
 
 async function findLiveRow(depot: Depot, digest: Uint8Array): Promise<BlobRow> {
@@ -181,7 +181,7 @@ async function setPinned(depot: Depot, digest: Uint8Array, pinned: 0 | 1): Promi
   if (row === null) throw notFound(digest);
   const pin: Write = { op: "run", statement: "blob.pin", params: [pinned, pinned, digest] };
   if (row.no !== IN_ROW) return commitOrThrow(depot, { uses: [[digest, 0]], writes: [pin] });
-  if (pinned === 1 && !(await pinWords(depot, digest, pin))) throw notFound(digest);
+  if (pinned === 1 && !(await pinInlineContent(depot, digest, pin))) throw notFound(digest);
 }
 
 async function stat(depot: Depot, digest: Uint8Array): Promise<BlobStat | null> {

@@ -161,7 +161,7 @@ for (const engine of ENGINES) {
               role: "user",
               sha256: sha256(encodeText("nobody")),
               salt: encodeText("s"),
-              words: null,
+              inline: null,
               chars: 0,
             },
           }),

@@ -4,7 +4,7 @@
 import type { EngineReport } from "../../contracts/engine-check.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { QueryName } from "../../contracts/queries.ts";
-import type { InspectLimits, SqlWords } from "../../contracts/storage.ts";
+import type { InspectLimits, SqlFragments } from "../../contracts/storage.ts";
 
 export type Param = null | number | string | Uint8Array;
 export type Row = Readonly<Record<string, unknown>>;
@@ -151,5 +151,5 @@ export interface Dialect {
   readonly describeTable: Sql;
   readonly explain: string;
   /** What queries of people say differently. */
-  readonly words: SqlWords;
+  readonly fragments: SqlFragments;
 }

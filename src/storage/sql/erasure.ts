@@ -4,7 +4,7 @@
 // one statement would hold everybody up.
 import type { ErasedRow, ErasedScope } from "../../contracts/storage.ts";
 import { rowChecksumSql } from "./checksum.ts";
-import { PREFIX } from "./words.ts";
+import { PREFIX } from "./inline-content.ts";
 
 interface Where {
   /** What follows FROM, and the name by which its columns are known. */
@@ -132,7 +132,7 @@ function unindex(where: Where): string {
 }
 
 /** The scope's messages, and the bytes of those whose content stands in their rows. */
-function words(where: Where): string {
+function inlineSizes(where: Where): string {
   return `SELECT count(agent_no) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE ${where.rows}`;
 }
 
@@ -244,7 +244,7 @@ export const statements = {
 /** Which stretches others need: of every fork that is there, or of which something is kept, where it branched off. */
 export const queries = {
   ...each(ALL, (where) => ({ erasable: erasable(where), named: named(where) })),
-  ...each(OF_MESSAGES, (where) => ({ words: words(where), copies: copies(where) })),
+  ...each(OF_MESSAGES, (where) => ({ inline: inlineSizes(where), copies: copies(where) })),
   "branches.needed":
     `SELECT f.parent_branch AS branch, max(f.cut_seq) AS upto FROM (${FORKED}) f GROUP BY f.parent_branch ` +
     "ORDER BY f.parent_branch",

@@ -59,10 +59,10 @@ export const queries = {
     `FROM (${referringRows()}) x LEFT JOIN sessions s ON s.no = x.session_no ` +
     "ORDER BY coalesce(x.session_no, 0) DESC, x.seq DESC, x.source, x.name LIMIT ?",
   // Content that stands in the rows of its events: what the index has, and what came since.
-  "words.referrers":
+  "inline.referrers":
     `${INLINE}word_refs r JOIN events e ON e.no = r.event_no JOIN sessions s ON s.no = e.session_no ` +
     "WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no DESC LIMIT ?",
-  "words.referrersUnindexed":
+  "inline.referrersUnindexed":
     `${INLINE}events e JOIN sessions s ON s.no = e.session_no WHERE e.no > (SELECT n FROM counters WHERE name = 'word_refs') ` +
     "AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no DESC LIMIT ?",
   "stats.sessions":

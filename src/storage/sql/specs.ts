@@ -110,7 +110,7 @@ function eventSpec(name: string, columns: readonly BulkColumn[]): BulkSpec {
 }
 
 /** Messages that are all short: nothing is looked up for them. */
-export const ADD_WORDS = eventSpec("events.addWords", MESSAGE);
+export const ADD_INLINE_CONTENT = eventSpec("events.addWords", MESSAGE);
 /** Messages of any length: the last parameter is the sha256 of the blob that holds the content, or NULL. */
 export const ADD_MESSAGE = eventSpec("events.addMessage", [
   ...MESSAGE,

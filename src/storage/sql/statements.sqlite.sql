@@ -224,23 +224,23 @@ SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no 
 SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked FROM (SELECT manifest AS no FROM captures WHERE session_no = ?) r JOIN blobs b ON b.no = r.no GROUP BY b.no, b.sha256, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key;
 -- allCaptures.named
 SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no WHERE l.ord < 0 AND l.parent_no IN (SELECT manifest FROM captures WHERE session_no = ?);
--- messages.words
+-- messages.inline
 SELECT count(agent_no) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL;
 -- messages.copies
 SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = ? AND agent_no = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
--- run.words
+-- run.inline
 SELECT count(agent_no) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL;
 -- run.copies
 SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
--- allMessages.words
+-- allMessages.inline
 SELECT count(agent_no) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL;
 -- allMessages.copies
 SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = ? AND NOT EXISTS (SELECT 1 FROM remains k WHERE k.session_no = events.session_no AND k.branch = events.branch AND events.seq <= k.upto) AND sha256 IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
--- journal.words
+-- journal.inline
 SELECT count(agent_no) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE session_no = ? AND run = ? AND seq >= ? AND seq <= ? AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL;
 -- journal.copies
 SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE session_no = ? AND run = ? AND seq >= ? AND seq <= ? AND agent_no IS NULL AND sha256 IS NOT NULL AND erased_seq IS NULL AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
--- saved.words
+-- saved.inline
 SELECT count(agent_no) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = ? AND c.agent_no = ? AND c.run = '');
 -- saved.copies
 SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept FROM (SELECT sha256 FROM events WHERE sha256 IS NOT NULL AND erased_seq IS NULL AND (session_no, seq) IN (SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = ? AND c.agent_no = ? AND c.run = '') AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256;
@@ -493,21 +493,21 @@ SELECT o.no, CASE WHEN EXISTS (SELECT 1 FROM blobs b WHERE b.no = o.no) THEN 1 E
 SELECT o.no, CASE WHEN EXISTS (SELECT 1 FROM blobs b WHERE b.no = o.no) THEN 1 ELSE 0 END AS there FROM (SELECT DISTINCT blob_no AS no FROM blob_segments WHERE blob_no > ? ORDER BY blob_no LIMIT CAST(? AS INTEGER)) o ORDER BY o.no;
 -- external.key
 SELECT 1 AS n FROM blobs WHERE key = ? UNION ALL SELECT 1 FROM segment_frames WHERE key = ?;
--- words.lag
+-- inline.lag
 SELECT (SELECT n FROM counters WHERE name = 'word_refs') AS upto, coalesce((SELECT max(no) FROM events), 0) AS newest;
--- words.get
+-- inline.get
 SELECT e.no, (SELECT s.id FROM sessions s WHERE s.no = e.session_no) AS session, e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY r.event_no LIMIT 1;
--- words.scan
+-- inline.scan
 SELECT e.no, (SELECT s.id FROM sessions s WHERE s.no = e.session_no) AS session, e.sha256, e.words AS body, length(e.words) AS size, e.at AS created_at FROM events e WHERE e.no > ? AND e.no <= ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no LIMIT 1;
--- words.count
+-- inline.count
 SELECT count(*) AS n FROM (SELECT 1 AS one FROM word_refs r JOIN events e ON e.no = r.event_no WHERE r.prefix = ? AND r.event_no <= ? AND e.sha256 = ? AND e.words IS NOT NULL LIMIT CAST(? AS INTEGER)) c;
--- words.countUnindexed
+-- inline.countUnindexed
 SELECT count(*) AS n FROM events WHERE no > ? AND no <= ? AND sha256 = ? AND words IS NOT NULL;
 -- blob.referrers
 WITH t (via, named) AS (SELECT b.no, 0 FROM blobs b WHERE b.sha256 = ? UNION SELECT l.parent_no, 1 FROM blobs b JOIN blob_links l ON l.child_no = b.no AND l.ord < 0 WHERE b.sha256 = ?) SELECT x.source, x.named, s.id AS session, x.seq, x.type, x.name FROM (SELECT 'events' AS source, t.named, r.session_no, r.seq AS seq, r.type AS type, CAST(NULL AS TEXT) AS name FROM t JOIN events r ON r.content = t.via UNION SELECT 'annotations' AS source, t.named, r.session_no, r.seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN annotations r ON r.payload = t.via UNION SELECT 'state' AS source, t.named, r.session_no, r.seq AS seq, CAST(NULL AS TEXT) AS type, r.key AS name FROM t JOIN state r ON r.value = t.via UNION SELECT 'evals' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN evals r ON r.code = t.via UNION SELECT 'evals' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN evals r ON r.result = t.via UNION SELECT 'evals' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN evals r ON r.final = t.via UNION SELECT 'evals' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN evals r ON r.error = t.via UNION SELECT 'calls' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN calls r ON r.request = t.via UNION SELECT 'calls' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN calls r ON r.response = t.via UNION SELECT 'calls' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN calls r ON r.result = t.via UNION SELECT 'calls' AS source, t.named, r.session_no, r.first_seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN calls r ON r.error = t.via UNION SELECT 'snapshots' AS source, t.named, r.session_no, r.seq AS seq, CAST(NULL AS TEXT) AS type, CAST(NULL AS TEXT) AS name FROM t JOIN snapshots r ON r.vars = t.via UNION SELECT 'heads' AS source, t.named, r.session_no, r.seq AS seq, CAST(NULL AS TEXT) AS type, r.id AS name FROM t JOIN heads r ON r.final = t.via UNION SELECT 'captures' AS source, t.named, r.session_no, r.seq AS seq, CAST(NULL AS TEXT) AS type, r.id AS name FROM t JOIN captures r ON r.manifest = t.via UNION SELECT 'blocks' AS source, t.named, CAST(NULL AS BIGINT) AS session_no, r.version AS seq, CAST(NULL AS TEXT) AS type, r.block_id AS name FROM t JOIN block_versions r ON r.value = t.via) x LEFT JOIN sessions s ON s.no = x.session_no ORDER BY coalesce(x.session_no, 0) DESC, x.seq DESC, x.source, x.name LIMIT CAST(? AS INTEGER);
--- words.referrers
+-- inline.referrers
 SELECT 'events' AS source, 0 AS named, s.id AS session, e.seq, e.type, CAST(NULL AS TEXT) AS name FROM word_refs r JOIN events e ON e.no = r.event_no JOIN sessions s ON s.no = e.session_no WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no DESC LIMIT CAST(? AS INTEGER);
--- words.referrersUnindexed
+-- inline.referrersUnindexed
 SELECT 'events' AS source, 0 AS named, s.id AS session, e.seq, e.type, CAST(NULL AS TEXT) AS name FROM events e JOIN sessions s ON s.no = e.session_no WHERE e.no > (SELECT n FROM counters WHERE name = 'word_refs') AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no DESC LIMIT CAST(? AS INTEGER);
 -- stats.sessions
 WITH held (session_no, no) AS (SELECT r.session_no, r.content FROM events r WHERE r.content IS NOT NULL UNION SELECT r.session_no, r.payload FROM annotations r WHERE r.payload IS NOT NULL UNION SELECT r.session_no, r.value FROM state r WHERE r.value IS NOT NULL UNION SELECT r.session_no, r.code FROM evals r WHERE r.code IS NOT NULL UNION SELECT r.session_no, r.result FROM evals r WHERE r.result IS NOT NULL UNION SELECT r.session_no, r.final FROM evals r WHERE r.final IS NOT NULL UNION SELECT r.session_no, r.error FROM evals r WHERE r.error IS NOT NULL UNION SELECT r.session_no, r.request FROM calls r WHERE r.request IS NOT NULL UNION SELECT r.session_no, r.response FROM calls r WHERE r.response IS NOT NULL UNION SELECT r.session_no, r.result FROM calls r WHERE r.result IS NOT NULL UNION SELECT r.session_no, r.error FROM calls r WHERE r.error IS NOT NULL UNION SELECT r.session_no, r.vars FROM snapshots r WHERE r.vars IS NOT NULL UNION SELECT r.session_no, r.final FROM heads r WHERE r.final IS NOT NULL UNION SELECT r.session_no, r.manifest FROM captures r WHERE r.manifest IS NOT NULL), owned (session_no, no) AS (SELECT session_no, no FROM held UNION SELECT h.session_no, l.child_no FROM held h JOIN blob_links l ON l.parent_no = h.no AND l.ord < 0), holders (no, n) AS (SELECT no, count(*) FROM owned GROUP BY no), sizes (session_no, bytes, shared) AS (SELECT o.session_no, CAST(coalesce(sum(b.size), 0) AS BIGINT), CAST(coalesce(sum(CASE WHEN k.n > 1 THEN b.size ELSE 0 END), 0) AS BIGINT) FROM owned o JOIN holders k ON k.no = o.no JOIN blobs b ON b.no = o.no GROUP BY o.session_no), inlined (session_no, bytes) AS (SELECT e.session_no, CAST(coalesce(sum(length(e.words)), 0) AS BIGINT) FROM events e WHERE e.words IS NOT NULL GROUP BY e.session_no) SELECT s.id, s.seq AS events, s.messages, coalesce(z.bytes, 0) + coalesce(i.bytes, 0) AS bytes, coalesce(z.shared, 0) AS shared FROM sessions s LEFT JOIN sizes z ON z.session_no = s.no LEFT JOIN inlined i ON i.session_no = s.no WHERE s.deleted_at IS NULL ORDER BY bytes DESC, s.no LIMIT CAST(? AS INTEGER);
@@ -1002,11 +1002,11 @@ DELETE FROM segment_frames WHERE segment_id = ? AND start >= ?;
 DELETE FROM segment_frames WHERE segment_id = ? AND NOT EXISTS (SELECT 1 FROM blob_segments u WHERE u.segment_id = ?);
 -- gc.advance
 UPDATE counters SET n = n + 1, checksum = CASE WHEN counters.checksum IS NULL OR counters.checksum = holdfast_checksum('counters', counters.name, counters.n) THEN holdfast_checksum('counters', counters.name, counters.n + 1) ELSE counters.checksum END WHERE name = 'gc';
--- words.index
+-- inline.index
 INSERT INTO word_refs (prefix, event_no) SELECT substr(sha256, 1, 8), no FROM events WHERE no > (SELECT n FROM counters WHERE name = 'word_refs') AND no <= ? AND words IS NOT NULL ORDER BY 1 ON CONFLICT DO NOTHING;
--- words.indexed
+-- inline.indexed
 UPDATE counters SET n = (SELECT coalesce(max(no), 0) FROM events WHERE no <= ?), checksum = CASE WHEN counters.checksum IS NULL OR counters.checksum = holdfast_checksum('counters', counters.name, counters.n) THEN holdfast_checksum('counters', counters.name, (SELECT coalesce(max(no), 0) FROM events WHERE no <= ?)) ELSE counters.checksum END WHERE name = 'word_refs';
--- words.shorten
+-- inline.shorten
 UPDATE counters SET n = coalesce((SELECT max(no) FROM events), 0), checksum = CASE WHEN counters.checksum IS NULL OR counters.checksum = holdfast_checksum('counters', counters.name, counters.n) THEN holdfast_checksum('counters', counters.name, coalesce((SELECT max(no) FROM events), 0)) ELSE counters.checksum END WHERE name = 'word_refs' AND n > coalesce((SELECT max(no) FROM events), 0);
 -- session.id
 SELECT id AS value FROM sessions WHERE id = ?;
@@ -1088,7 +1088,7 @@ SELECT size AS value FROM segments WHERE id = ?;
 SELECT (SELECT max(u.length) FROM blob_segments u WHERE u.segment_id = s.id) AS value FROM segments s WHERE s.id = ?;
 -- gc.epoch
 SELECT n AS value FROM counters WHERE name = 'gc';
--- words.there
+-- inline.there
 SELECT no AS value FROM events WHERE no = ? AND sha256 = ? AND words IS NOT NULL;
 SELECT no, id, seq, chain, branch, messages, state_seq, deleted_at, version FROM sessions WHERE id = ?;
 SELECT no, id FROM agents WHERE id = ?;

@@ -23,7 +23,7 @@ const BULKS: readonly BulkSpec[] = [
 ];
 
 /** The one statement of a durable append to sessions a PostgreSQL handle remembers. */
-const APPEND = [FENCE_SESSION, specs.ADD_WORDS];
+const APPEND = [FENCE_SESSION, specs.ADD_INLINE_CONTENT];
 const APPEND_ANY = [FENCE_SESSION, specs.PUT_BLOB, specs.ADD_MESSAGE];
 
 function printed(dialect: Dialect): string {
@@ -95,7 +95,7 @@ const PROMISED: readonly (readonly [name: string, text: string])[] = [
   ["events by seq", QUERIES["events.read"]],
   ["a note", QUERIES["annotation.get"]],
   ["events to verify", QUERIES["events.whole"]],
-  ["short content by hash", QUERIES["words.get"]],
+  ["short content by hash", QUERIES["inline.get"]],
   ["an agent's history", QUERIES["history.range"]],
   ["the last messages", QUERIES["history.last"]],
   ["a run's messages", QUERIES["history.rangeRun"]],

@@ -9,6 +9,7 @@ import * as check from "./check.ts";
 import * as checksums from "./checksum-checks.ts";
 import * as erasure from "./erasure.ts";
 import * as history from "./history.ts";
+import * as words from "./inline-content.ts";
 import * as lineage from "./lineage.ts";
 import * as log from "./log.ts";
 import * as references from "./references.ts";
@@ -18,7 +19,6 @@ import * as state from "./state.ts";
 import * as stats from "./stats.ts";
 import * as tasks from "./tasks.ts";
 import * as trace from "./trace.ts";
-import * as words from "./words.ts";
 
 export const QUERIES: Readonly<Record<QueryName, string>> = {
   ...sessions.queries,

@@ -24,7 +24,7 @@ import { SessionWaker } from "./waker.ts";
 
 export class SqlStorage implements Storage {
   readonly engine;
-  readonly words;
+  readonly fragments;
   readonly environment: Environment;
   readonly #driver: Driver;
   readonly #queue: CommitQueue;
@@ -36,7 +36,7 @@ export class SqlStorage implements Storage {
 
   constructor(driver: Driver, environment: Environment) {
     this.engine = driver.dialect.engine;
-    this.words = driver.dialect.words;
+    this.fragments = driver.dialect.fragments;
     this.environment = environment;
     this.#driver = driver;
     this.#schema = new SchemaWatch(driver, environment);

@@ -18,7 +18,15 @@ import { branchPositionAfter, changesOnlyByEvents } from "./branch-position.ts";
 import type { BulkSpec, Param, Step } from "./driver.ts";
 import { mergeBlobs, mergeUses } from "./merge.ts";
 import { type Context, Script } from "./script.ts";
-import { ADD_EVENT, ADD_LONG_EVENT, ADD_MESSAGE, ADD_WORDS, PUBLISH_HEAD, PUT_BLOB, USE_BLOB } from "./specs.ts";
+import {
+  ADD_EVENT,
+  ADD_INLINE_CONTENT,
+  ADD_LONG_EVENT,
+  ADD_MESSAGE,
+  PUBLISH_HEAD,
+  PUT_BLOB,
+  USE_BLOB,
+} from "./specs.ts";
 
 /** Where a session's log stands: read inside the transaction, or remembered and fenced. */
 export interface SessionPosition {
@@ -85,8 +93,8 @@ class Batch {
     for (const use of mergeUses(accepted)) this.script.row(USE_BLOB, use);
     this.script.flush();
     // One statement for all messages, because they are numbered in the order in which they are written.
-    const short = accepted.every(({ events }) => events?.every(({ message }) => message?.words !== null) ?? true);
-    this.#messageSpec = short ? ADD_WORDS : ADD_MESSAGE;
+    const short = accepted.every(({ events }) => events?.every(({ message }) => message?.inline !== null) ?? true);
+    this.#messageSpec = short ? ADD_INLINE_CONTENT : ADD_MESSAGE;
   }
 
   add(commit: Commit, fresh: Set<string>): Outcome {
@@ -199,17 +207,17 @@ class Batch {
 
   #message(row: Param[], { agent, run, type }: EventDraft, message: MessageDraft): void {
     if (agent === undefined || type !== "message/added") throw new Error("bug: a message has no agent or another type");
-    const { role, key, sha256, salt, chars, words } = message;
-    row.push(this.#agent(agent), role, run ?? null, key ?? null, sha256, salt, chars, words);
-    if (this.#messageSpec === ADD_MESSAGE) row.push(words === null ? sha256 : null);
+    const { role, key, sha256, salt, chars, inline } = message;
+    row.push(this.#agent(agent), role, run ?? null, key ?? null, sha256, salt, chars, inline);
+    if (this.#messageSpec === ADD_MESSAGE) row.push(inline === null ? sha256 : null);
     this.script.row(this.#messageSpec, row);
   }
 
   /** Any other event; those of a run name it, and may carry something. */
   #journal(row: Param[], { run, type }: EventDraft, carried: CarriedPayload | null | undefined): void {
     const named = carried === undefined ? null : (run ?? null);
-    row.push(type, named, carried?.sha256 ?? null, carried?.salt ?? null, carried?.words ?? null);
-    if (carried === null || carried === undefined || carried.words !== null) this.script.row(ADD_EVENT, row);
+    row.push(type, named, carried?.sha256 ?? null, carried?.salt ?? null, carried?.inline ?? null);
+    if (carried === null || carried === undefined || carried.inline !== null) this.script.row(ADD_EVENT, row);
     else {
       row.push(carried.sha256);
       this.script.row(ADD_LONG_EVENT, row);

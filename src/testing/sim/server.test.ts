@@ -232,7 +232,7 @@ describe("a simulated server", () => {
       await bench.client("index", TIMEOUTS),
       await bench.client("other", TIMEOUTS),
     ];
-    const writes = [{ op: "run", statement: "words.index", params: [1] }] as const;
+    const writes = [{ op: "run", statement: "inline.index", params: [1] }] as const;
     const storage = new SqlStorage(index.driver, index.process.environment);
     const wait = ({ process }: Client, ms: number) => process.environment.sleep(ms);
     const ends = await bench.run(

@@ -230,7 +230,7 @@ export const postgres: Dialect = {
     "SELECT column_name AS name, data_type AS type FROM information_schema.columns " +
     "WHERE table_schema = current_schema() AND table_name = ? ORDER BY ordinal_position",
   explain: "EXPLAIN (GENERIC_PLAN) ",
-  words: {
+  fragments: {
     int: "bigint",
     real: "double precision",
     text: "text",

@@ -35,7 +35,7 @@ export const sqlite: Dialect = {
   tableNames: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
   describeTable: "SELECT name, type FROM pragma_table_info(?) ORDER BY cid",
   explain: "EXPLAIN QUERY PLAN ",
-  words: {
+  fragments: {
     int: "INTEGER",
     real: "REAL",
     text: "TEXT",

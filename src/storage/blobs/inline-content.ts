@@ -9,21 +9,21 @@ import type { Depot } from "./place.ts";
 import { commitOrThrow, placePlain } from "./put.ts";
 
 /** Rows looked through by one statement, or indexed by one commit, for which all who append must wait. */
-const ROWS = 5000;
+const ROWS_PER_SCAN = 5000;
 const MOST_UNINDEXED = 2000;
 const MOST_COUNTED = 1000;
 
-/** As in storage/sql/words.ts. */
+/** As in storage/sql/inline-content.ts. */
 export const PREFIX_BYTES = 8;
 
 /** Number of a row that is no row of blobs. */
 export const IN_ROW = -1;
 
 /** The session of the row it stands in, and the guard that says that it still does. */
-type FoundWords = BlobRow & { readonly body: Uint8Array; readonly session: string; readonly guard: Guard };
+type InlineBlob = BlobRow & { readonly body: Uint8Array; readonly session: string; readonly guard: Guard };
 
-export async function findWords(depot: Depot, digest: Uint8Array): Promise<FoundWords | null> {
-  const found = (await indexed(depot, digest)) ?? (await unindexed(depot, digest));
+export async function findInlineContent(depot: Depot, digest: Uint8Array): Promise<InlineBlob | null> {
+  const found = (await findIndexed(depot, digest)) ?? (await findUnindexed(depot, digest));
   if (found === null) return null;
   return {
     no: IN_ROW,
@@ -44,44 +44,44 @@ export async function findWords(depot: Depot, digest: Uint8Array): Promise<Found
     linked: 0,
     body: found.body,
     session: found.session,
-    guard: { check: "words.there", key: [found.no, found.sha256], expect: found.no },
+    guard: { check: "inline.there", key: [found.no, found.sha256], expect: found.no },
   };
 }
 
-type Found = Queries["words.get"]["row"];
+type InlineContentRecord = Queries["inline.get"]["row"];
 
-async function indexed(depot: Depot, digest: Uint8Array): Promise<Found | null> {
-  const [found] = await depot.storage.query("words.get", digest.slice(0, PREFIX_BYTES), digest);
+async function findIndexed(depot: Depot, digest: Uint8Array): Promise<InlineContentRecord | null> {
+  const [found] = await depot.storage.query("inline.get", digest.slice(0, PREFIX_BYTES), digest);
   return found ?? null;
 }
 
 /** Looked for row by row, which waits for nobody; who finds that there are many has them indexed for the next. */
-async function unindexed(depot: Depot, digest: Uint8Array): Promise<Found | null> {
+async function findUnindexed(depot: Depot, digest: Uint8Array): Promise<InlineContentRecord | null> {
   const { storage } = depot;
-  const [lag] = await storage.query("words.lag");
+  const [lag] = await storage.query("inline.lag");
   // It may have come into the index after we looked there.
-  if (lag === undefined || lag.upto >= lag.newest) return indexed(depot, digest);
+  if (lag === undefined || lag.upto >= lag.newest) return findIndexed(depot, digest);
   if (lag.newest - lag.upto > MOST_UNINDEXED) {
     catchUp(depot, lag.newest).catch((error) => {
       storage.environment.log("info", "blobs.words.index", { error: String(error) });
     });
   }
-  for (let after = lag.upto; after < lag.newest; after += ROWS) {
-    const [found] = await storage.query("words.scan", after, Math.min(after + ROWS, lag.newest), digest);
+  for (let after = lag.upto; after < lag.newest; after += ROWS_PER_SCAN) {
+    const [found] = await storage.query("inline.scan", after, Math.min(after + ROWS_PER_SCAN, lag.newest), digest);
     if (found !== undefined) return found;
     await yieldToEventLoop(storage.environment);
   }
-  return indexed(depot, digest);
+  return findIndexed(depot, digest);
 }
 
 /** How many messages say it, as far as that is worth counting. */
-export async function countWords(depot: Depot, digest: Uint8Array): Promise<number> {
+export async function countInlineContent(depot: Depot, digest: Uint8Array): Promise<number> {
   const { storage } = depot;
-  const [{ upto, newest } = { upto: 0, newest: 0 }] = await storage.query("words.lag");
-  const [known] = await storage.query("words.count", digest.slice(0, PREFIX_BYTES), upto, digest, MOST_COUNTED);
+  const [{ upto, newest } = { upto: 0, newest: 0 }] = await storage.query("inline.lag");
+  const [known] = await storage.query("inline.count", digest.slice(0, PREFIX_BYTES), upto, digest, MOST_COUNTED);
   let count = known?.n ?? 0;
-  for (let after = upto; after < newest && count < MOST_COUNTED; after += ROWS) {
-    const [more] = await storage.query("words.countUnindexed", after, Math.min(after + ROWS, newest), digest);
+  for (let after = upto; after < newest && count < MOST_COUNTED; after += ROWS_PER_SCAN) {
+    const [more] = await storage.query("inline.countUnindexed", after, Math.min(after + ROWS_PER_SCAN, newest), digest);
     count += more?.n ?? 0;
     await yieldToEventLoop(storage.environment);
   }
@@ -91,15 +91,15 @@ export async function countWords(depot: Depot, digest: Uint8Array): Promise<numb
 /** Puts what there is up to a row into the index; what comes meanwhile is left to the next. */
 async function catchUp(depot: Depot, newest: number): Promise<void> {
   for (;;) {
-    const [lag] = await depot.storage.query("words.lag");
+    const [lag] = await depot.storage.query("inline.lag");
     if (lag === undefined || lag.upto >= Math.min(newest, lag.newest)) return;
-    const to = Math.min(newest, lag.newest, lag.upto + ROWS);
+    const to = Math.min(newest, lag.newest, lag.upto + ROWS_PER_SCAN);
     await commitOrThrow(depot, {
       solo: true,
       settled: true,
       writes: [
-        { op: "run", statement: "words.index", params: [to] },
-        { op: "run", statement: "words.indexed", params: [to, to] },
+        { op: "run", statement: "inline.index", params: [to] },
+        { op: "run", statement: "inline.indexed", params: [to, to] },
       ],
     });
   }
@@ -109,11 +109,11 @@ async function catchUp(depot: Depot, newest: number): Promise<void> {
  * Becomes a blob of its own together with the pin, which may outlive the message; false when there is none. Only while
  * the message has it: a clear at the same moment either sees the pin, or leaves nothing to be pinned.
  */
-export async function pinWords(depot: Depot, digest: Uint8Array, pin: Write): Promise<boolean> {
+export async function pinInlineContent(depot: Depot, digest: Uint8Array, pin: Write): Promise<boolean> {
   const { storage, place } = depot;
   const made: BlobWrite[] = [];
   const pinned = await decide(storage, async () => {
-    const found = await findWords(depot, digest);
+    const found = await findInlineContent(depot, digest);
     if (found === null) return { answer: false };
     const at = storage.environment.now();
     const claim: Claim = { media: found.media, utf8: true, refs: 0, expiresAt: NO_TIME, at };
