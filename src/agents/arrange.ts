@@ -16,7 +16,7 @@ import {
   checkText,
   invalid,
 } from "../core/check.ts";
-import type { Decision, Settled } from "../core/decide.ts";
+import type { Decision, FinalAnswer } from "../core/decide.ts";
 import { newId } from "../core/new-id.ts";
 import { checkBlockText, checkFits, type EditKind, writeVersion } from "./edits.ts";
 import { type HeldBlock, heldBlock, plainAgent } from "./rows.ts";
@@ -83,7 +83,7 @@ export async function arrange(
   { storage, payloads, prepare }: Bench,
   { agent, row, current }: BlockSet,
   inputs: readonly BlockInput[],
-): Promise<Decision<readonly Block[]> | Settled<readonly Block[]>> {
+): Promise<Decision<readonly Block[]> | FinalAnswer<readonly Block[]>> {
   const at = storage.environment.now();
   const foreign = await readForeign(storage, payloads, current, inputs);
   const placed = place(storage, current, foreign.blocks, inputs, at);

@@ -4,7 +4,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { checkId, checkInt, checkLimit, checkRecord, invalid } from "../core/check.ts";
-import { type Decision, decide, type Settled } from "../core/decide.ts";
+import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import { arrange, type Bench, checkBlockInputs, readSet } from "./arrange.ts";
 import {
   checkBlockText,
@@ -34,7 +34,7 @@ export type Blocks = Pick<
 type Shelf = Omit<Bench, "prepare">;
 
 /** Every attempt may prepare its own text; those that were not committed are let go in the end. */
-function deciding<T>(shelf: Shelf, rule: (bench: Bench) => Promise<Decision<T> | Settled<T>>): Promise<T> {
+function deciding<T>(shelf: Shelf, rule: (bench: Bench) => Promise<Decision<T> | FinalAnswer<T>>): Promise<T> {
   return shelf.payloads.preparing((prepare) => decide(shelf.storage, () => rule({ ...shelf, prepare })));
 }
 
@@ -102,7 +102,7 @@ async function edit(
   const label = checkId(labelId, "label");
   const given = checkRecord(options, "options", ["version"]).version;
   const expected = given === undefined ? undefined : checkInt(given, "version", 0, Number.MAX_SAFE_INTEGER);
-  const rule = async (bench: Bench): Promise<Decision<Block> | Settled<Block>> => {
+  const rule = async (bench: Bench): Promise<Decision<Block> | FinalAnswer<Block>> => {
     const held = await (initial === null ? existingBlock : findBlock)(shelf, agent, label);
     checkVersion(label, held?.block.version ?? 0, expected);
     // Somebody else may create it between these two reads: then it is there to be edited.
@@ -132,7 +132,7 @@ async function addBlock(
   bench: Bench,
   agent: string,
   input: BlockInput,
-): Promise<Decision<Block> | Settled<Block> | null> {
+): Promise<Decision<Block> | FinalAnswer<Block> | null> {
   const set = await readSet(bench.storage, bench.payloads, agent);
   if (set.current.some(({ block }) => block.label === input.label)) return null;
   const kept = set.current.map(({ block: { id, label } }) => ({ id, label }));

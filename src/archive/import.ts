@@ -9,7 +9,7 @@ import type { RestoredRow } from "../contracts/portable.ts";
 import type { DiscardedRow, SessionRow } from "../contracts/queries.ts";
 import type { Commit, Guard, SessionUse, Storage } from "../contracts/storage.ts";
 import { fromHex, toHex } from "../core/bytes.ts";
-import { type Decision, decide, type Settled } from "../core/decide.ts";
+import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import { deletedSession, IN_PART } from "../core/existing.ts";
 import { isHeldRun, toggleHold } from "../core/imported-runs.ts";
 import { runInSlices, TimeSlice } from "../core/time-slice.ts";
@@ -58,7 +58,7 @@ export async function importArchive(
 }
 
 /** A session that somebody else brought meanwhile, whole or in part, is there then: so it is decided again. */
-async function writeOnce<T>(storage: Storage, rule: () => Promise<Decision<T> | Settled<T>>): Promise<T> {
+async function writeOnce<T>(storage: Storage, rule: () => Promise<Decision<T> | FinalAnswer<T>>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     let committing = false;
     try {
@@ -125,7 +125,7 @@ async function decideImport(
   blobs: ReadonlySet<string>,
   handOver: Pick<Commit, "writes" | "uses">,
   slice: TimeSlice,
-): Promise<Decision<Imported> | Settled<Imported>> {
+): Promise<Decision<Imported> | FinalAnswer<Imported>> {
   const at = storage.environment.now();
   const sessions = await wholeOutcomes(storage, manifest);
   const isNew = (id: string) => sessions.some((one) => one.id === id && one.outcome === "imported");
@@ -187,7 +187,7 @@ async function decideImport(
 function nothingNew(
   { guards, writes, cleared }: Sources,
   report: ImportReport,
-): Decision<Imported> | Settled<Imported> {
+): Decision<Imported> | FinalAnswer<Imported> {
   if (writes.length === 0) return { answer: { report, cleared: null, unused: [] } };
   return { commit: { solo: true, guards, writes }, answer: () => ({ report, cleared, unused: [] }) };
 }

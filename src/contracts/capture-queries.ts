@@ -28,7 +28,7 @@ export interface CaptureRow {
 }
 
 /** Before which number, now, each filter twice, whether also those beside the newest, the limit. */
-type Listed = [
+type CaptureListParams = [
   before: number,
   now: number,
   agent: string | null,
@@ -40,10 +40,10 @@ type Listed = [
 export interface CaptureQueries {
   "capture.get": Read<[id: string], CaptureRow>;
   "capture.newest": Read<[request: string, agent: string, agentSession: string], CaptureRow>;
-  "captures.list": Read<Listed, CaptureRow>;
-  "captures.byRequest": Read<[request: string, ...Listed], CaptureRow>;
-  "captures.bySession": Read<[agentSession: string, ...Listed], CaptureRow>;
-  "captures.byBoth": Read<[request: string, agentSession: string, ...Listed], CaptureRow>;
+  "captures.list": Read<CaptureListParams, CaptureRow>;
+  "captures.byRequest": Read<[request: string, ...CaptureListParams], CaptureRow>;
+  "captures.bySession": Read<[agentSession: string, ...CaptureListParams], CaptureRow>;
+  "captures.byBoth": Read<[request: string, agentSession: string, ...CaptureListParams], CaptureRow>;
   "capture.stored": Read<[sha256: Uint8Array], { readonly stored: number; readonly size: number }>;
   /** Also those whose time is over. */
   "captures.ofRequest": Read<[request: string, limit: number], CaptureRow>;

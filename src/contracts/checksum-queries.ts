@@ -17,7 +17,7 @@ interface StoreKeys {
 export type StoreChecksumTable = keyof StoreKeys;
 
 /** Rows of a session whose checksum is wrong: by name, or by the seq of their event. */
-type Owned = {
+type OwnedChecksumQueries = {
   readonly [T in OwnedChecksumTable as `checksums.${T}`]: Read<
     [session: number, limit: number],
     { readonly name?: string; readonly seq?: number }
@@ -27,11 +27,11 @@ type Owned = {
 /** `proven` is 1 where the checksum is that of the row. */
 export type StoreChecksumRow<T extends StoreChecksumTable> = StoreKeys[T] & { readonly proven: number };
 
-type OfStore = {
+type StoreChecksumQueries = {
   readonly [T in StoreChecksumTable as `checksums.${T}`]: Read<(number | string)[], StoreChecksumRow<T>>;
 };
 
-export interface ChecksumQueries extends Owned, OfStore {
+export interface ChecksumQueries extends OwnedChecksumQueries, StoreChecksumQueries {
   /** Counters whose checksum is wrong. */
   "checksums.counters": Read<[], { readonly name: string }>;
   /** A row if the store's id and time of creation have their checksum. */

@@ -188,7 +188,7 @@ export type Write =
   | { readonly op: "read"; readonly query: QueryName; readonly params: readonly Cell[] };
 
 /** Rows of the reads inside a commit. */
-export type Found = { readonly [N in QueryName]?: readonly Queries[N]["row"][] };
+export type FoundRows = { readonly [N in QueryName]?: readonly Queries[N]["row"][] };
 
 export interface BlobWrite {
   readonly sha256: Uint8Array;
@@ -334,7 +334,7 @@ export type Outcome =
   | {
       readonly ok: true;
       readonly events: readonly WrittenEvent[];
-      readonly found?: Found;
+      readonly found?: FoundRows;
     }
   | { readonly ok: false; readonly refused: Refusal };
 

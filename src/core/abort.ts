@@ -2,12 +2,12 @@
 // is left who could abort it.
 
 /** Aborts when `signal` does, or by itself; `free` lets go of the signal. */
-export interface Linked {
+export interface LinkedSignal {
   readonly controller: AbortController;
   readonly free: () => void;
 }
 
-export function linked(signal: AbortSignal): Linked {
+export function linkSignal(signal: AbortSignal): LinkedSignal {
   const controller = new AbortController();
   const follow = () => controller.abort(signal.reason);
   if (signal.aborted) follow();

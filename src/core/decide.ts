@@ -5,17 +5,17 @@ import type { Commit, Outcome, Refusal, Storage } from "../contracts/storage.ts"
 import { toRef } from "./bytes.ts";
 import { reservedName } from "./locator.ts";
 
-export type Committed = Extract<Outcome, { ok: true }>;
+export type CommittedOutcome = Extract<Outcome, { ok: true }>;
 
 /** Nothing to write: the answer is known already. */
-export interface Settled<T> {
+export interface FinalAnswer<T> {
   readonly answer: T;
 }
 
 export interface Decision<T> {
   readonly commit: Commit;
   /** What the caller gets once the commit happened. */
-  readonly answer: (committed: Committed) => T;
+  readonly answer: (committed: CommittedOutcome) => T;
 }
 
 /**
@@ -25,7 +25,7 @@ export interface Decision<T> {
  */
 export async function decide<T>(
   storage: Storage,
-  rule: () => Promise<Decision<T> | Settled<T>>,
+  rule: () => Promise<Decision<T> | FinalAnswer<T>>,
   handedOver?: () => void,
 ): Promise<T> {
   for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
@@ -45,11 +45,11 @@ export async function decide<T>(
 }
 
 /** Refused so often that many must want the same: from here on they come at different times, further and further apart. */
-const MANY = 4;
+const MANY_REFUSALS = 4;
 const SPREAD_MS = 4;
 
 async function spread({ environment }: Storage, attempt: number): Promise<void> {
-  if (attempt < MANY) return;
+  if (attempt < MANY_REFUSALS) return;
   const [chance = 0] = environment.random(1);
   await environment.sleep((attempt * SPREAD_MS * chance) / 256);
 }

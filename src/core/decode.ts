@@ -19,10 +19,10 @@ export interface Column<T> {
 }
 
 type Shape = Readonly<Record<string, Column<unknown>>>;
-type Decoded<S extends Shape> = { readonly [C in keyof S]: S[C] extends Column<infer T> ? T : never };
+type DecodedRow<S extends Shape> = { readonly [C in keyof S]: S[C] extends Column<infer T> ? T : never };
 
 /** The row's columns that the shape names, or StoreCorrupted. */
-export function decodeRow<S extends Shape>(name: RowName, row: object, shape: S): Decoded<S> {
+export function decodeRow<S extends Shape>(name: RowName, row: object, shape: S): DecodedRow<S> {
   const cells = row as Readonly<Record<string, unknown>>;
   const decoded: Record<string, unknown> = {};
   for (const column in shape) {
@@ -31,7 +31,7 @@ export function decodeRow<S extends Shape>(name: RowName, row: object, shape: S)
     if (value === undefined) throw damagedRow(name, `its ${column} is not ${wanted}`, column);
     decoded[column] = value;
   }
-  return decoded as Decoded<S>;
+  return decoded as DecodedRow<S>;
 }
 
 export function damagedRow(name: RowName, why: string, column: string): HoldfastError {

@@ -8,11 +8,11 @@ import type { Commit, Outcome, Storage } from "../contracts/storage.ts";
 /** Where an open store keeps the way to its fences. Its users know nothing of it. */
 export const FENCE = Symbol("fence");
 
-export type Fenced = Pick<Holdfast, "sessions" | "history" | "heads" | "turns" | "calls" | "invocations">;
+export type FencedNouns = Pick<Holdfast, "sessions" | "history" | "heads" | "turns" | "calls" | "invocations">;
 
 export interface Fence {
   /** Whose commits to the session are refused with a Conflict once somebody else has added to it. */
-  readonly stores: Fenced;
+  readonly stores: FencedNouns;
   /** Somebody else has, or one of its own commits happened without an answer. */
   isStale(): Promise<boolean>;
   /** Until the next attempt: the longer, the more there were. */
@@ -30,7 +30,7 @@ const LONGEST_MS = 1000;
 export async function createFence(
   storage: Storage,
   session: string,
-  made: (storage: Storage) => Fenced,
+  made: (storage: Storage) => FencedNouns,
 ): Promise<Fence> {
   const lengthOf = async () => (await storage.query("session.get", session))[0]?.seq ?? 0;
   let known = await lengthOf();

@@ -15,7 +15,7 @@ import {
   checkSome,
   invalid,
 } from "../core/check.ts";
-import { type Decision, decide, refusalError, type Settled } from "../core/decide.ts";
+import { type Decision, decide, type FinalAnswer, refusalError } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { refuseAlias } from "../core/existing.ts";
 import { SessionQueue } from "../core/session-queue.ts";
@@ -245,7 +245,7 @@ async function decideKeyed(
   payloads: Payloads,
   scope: Appending,
   prepared: readonly PreparedMessage[],
-): Promise<Decision<readonly Message[]> | Settled<readonly Message[]>> {
+): Promise<Decision<readonly Message[]> | FinalAnswer<readonly Message[]>> {
   const known = new Map<number, Message>();
   for (const [i, { ready, payload }] of prepared.entries()) {
     if (ready.key === undefined) continue;

@@ -2,7 +2,7 @@
 // and no child goes on for a parent that has ended.
 import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { EventDraft, Found, Guard, Storage } from "../contracts/storage.ts";
+import type { EventDraft, FoundRows, Guard, Storage } from "../contracts/storage.ts";
 import { FORGETS, type Forgotten, forget } from "./forget.ts";
 import { atVersion, type Move, moveRun } from "./moves.ts";
 import { neededBy } from "./past.ts";
@@ -15,7 +15,7 @@ export interface Ended {
   readonly before: readonly EventDraft[];
   readonly after: readonly EventDraft[];
   readonly beside: Pick<Beside, "guards" | "sessions" | "solo" | "wakes">;
-  readonly afterwards: (payloads: Payloads, found: Found) => Promise<void>;
+  readonly afterwards: (payloads: Payloads, found: FoundRows) => Promise<void>;
 }
 
 export async function endingWith(storage: Storage, row: RunRow, at: number): Promise<Ended> {

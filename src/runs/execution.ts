@@ -7,7 +7,7 @@ import type { RunRow } from "../contracts/run-queries.ts";
 import type { ResumeOptions } from "../contracts/run-waits.ts";
 import type { AgentDefinition, Iteration, RunLimits, StopReason, Verdict } from "../contracts/runs.ts";
 import type { EventDraft, HeadDraft, Storage } from "../contracts/storage.ts";
-import { linked } from "../core/abort.ts";
+import { linkSignal } from "../core/abort.ts";
 import { decodeText, encodeText } from "../core/bytes.ts";
 import { encodeJson } from "../core/check.ts";
 import { type DirectRead, watchDirectReads } from "../core/direct-reads.ts";
@@ -380,7 +380,7 @@ export class Execution {
     const { storage } = this.#host;
     const { signal } = this.#abort;
     while (!signal.aborted) {
-      const { controller: poke, free } = linked(signal);
+      const { controller: poke, free } = linkSignal(signal);
       this.#poke = poke;
       const left = this.#deadline() - storage.environment.now();
       // A deadline that has passed is seen to by now, unless the iteration does not listen.

@@ -1,7 +1,7 @@
 // A throwaway child: its messages leave the session with its last commit (seed 002's retention of a run).
 import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
-import type { Cell, EventDraft, Found, Guard, Storage } from "../contracts/storage.ts";
+import type { Cell, EventDraft, FoundRows, Guard, Storage } from "../contracts/storage.ts";
 import { existingSession } from "../core/existing.ts";
 import { currentLineage } from "../core/lineage.ts";
 import { afterwards, clearRow, forgetWrites, releaseWrites, tally } from "../sessions/erase.ts";
@@ -14,7 +14,7 @@ const SCOPES = ["run"] as const;
 export interface Forgotten {
   readonly events: readonly EventDraft[];
   readonly guards: readonly Guard[];
-  readonly afterwards: (payloads: Payloads, found: Found) => Promise<void>;
+  readonly afterwards: (payloads: Payloads, found: FoundRows) => Promise<void>;
 }
 
 /** null when it left none. */

@@ -4,7 +4,7 @@
 
 import type { Waits } from "../contracts/run-waits.ts";
 import type { EventDraft, Guard } from "../contracts/storage.ts";
-import { linked } from "../core/abort.ts";
+import { linkSignal } from "../core/abort.ts";
 import { encodeWaits } from "./waits.ts";
 import type { Change, Writer } from "./writer.ts";
 
@@ -101,7 +101,7 @@ export class Suspension {
     const { environment } = this.#writer.storage;
     while (this.#waiters.size > 0 && !this.#isOver && !this.#signal.aborted) {
       const times = [...this.#waiters].flatMap(({ until }) => (until === null ? [] : [until - environment.now()]));
-      const { controller, free } = linked(this.#signal);
+      const { controller, free } = linkSignal(this.#signal);
       this.#poke = controller;
       await environment.sleep(Math.max(1, Math.min(WATCH_MS, ...times)), controller.signal);
       free();

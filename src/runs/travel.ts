@@ -8,7 +8,7 @@ import type { SessionRow } from "../contracts/queries.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { ForkRunInput, RetryInput, RewindRunInput } from "../contracts/run-travel.ts";
 import type { Run, RunLimits } from "../contracts/runs.ts";
-import type { EventDraft, Found, Storage, Write } from "../contracts/storage.ts";
+import type { EventDraft, FoundRows, Storage, Write } from "../contracts/storage.ts";
 import { checkId, checkInt, checkOptionalId, checkRecord, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { jsonObject } from "../core/decode.ts";
@@ -238,7 +238,7 @@ export async function rewindRun(
     const taken = { row: first, iteration, id, limits, isRetry: false, state: given.state };
     const birth = await taking(storage, payloads, prepare, taken, first.session);
     let ended: Ended | null = null;
-    const [run, found] = await decide<readonly [Run, Found]>(storage, async () => {
+    const [run, found] = await decide<readonly [Run, FoundRows]>(storage, async () => {
       await refuseId(storage, id);
       const row = await existingRun(storage, first.id);
       if (row.owner !== null) throw atWork(row);

@@ -7,7 +7,7 @@ import type { Run } from "../contracts/runs.ts";
 import type { Step, StepRange } from "../contracts/steps.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { checkId, checkInt, encodeJson } from "../core/check.ts";
-import { type Decision, decide, type Settled } from "../core/decide.ts";
+import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import { isHeldRun } from "../core/imported-runs.ts";
 import { admitRun } from "./admit.ts";
 import { cancelled, type Ended, endingWith } from "./ending.ts";
@@ -30,7 +30,7 @@ export async function moved(
   make: (row: RunRow, at: number) => Moving | Promise<Moving>,
 ): Promise<Run> {
   type Answer = { readonly run: Run; readonly later?: () => Promise<void> };
-  const rule = async (): Promise<Decision<Answer> | Settled<Answer>> => {
+  const rule = async (): Promise<Decision<Answer> | FinalAnswer<Answer>> => {
     const row = await existingRun(storage, id);
     const at = storage.environment.now();
     const move = await make(row, at);

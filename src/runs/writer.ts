@@ -5,7 +5,7 @@ import type { RunRow } from "../contracts/run-queries.ts";
 import type {
   Commit,
   EventDraft,
-  Found,
+  FoundRows,
   Guard,
   Outcome,
   Refusal,
@@ -106,7 +106,7 @@ export class Writer {
    */
   async move(
     make: (row: RunRow) => Promise<Change | null> | Change | null,
-  ): Promise<(Moved & { readonly found: Found }) | null> {
+  ): Promise<(Moved & { readonly found: FoundRows }) | null> {
     for (;;) {
       const row = this.#row;
       const change = await make(row);
@@ -124,7 +124,7 @@ export class Writer {
     row: RunRow,
     change: Change,
     held: readonly EventDraft[],
-  ): Promise<(Moved & { readonly found: Found }) | null> {
+  ): Promise<(Moved & { readonly found: FoundRows }) | null> {
     // Who looked meanwhile may have read another.
     if (this.#row.version !== row.version) return null;
     this.#refuseEnded();

@@ -1,5 +1,5 @@
 // The statements that erase a session's rows, but for what live forks inherit of them, and the report of what they did.
-import type { Cell, ErasedScope, Found, Write } from "../contracts/storage.ts";
+import type { Cell, ErasedScope, FoundRows, Write } from "../contracts/storage.ts";
 import { countRows, type Erased, forgetWrites, releaseWrites, tally } from "./erase.ts";
 
 const SCOPES = [
@@ -7,7 +7,7 @@ const SCOPES = [
 ] as const satisfies readonly ErasedScope[];
 const ROWS = ["turns", "evals", "calls", "snapshots", "heads", "invocations", "derivations", "branches"] as const;
 
-export function reportOf(found: Found, at: number, tombstone: 0 | 1): Erased {
+export function reportOf(found: FoundRows, at: number, tombstone: 0 | 1): Erased {
   const { blobs, bytes, kept, later } = tally(found, SCOPES, at);
   const inline = found["allMessages.inline"] ?? [];
   // Of the session itself first, then of those that were kept for it.

@@ -5,7 +5,7 @@ import type { Erasure } from "../contracts/history.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Cell, Guard, SessionUse, Storage, Write } from "../contracts/storage.ts";
-import { type Committed, type Decision, decide, type Settled } from "../core/decide.ts";
+import { type CommittedOutcome, type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import { IN_PART } from "../core/existing.ts";
 import { afterwards, type Erased } from "./erase.ts";
 import { eraseWrites, reportOf, sumOf } from "./erase-rows.ts";
@@ -71,7 +71,7 @@ async function eraseLiving(storage: Storage, session: SessionRow, everywhere: bo
         ...[...kept, ...names].map((one): Write => ({ op: "run", statement: "session.forget", params: [one.no] })),
       ],
     },
-    answer: ({ found = {} }: Committed) => reportOf(found, at, 1),
+    answer: ({ found = {} }: CommittedOutcome) => reportOf(found, at, 1),
   };
 }
 
@@ -80,7 +80,7 @@ async function eraseRest(
   storage: Storage,
   session: SessionRow,
   everywhere: boolean,
-): Promise<Decision<Erased | null> | Settled<null>> {
+): Promise<Decision<Erased | null> | FinalAnswer<null>> {
   const { id, no, version } = session;
   const isPart = version === IN_PART;
   const isKept = (await storage.query("archive.remains", no)).length > 0;
@@ -94,7 +94,7 @@ async function eraseRest(
       guards: [{ check: "session.tombstone", key: [id], expect: version }],
       writes: eraseWrites(no, at, true),
     },
-    answer: ({ found = {} }: Committed) => reportOf(found, at, isPart ? 0 : 1),
+    answer: ({ found = {} }: CommittedOutcome) => reportOf(found, at, isPart ? 0 : 1),
   };
 }
 

@@ -3,7 +3,7 @@
 import type { Erasure, HistoryScope } from "../contracts/history.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { CopyRow, DiscardedRow, ErasableRow } from "../contracts/queries.ts";
-import type { Cell, ErasedScope, Found, Storage, Write } from "../contracts/storage.ts";
+import type { Cell, ErasedScope, FoundRows, Storage, Write } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
 import { decide } from "../core/decide.ts";
 import { currentLineage } from "../core/lineage.ts";
@@ -58,7 +58,7 @@ export interface Tally {
   readonly later: readonly DiscardedRow[];
 }
 
-export function tally(found: Found, scopes: readonly ErasedScope[], now: number): Tally {
+export function tally(found: FoundRows, scopes: readonly ErasedScope[], now: number): Tally {
   const rows = scopes.flatMap((scope): readonly ErasableRow[] => found[`${scope}.erasable`] ?? []);
   const named = scopes.flatMap((scope): readonly DiscardedRow[] => found[`${scope}.named`] ?? []);
   const copies = scopes.filter(isOfMessages).flatMap((scope): readonly CopyRow[] => found[`${scope}.copies`] ?? []);

@@ -7,7 +7,7 @@ import type { StateRow } from "../contracts/queries.ts";
 import type { Versioned } from "../contracts/state.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { limitExceeded } from "../core/check.ts";
-import { type Decision, decide, type Settled } from "../core/decide.ts";
+import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import type { SessionQueue } from "../core/session-queue.ts";
 import { type Change, changeCommit, type Given, type Text, textOf, wholeOf } from "./changes.ts";
 import { decodeValue, readSnapshot, readValue, versionGuard } from "./rows.ts";
@@ -90,7 +90,7 @@ export class Patches {
   async #rule(
     session: string,
     patches: readonly Change[],
-  ): Promise<Decision<readonly Answer[]> | Settled<readonly Answer[]>> {
+  ): Promise<Decision<readonly Answer[]> | FinalAnswer<readonly Answer[]>> {
     const { rows, version } = await readSnapshot(this.#storage, session);
     const outcomes = await this.#fold(session, rows, patches);
     const held = patches.filter((_, i) => !("error" in (outcomes[i] ?? {})));

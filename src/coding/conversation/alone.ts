@@ -2,9 +2,9 @@
 // between them: who was overtaken looks again at what is there, and goes on from it as after a crash.
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import { FENCE, type Fence, type Fenced, type Fencing } from "../../core/fence.ts";
+import { FENCE, type Fence, type FencedNouns, type Fencing } from "../../core/fence.ts";
 
-export type Stores = Fenced & Pick<Holdfast, "log" | "blobs">;
+export type Stores = FencedNouns & Pick<Holdfast, "log" | "blobs">;
 
 /** Each time somebody has got further: this is for one who never stops. */
 const MOST_ATTEMPTS = 1000;

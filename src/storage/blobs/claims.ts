@@ -4,7 +4,7 @@ import type { BlobRow } from "../../contracts/queries.ts";
 import type { BlobWrite, Guard } from "../../contracts/storage.ts";
 
 /** What a put says about a blob, whatever its bytes. */
-export interface Claim {
+export interface BlobClaim {
   readonly media: string;
   readonly utf8: boolean;
   readonly refs: number;
@@ -17,7 +17,7 @@ export interface Claim {
 export const NO_TIME = 1;
 
 /** Chunks live by the blobs made of them: without one, their time has always been over. */
-export const PART: Omit<Claim, "at"> = { media: "application/octet-stream", utf8: false, refs: 0, expiresAt: 0 };
+export const PART: Omit<BlobClaim, "at"> = { media: "application/octet-stream", utf8: false, refs: 0, expiresAt: 0 };
 
 export const FORM = { plain: 0, zstd: 1, chunks: 2, segments: 3, holder: 4 } as const;
 
@@ -42,7 +42,7 @@ export function unheld(row: BlobRow): Guard {
 }
 
 /** A put that hits: the row stays and gets the new claim and the current epoch. `uses` must say that it is there. */
-export function renewal(row: BlobRow, claim: Claim): BlobWrite {
+export function renewal(row: BlobRow, claim: BlobClaim): BlobWrite {
   return {
     sha256: row.sha256,
     size: row.size,

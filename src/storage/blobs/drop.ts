@@ -6,20 +6,20 @@ import type { BlobRow } from "../../contracts/queries.ts";
 import type { Guard, Write } from "../../contracts/storage.ts";
 import { sameBytes, toHex, toRef } from "../../core/bytes.ts";
 import { refusalError } from "../../core/decide.ts";
+import type { BlobContext } from "./byte-store.ts";
 import { FORM, isExpired, isPart, unchanged, unheld } from "./claims.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
 import { findInlineContent } from "./inline-content.ts";
-import type { Depot } from "./place.ts";
 import { commitOrThrow } from "./put.ts";
 import { sealSegment } from "./seal.ts";
 
-export interface Dropped {
+export interface DropReport {
   readonly blobs: number;
   readonly bytes: number;
 }
 
 /** At once, whatever its time to live or its pin says; false when there is none. */
-export async function deleteBlob(depot: Depot, digest: Uint8Array): Promise<boolean> {
+export async function deleteBlob(depot: BlobContext, digest: Uint8Array): Promise<boolean> {
   for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
     const [row] = await depot.storage.query("blob.head", digest);
     if (row === undefined || row.form === FORM.holder) {
@@ -47,7 +47,7 @@ function inUse(row: BlobRow, holder?: string): HoldfastError {
 }
 
 /** Of the rows as they were read, those that are still so and that nothing holds; their parts go with them. */
-export async function dropBlobs(depot: Depot, rows: readonly BlobRow[]): Promise<Dropped> {
+export async function dropBlobs(depot: BlobContext, rows: readonly BlobRow[]): Promise<DropReport> {
   const inParts = rows.filter((row) => row.form === FORM.chunks || row.form === FORM.holder);
   const gone = await dropRows(
     depot,
@@ -64,7 +64,7 @@ export async function dropBlobs(depot: Depot, rows: readonly BlobRow[]): Promise
 }
 
 /** Blobs that nobody needs any more go now, with all their parts, and not at the next collection. Answers their bytes. */
-export async function reap(depot: Depot, digests: readonly Uint8Array[]): Promise<number> {
+export async function reap(depot: BlobContext, digests: readonly Uint8Array[]): Promise<number> {
   let bytes = 0;
   for (const digest of digests) {
     const [row] = await depot.storage.query("blob.head", digest);
@@ -75,7 +75,7 @@ export async function reap(depot: Depot, digests: readonly Uint8Array[]): Promis
 }
 
 /** One commit for all; who turns out to be wanted is left out, and the others are tried again. */
-async function dropRows(depot: Depot, rows: readonly BlobRow[]): Promise<Dropped> {
+async function dropRows(depot: BlobContext, rows: readonly BlobRow[]): Promise<DropReport> {
   const segments = await segmentsOf(depot, rows);
   let left = rows;
   while (left.length > 0) {
@@ -86,7 +86,7 @@ async function dropRows(depot: Depot, rows: readonly BlobRow[]): Promise<Dropped
     const wanted = outcome.refused.guard;
     left = left.filter((row) => !isAbout(wanted, row));
   }
-  await depot.place.drop(left);
+  await depot.bytes.drop(left);
   const bytes = left.reduce((sum, row) => sum + row.stored, 0);
   return { blobs: left.length, bytes: bytes + (await dropSegments(depot, segments)) };
 }
@@ -105,7 +105,7 @@ function dropWrites(row: BlobRow): Write[] {
 }
 
 /** The ref is gone; its parts are held by a row under the name that is answered. */
-async function disown(depot: Depot, row: BlobRow): Promise<Uint8Array | null> {
+async function disown(depot: BlobContext, row: BlobRow): Promise<Uint8Array | null> {
   const holder = depot.storage.environment.random(32);
   const outcome = await depot.storage.commit({
     solo: true,
@@ -119,7 +119,7 @@ async function disown(depot: Depot, row: BlobRow): Promise<Uint8Array | null> {
 const PARTS_PER_STEP = 64;
 
 /** Frees what a holder holds, step by step, and the holder last. Answers the stored bytes that went. */
-export async function takeApart(depot: Depot, holder: Uint8Array): Promise<number> {
+export async function takeApart(depot: BlobContext, holder: Uint8Array): Promise<number> {
   const [row] = await depot.storage.query("blob.head", holder);
   if (row === undefined) return 0;
   let bytes = 0;
@@ -146,14 +146,14 @@ export async function takeApart(depot: Depot, holder: Uint8Array): Promise<numbe
   return bytes + (await dropSegments(depot, segments));
 }
 
-async function segmentsOf(depot: Depot, rows: readonly BlobRow[]): Promise<readonly string[]> {
+async function segmentsOf(depot: BlobContext, rows: readonly BlobRow[]): Promise<readonly string[]> {
   const grown = rows.filter((row) => row.form === FORM.segments);
   const found = await Promise.all(grown.map((row) => depot.storage.query("blob.segments", row.no)));
   return [...new Set(found.flat().map((segment) => segment.id))];
 }
 
 /** Of these segments, those that no blob uses go; those that are longer than any blob in them are cut. */
-export async function dropSegments(depot: Depot, ids: readonly string[]): Promise<number> {
+export async function dropSegments(depot: BlobContext, ids: readonly string[]): Promise<number> {
   let bytes = 0;
   for (const id of ids) {
     const [segment] = await depot.storage.query("segment.get", id);
@@ -165,7 +165,7 @@ export async function dropSegments(depot: Depot, ids: readonly string[]): Promis
 }
 
 /** A segment without a blob stays without one: blobs take segments only from blobs they grow from. */
-async function dropSegment(depot: Depot, id: string): Promise<number> {
+async function dropSegment(depot: BlobContext, id: string): Promise<number> {
   const frames = await depot.storage.query("segment.frameHeads", id);
   await commitOrThrow(depot, {
     solo: true,
@@ -174,11 +174,11 @@ async function dropSegment(depot: Depot, id: string): Promise<number> {
       { op: "run", statement: "segment.drop", params: [id, id] },
     ],
   });
-  await depot.place.drop(frames);
+  await depot.bytes.drop(frames);
   return frames.reduce((sum, frame) => sum + frame.stored, 0);
 }
 
 /** A damaged segment stays as it is, for people to look at; the blobs in it say so when they are read. */
-function skipped(depot: Depot, id: string, error: unknown): void {
+function skipped(depot: BlobContext, id: string, error: unknown): void {
   depot.storage.environment.log("warn", "blobs.segment.skipped", { segment: id, error: String(error) });
 }

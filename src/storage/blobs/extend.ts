@@ -2,7 +2,7 @@
 import type { Guard, Write } from "../../contracts/storage.ts";
 import { sha256 } from "../../core/bytes.ts";
 import { newId } from "../../core/new-id.ts";
-import type { Depot, Placed } from "./place.ts";
+import type { BlobContext, StoredBytes } from "./byte-store.ts";
 import { frameWrite, sealWrites } from "./seal.ts";
 import { encodeFrame, mergeFrom, SEGMENT_BYTES, seal } from "./segments.ts";
 
@@ -16,18 +16,18 @@ export interface SegmentChange {
   readonly use: Use;
   readonly writes: readonly Write[];
   readonly guards: readonly Guard[];
-  readonly placed: Placed | null;
+  readonly placed: StoredBytes | null;
   /** Frames that this one takes the place of. */
   readonly replaced: readonly { readonly store: string; readonly key: string | null }[];
 }
 
 /** A single frame stands alone, so that a new segment is as good as sealed until something is added. */
-export async function newSegment(depot: Depot, content: Uint8Array): Promise<SegmentChange> {
+export async function newSegment(depot: BlobContext, content: Uint8Array): Promise<SegmentChange> {
   const { environment } = depot.storage;
   const id = newId(environment, "seg");
   const at = environment.now();
   const digest = sha256(content);
-  const placed = await depot.place.put(digest, seal(content));
+  const placed = await depot.bytes.put(digest, seal(content));
   const row = { id, size: content.length, sealed: 1, sha256: digest, created_at: at, touched_at: at };
   return {
     use: { id, length: content.length },
@@ -40,7 +40,7 @@ export async function newSegment(depot: Depot, content: Uint8Array): Promise<Seg
 
 /** The segment has the first `size` bytes of `content` and gets the rest. */
 export async function extendSegment(
-  depot: Depot,
+  depot: BlobContext,
   id: string,
   size: number,
   content: Uint8Array,
@@ -51,7 +51,7 @@ export async function extendSegment(
   const frames = await depot.storage.query("segment.frameHeads", id);
   if (content.length === SEGMENT_BYTES) {
     const digest = sha256(content);
-    const placed = await depot.place.put(digest, seal(content));
+    const placed = await depot.bytes.put(digest, seal(content));
     return {
       use,
       writes: sealWrites(id, content.length, digest, placed),
@@ -64,7 +64,7 @@ export async function extendSegment(
   const merged = keep === undefined ? [] : frames.slice(keep);
   const start = merged[0]?.start ?? size;
   const frame = encodeFrame(content.subarray(0, start), content.subarray(start));
-  const placed = await depot.place.put(sha256(frame), frame);
+  const placed = await depot.bytes.put(sha256(frame), frame);
   const at = depot.storage.environment.now();
   return {
     use,

@@ -4,10 +4,10 @@
 import type { BlobBackend, GcReport } from "../../contracts/blobs.ts";
 import type { BlobRow } from "../../contracts/queries.ts";
 import { decide } from "../../core/decide.ts";
+import { type BlobContext, isKeyReferenced } from "./byte-store.ts";
 import { isExpired } from "./claims.ts";
 import { dropBlobs, dropSegments } from "./drop.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
-import { type Depot, isNamed } from "./place.ts";
 import { commitOrThrow } from "./put.ts";
 import { sealSegment } from "./seal.ts";
 
@@ -25,7 +25,7 @@ export interface GcSettings {
   readonly orphanMs?: number;
 }
 
-export async function collectGarbage(depot: Depot, settings: GcSettings): Promise<GcReport> {
+export async function collectGarbage(depot: BlobContext, settings: GcSettings): Promise<GcReport> {
   const epoch = await beginEpoch(depot);
   const swept = await sweep(depot, epoch);
   await dropStrays(depot);
@@ -46,7 +46,7 @@ export async function collectGarbage(depot: Depot, settings: GcSettings): Promis
 }
 
 /** What collection would free of what is there now, once its epochs have passed. */
-export async function foreseeGarbage(depot: Depot, settings: GcSettings): Promise<GcReport> {
+export async function foreseeGarbage(depot: BlobContext, settings: GcSettings): Promise<GcReport> {
   const { storage } = depot;
   const now = storage.environment.now();
   const [counter] = await storage.query("gc.epoch");
@@ -78,7 +78,7 @@ export async function foreseeGarbage(depot: Depot, settings: GcSettings): Promis
 
 /** Pages in the order of a key, until one is not full; others get their turn between. */
 async function* pages<T, K>(
-  depot: Depot,
+  depot: BlobContext,
   first: K,
   read: (after: K) => Promise<readonly T[]>,
   keyOf: (row: T) => K,
@@ -95,7 +95,7 @@ async function* pages<T, K>(
   }
 }
 
-function beginEpoch({ storage }: Depot): Promise<number> {
+function beginEpoch({ storage }: BlobContext): Promise<number> {
   return decide(storage, async () => {
     const epoch = (await storage.query("gc.epoch"))[0]?.n ?? 0;
     return {
@@ -108,7 +108,7 @@ function beginEpoch({ storage }: Depot): Promise<number> {
   });
 }
 
-function unreferenced(depot: Depot): AsyncGenerator<readonly BlobRow[]> {
+function unreferenced(depot: BlobContext): AsyncGenerator<readonly BlobRow[]> {
   return pages(
     depot,
     0,
@@ -118,7 +118,7 @@ function unreferenced(depot: Depot): AsyncGenerator<readonly BlobRow[]> {
 }
 
 /** Still expired, too: a blob condemned while the clock was ahead stays when the clock comes back. */
-async function sweep(depot: Depot, epoch: number): Promise<{ blobs: number; bytes: number }> {
+async function sweep(depot: BlobContext, epoch: number): Promise<{ blobs: number; bytes: number }> {
   const now = depot.storage.environment.now();
   let [blobs, bytes] = [0, 0];
   for await (const page of unreferenced(depot)) {
@@ -147,7 +147,7 @@ function* portions(rows: readonly BlobRow[]): Generator<readonly BlobRow[]> {
 }
 
 /** Also what this run's sweep set free: a blob that was named only by what is gone. */
-async function condemn(depot: Depot, epoch: number): Promise<number> {
+async function condemn(depot: BlobContext, epoch: number): Promise<number> {
   const now = depot.storage.environment.now();
   let count = 0;
   let from = 0;
@@ -165,7 +165,7 @@ async function condemn(depot: Depot, epoch: number): Promise<number> {
 }
 
 /** Links and segments whose blob was deleted without them: they would keep their parts for ever. */
-async function dropStrays(depot: Depot): Promise<void> {
+async function dropStrays(depot: BlobContext): Promise<void> {
   const { storage } = depot;
   for (const [query, statement] of [
     ["gc.parents", "links.drop"],
@@ -186,7 +186,7 @@ async function dropStrays(depot: Depot): Promise<void> {
 }
 
 /** Segments that stopped growing, and those that are longer than any blob in them. */
-async function sealIdle(depot: Depot, sealAfterMs: number): Promise<number> {
+async function sealIdle(depot: BlobContext, sealAfterMs: number): Promise<number> {
   const { storage } = depot;
   const before = storage.environment.now() - sealAfterMs;
   let sealed = 0;
@@ -208,7 +208,7 @@ async function sealIdle(depot: Depot, sealAfterMs: number): Promise<number> {
   return sealed;
 }
 
-async function dropUnusedSegments(depot: Depot): Promise<number> {
+async function dropUnusedSegments(depot: BlobContext): Promise<number> {
   let bytes = 0;
   const unused = pages(
     depot,
@@ -229,14 +229,14 @@ const KEYS_AT_ONCE = 64;
 
 /** Bytes that a crash left outside the database. Younger ones may belong to a commit that is under way. */
 async function dropOrphans(
-  depot: Depot,
+  depot: BlobContext,
   { backend, orphanMs = HOUR_MS }: GcSettings,
   dryRun: boolean,
 ): Promise<{ count: number; bytes: number }> {
   let [count, bytes] = [0, 0];
   if (backend === undefined) return { count, bytes };
   const look = async (old: readonly { key: string; bytes: number }[]) => {
-    const named = await Promise.all(old.map(({ key }) => isNamed(depot.storage, key)));
+    const named = await Promise.all(old.map(({ key }) => isKeyReferenced(depot.storage, key)));
     for (const [i, { key, bytes: size }] of old.entries()) {
       if (named[i]) continue;
       if (!dryRun) await backend.delete(key);

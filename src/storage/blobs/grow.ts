@@ -8,11 +8,11 @@ import type { BlobRow, SegmentRow } from "../../contracts/queries.ts";
 import type { BlobWrite, Commit, Write } from "../../contracts/storage.ts";
 import { sameBytes, toRef } from "../../core/bytes.ts";
 import { refusalError } from "../../core/decide.ts";
-import { type Claim, FORM, isExpired, unchanged } from "./claims.ts";
+import type { BlobContext } from "./byte-store.ts";
+import { type BlobClaim, FORM, isExpired, unchanged } from "./claims.ts";
 import { takeApart } from "./drop.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
 import { extendSegment, newSegment, type SegmentChange, type Use } from "./extend.ts";
-import type { Depot } from "./place.ts";
 import { commitOrThrow, renew } from "./put.ts";
 import { DamagedPart, readSegment } from "./read.ts";
 import { plan, SEGMENT_BYTES } from "./segments.ts";
@@ -20,10 +20,10 @@ import { BATCH_BYTES, dropHolder, holderWrite, wholeWrite } from "./upload.ts";
 
 /** null when `bytes` do not begin with a live blob of that name. They are ours: nobody changes them meanwhile. */
 export async function storeGrown(
-  depot: Depot,
+  depot: BlobContext,
   bytes: Uint8Array,
   from: Uint8Array,
-  claim: Claim,
+  claim: BlobClaim,
 ): Promise<Uint8Array | null> {
   let digest: Uint8Array | null = null;
   for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
@@ -39,7 +39,7 @@ export async function storeGrown(
 }
 
 /** The hash of the whole, or null when its beginning does not have the base's. */
-async function digestAfter(depot: Depot, bytes: Uint8Array, base: BlobRow): Promise<Uint8Array | null> {
+async function digestAfter(depot: BlobContext, bytes: Uint8Array, base: BlobRow): Promise<Uint8Array | null> {
   const hash = createHash("sha256");
   const add = async (from: number, to: number) => {
     for (let at = from; at < to; at += BATCH_BYTES) {
@@ -66,7 +66,7 @@ const NOTHING: Start = { shared: [], covered: 0, open: null };
 
 /** One attempt. Segments that do not fit one commit go ahead under a holder of their own. */
 class Growth {
-  readonly #depot: Depot;
+  readonly #depot: BlobContext;
   readonly #bytes: Uint8Array;
   readonly #digest: Uint8Array;
   readonly #base: BlobRow;
@@ -76,7 +76,7 @@ class Growth {
   #holder: Uint8Array | null = null;
   #held = 0;
 
-  constructor(depot: Depot, bytes: Uint8Array, digest: Uint8Array, base: BlobRow) {
+  constructor(depot: BlobContext, bytes: Uint8Array, digest: Uint8Array, base: BlobRow) {
     this.#depot = depot;
     this.#bytes = bytes;
     this.#digest = digest;
@@ -84,8 +84,8 @@ class Growth {
   }
 
   /** False when others were faster and everything has to be looked at again. */
-  async commit(claim: Claim): Promise<boolean> {
-    const { storage, place } = this.#depot;
+  async commit(claim: BlobClaim): Promise<boolean> {
+    const { storage, bytes: place } = this.#depot;
     const start = await findStart(this.#depot, this.#base, this.#bytes);
     await this.#build(start);
     const conversion = this.#conversion();
@@ -165,7 +165,7 @@ class Growth {
     };
   }
 
-  #lastCommit(claim: Claim, conversion: Conversion | null): Commit {
+  #lastCommit(claim: BlobClaim, conversion: Conversion | null): Commit {
     const depot = this.#depot;
     const now = depot.storage.environment.now();
     const blobs: BlobWrite[] = [wholeWrite(depot, this.#digest, this.#bytes.length, FORM.segments, claim)];
@@ -190,7 +190,7 @@ interface Conversion {
   readonly writes: readonly Write[];
 }
 
-async function findStart(depot: Depot, base: BlobRow, bytes: Uint8Array): Promise<Start> {
+async function findStart(depot: BlobContext, base: BlobRow, bytes: Uint8Array): Promise<Start> {
   if (base.form !== FORM.segments) return NOTHING;
   const segments = await depot.storage.query("blob.segments", base.no);
   const last = segments.at(-1);
@@ -207,7 +207,7 @@ async function findStart(depot: Depot, base: BlobRow, bytes: Uint8Array): Promis
 }
 
 /** Whether all that the segment holds, as far as our bytes go, is ours too; its first `length` bytes surely are. */
-async function beginsAlike(depot: Depot, segment: SegmentRow, ours: Uint8Array): Promise<boolean> {
+async function beginsAlike(depot: BlobContext, segment: SegmentRow, ours: Uint8Array): Promise<boolean> {
   if (segment.size === segment.length || ours.length <= segment.length) return true;
   try {
     const theirs = await readSegment(depot, { ...segment, length: segment.size });

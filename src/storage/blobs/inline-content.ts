@@ -3,9 +3,9 @@
 import type { BlobRow, Queries } from "../../contracts/queries.ts";
 import type { BlobWrite, Guard, Write } from "../../contracts/storage.ts";
 import { decide } from "../../core/decide.ts";
-import { type Claim, FORM, NO_TIME } from "./claims.ts";
+import type { BlobContext } from "./byte-store.ts";
+import { type BlobClaim, FORM, NO_TIME } from "./claims.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
-import type { Depot } from "./place.ts";
 import { commitOrThrow, placePlain } from "./put.ts";
 
 /** Rows looked through by one statement, or indexed by one commit, for which all who append must wait. */
@@ -22,7 +22,7 @@ export const IN_ROW = -1;
 /** The session of the row it stands in, and the guard that says that it still does. */
 type InlineBlob = BlobRow & { readonly body: Uint8Array; readonly session: string; readonly guard: Guard };
 
-export async function findInlineContent(depot: Depot, digest: Uint8Array): Promise<InlineBlob | null> {
+export async function findInlineContent(depot: BlobContext, digest: Uint8Array): Promise<InlineBlob | null> {
   const found = (await findIndexed(depot, digest)) ?? (await findUnindexed(depot, digest));
   if (found === null) return null;
   return {
@@ -50,13 +50,13 @@ export async function findInlineContent(depot: Depot, digest: Uint8Array): Promi
 
 type InlineContentRecord = Queries["inline.get"]["row"];
 
-async function findIndexed(depot: Depot, digest: Uint8Array): Promise<InlineContentRecord | null> {
+async function findIndexed(depot: BlobContext, digest: Uint8Array): Promise<InlineContentRecord | null> {
   const [found] = await depot.storage.query("inline.get", digest.slice(0, PREFIX_BYTES), digest);
   return found ?? null;
 }
 
 /** Looked for row by row, which waits for nobody; who finds that there are many has them indexed for the next. */
-async function findUnindexed(depot: Depot, digest: Uint8Array): Promise<InlineContentRecord | null> {
+async function findUnindexed(depot: BlobContext, digest: Uint8Array): Promise<InlineContentRecord | null> {
   const { storage } = depot;
   const [lag] = await storage.query("inline.lag");
   // It may have come into the index after we looked there.
@@ -75,7 +75,7 @@ async function findUnindexed(depot: Depot, digest: Uint8Array): Promise<InlineCo
 }
 
 /** How many messages say it, as far as that is worth counting. */
-export async function countInlineContent(depot: Depot, digest: Uint8Array): Promise<number> {
+export async function countInlineContent(depot: BlobContext, digest: Uint8Array): Promise<number> {
   const { storage } = depot;
   const [{ upto, newest } = { upto: 0, newest: 0 }] = await storage.query("inline.lag");
   const [known] = await storage.query("inline.count", digest.slice(0, PREFIX_BYTES), upto, digest, MOST_COUNTED);
@@ -89,7 +89,7 @@ export async function countInlineContent(depot: Depot, digest: Uint8Array): Prom
 }
 
 /** Puts what there is up to a row into the index; what comes meanwhile is left to the next. */
-async function catchUp(depot: Depot, newest: number): Promise<void> {
+async function catchUp(depot: BlobContext, newest: number): Promise<void> {
   for (;;) {
     const [lag] = await depot.storage.query("inline.lag");
     if (lag === undefined || lag.upto >= Math.min(newest, lag.newest)) return;
@@ -109,14 +109,14 @@ async function catchUp(depot: Depot, newest: number): Promise<void> {
  * Becomes a blob of its own together with the pin, which may outlive the message; false when there is none. Only while
  * the message has it: a clear at the same moment either sees the pin, or leaves nothing to be pinned.
  */
-export async function pinInlineContent(depot: Depot, digest: Uint8Array, pin: Write): Promise<boolean> {
-  const { storage, place } = depot;
+export async function pinInlineContent(depot: BlobContext, digest: Uint8Array, pin: Write): Promise<boolean> {
+  const { storage, bytes: place } = depot;
   const made: BlobWrite[] = [];
   const pinned = await decide(storage, async () => {
     const found = await findInlineContent(depot, digest);
     if (found === null) return { answer: false };
     const at = storage.environment.now();
-    const claim: Claim = { media: found.media, utf8: true, refs: 0, expiresAt: NO_TIME, at };
+    const claim: BlobClaim = { media: found.media, utf8: true, refs: 0, expiresAt: NO_TIME, at };
     const blob = await placePlain(depot, digest, found.body, claim);
     made.push(blob);
     const sessions = [{ id: found.session, mode: "still", at }] as const;

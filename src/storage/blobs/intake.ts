@@ -5,9 +5,9 @@ import type { ArrivingBlob, Intake } from "../../contracts/payloads.ts";
 import type { BlobWrite, Write } from "../../contracts/storage.ts";
 import { sameBytes, sha256 } from "../../core/bytes.ts";
 import { refusalError } from "../../core/decide.ts";
-import { type Claim, isExpired, NO_TIME } from "./claims.ts";
+import type { BlobContext } from "./byte-store.ts";
+import { type BlobClaim, isExpired, NO_TIME } from "./claims.ts";
 import { dropBlobs, takeApart } from "./drop.ts";
-import type { Depot } from "./place.ts";
 import { placePlain } from "./put.ts";
 import { BATCH_BYTES, dropHolder, holderWrite, link } from "./upload.ts";
 import { LARGE_BYTES, storeSource } from "./write.ts";
@@ -15,8 +15,8 @@ import { LARGE_BYTES, storeSource } from "./write.ts";
 /** Blobs of one commit. */
 const MOST_TOGETHER = 500;
 
-export function createIntake(depot: Depot): Intake {
-  const held = new Held(depot);
+export function createIntake(depot: BlobContext): Intake {
+  const held = new HeldBlobs(depot);
   return {
     put: (blob, bytes) => held.put(blob, bytes),
     handOver: (names) => held.handOver(names),
@@ -24,22 +24,22 @@ export function createIntake(depot: Depot): Intake {
   };
 }
 
-class Held {
-  readonly #depot: Depot;
+class HeldBlobs {
+  readonly #depot: BlobContext;
   readonly #holder: Uint8Array;
   /** Small blobs that go together. */
   #waiting: { readonly blob: BlobWrite; readonly bytes: number }[] = [];
   #waitingBytes = 0;
   #links = 0;
 
-  constructor(depot: Depot) {
+  constructor(depot: BlobContext) {
     this.#depot = depot;
     this.#holder = depot.storage.environment.random(32);
   }
 
   async put(blob: ArrivingBlob, source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<boolean> {
     // By its rows alone it lives: without one its time is long over, by anybody's clock.
-    const claim: Claim = { media: blob.media, utf8: blob.utf8, refs: 0, expiresAt: NO_TIME, at: blob.at };
+    const claim: BlobClaim = { media: blob.media, utf8: blob.utf8, refs: 0, expiresAt: NO_TIME, at: blob.at };
     const pieces: Uint8Array[] = [];
     let size = 0;
     const iterator = asyncIterator(source);
@@ -58,7 +58,7 @@ class Held {
 
   async #putLarge(
     blob: ArrivingBlob,
-    claim: Claim,
+    claim: BlobClaim,
     first: readonly Uint8Array[],
     rest: AsyncIterator<Uint8Array>,
   ): Promise<boolean> {
@@ -78,7 +78,7 @@ class Held {
       blobs.map((blob) => blob.sha256),
     );
     // Somebody else may have been faster: then the row names their bytes, and ours are nobody's.
-    await this.#depot.place.drop(blobs);
+    await this.#depot.bytes.drop(blobs);
   }
 
   async #hold(blobs: readonly BlobWrite[], digests: readonly Uint8Array[]): Promise<void> {
@@ -127,7 +127,7 @@ class Held {
   async abandon(): Promise<void> {
     const waiting = this.#waiting.map(({ blob }) => blob);
     this.#waiting = [];
-    await this.#depot.place.drop(waiting);
+    await this.#depot.bytes.drop(waiting);
     if (this.#links === 0) return;
     await this.#letGo().catch((error) => {
       this.#depot.storage.environment.log("warn", "blobs.abandon", { error: String(error) });

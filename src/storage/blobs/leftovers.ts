@@ -1,16 +1,16 @@
 // What payloads left behind on their way in: parts under a holder, bytes outside the database. A commit takes them over;
 // when it is refused, or somebody decides not to make it, they are let go at once. A crash before that leaves them to gc.
 import { HoldfastError } from "../../contracts/errors.ts";
+import type { BlobContext, StoredBytes } from "./byte-store.ts";
 import { reap, takeApart } from "./drop.ts";
-import type { Depot, Placed } from "./place.ts";
 
 export class Leftovers {
-  readonly #depot: Depot;
+  readonly #depot: BlobContext;
   readonly #expected: Promise<unknown>[] = [];
   readonly #holders: { readonly holder: Uint8Array; readonly holds: Uint8Array | null }[] = [];
-  readonly #placed: Pick<Placed, "store" | "key">[] = [];
+  readonly #placed: Pick<StoredBytes, "store" | "key">[] = [];
 
-  constructor(depot: Depot) {
+  constructor(depot: BlobContext) {
     this.#depot = depot;
   }
 
@@ -25,14 +25,14 @@ export class Leftovers {
     this.#holders.push({ holder, holds });
   }
 
-  placed(placed: Pick<Placed, "store" | "key">): void {
+  placed(placed: Pick<StoredBytes, "store" | "key">): void {
     this.#placed.push(placed);
   }
 
   /** Of what a commit took over nothing is found: its holder is gone, and a row names its bytes. */
   async letGo(): Promise<void> {
     await Promise.allSettled(this.#expected);
-    const { storage, place } = this.#depot;
+    const { storage, bytes: place } = this.#depot;
     let bytes = 0;
     try {
       for (const { holder, holds } of this.#holders) {

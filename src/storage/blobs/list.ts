@@ -5,14 +5,14 @@ import type { BlobRow } from "../../contracts/queries.ts";
 import { toHex, toRef } from "../../core/bytes.ts";
 import { checkLimit, checkOneOf, checkRecord } from "../../core/check.ts";
 import { readCursor, readPairCursor, writeCursor, writePairCursor } from "../../core/cursor.ts";
+import type { BlobContext } from "./byte-store.ts";
 import { FORM, NO_TIME } from "./claims.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
 import { countInlineContent, IN_ROW } from "./inline-content.ts";
-import type { Depot } from "./place.ts";
 
 const COMPRESSION = ["none", "zstd", "chunks", "segments"] as const;
 
-export async function statOf(depot: Depot, row: BlobRow): Promise<BlobStat> {
+export async function statOf(depot: BlobContext, row: BlobRow): Promise<BlobStat> {
   const inParts = row.form === FORM.chunks || row.form === FORM.segments;
   const own = inParts ? ((await depot.storage.query("blob.ownBytes", row.no))[0]?.n ?? 0) : row.stored;
   return {
@@ -36,7 +36,7 @@ export async function statOf(depot: Depot, row: BlobRow): Promise<BlobStat> {
 /** Rows of one read: a large blob's chunks come in thousands, and all of them are passed over. */
 const ROWS = 1000;
 
-export async function listBlobs(depot: Depot, range: BlobRange | undefined): Promise<Page<BlobStat>> {
+export async function listBlobs(depot: BlobContext, range: BlobRange | undefined): Promise<Page<BlobStat>> {
   const given = checkRecord(range, "range", ["limit", "cursor", "sort"]);
   const limit = checkLimit(given.limit, "page", 100);
   const sort = given.sort === undefined ? "age" : checkOneOf(given.sort, "sort", SORTS);
@@ -61,7 +61,7 @@ export async function listBlobs(depot: Depot, range: BlobRange | undefined): Pro
 
 const SORTS = ["age", "size"] as const;
 
-async function listLargest(depot: Depot, limit: number, cursor: unknown): Promise<Page<BlobStat>> {
+async function listLargest(depot: BlobContext, limit: number, cursor: unknown): Promise<Page<BlobStat>> {
   const [size, no] = readPairCursor(cursor) ?? [Number.MAX_SAFE_INTEGER, 0];
   const rows = await depot.storage.query("blobs.largest", size, no, limit + 1);
   const page = rows.slice(0, limit);

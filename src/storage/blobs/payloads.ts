@@ -4,13 +4,13 @@ import type { BlobBackend } from "../../contracts/blobs.ts";
 import type { PayloadOptions, Payloads, Prepare, PreparedPayload, StoredPayload } from "../../contracts/payloads.ts";
 import type { BlobWrite, Storage, Write } from "../../contracts/storage.ts";
 import { sha256 } from "../../core/bytes.ts";
+import { type BlobContext, createByteStore } from "./byte-store.ts";
 import { cut } from "./chunks.ts";
-import { type Claim, FORM, NO_TIME, renewal } from "./claims.ts";
+import { type BlobClaim, FORM, NO_TIME, renewal } from "./claims.ts";
 import { reap } from "./drop.ts";
 import { findInlineContent } from "./inline-content.ts";
 import { createIntake } from "./intake.ts";
 import { Leftovers, leavesOpen } from "./leftovers.ts";
-import { createPlace, type Depot } from "./place.ts";
 import { placePlain } from "./put.ts";
 import { corrupted, DamagedPart, readBlob, readPlain, streamBlob } from "./read.ts";
 import { BATCH_BYTES, dropHolder, hold, link, Upload, wholeWrite } from "./upload.ts";
@@ -22,7 +22,7 @@ const NONE: readonly never[] = [];
 const IN_ROW_BYTES = 1024;
 
 export function createPayloads(storage: Storage, backend?: BlobBackend): Payloads {
-  const depot: Depot = { storage, place: createPlace(storage, backend) };
+  const depot: BlobContext = { storage, bytes: createByteStore(storage, backend) };
   return {
     preparing: (work) => preparing(depot, work),
     short: (bytes) => (bytes.length <= IN_ROW_BYTES ? inRow(depot, bytes) : null),
@@ -34,7 +34,7 @@ export function createPayloads(storage: Storage, backend?: BlobBackend): Payload
     intake: () => createIntake(depot),
     stream: (digest) => streamBlob(depot, digest),
     discard: async (erased) => {
-      await depot.place.drop(erased);
+      await depot.bytes.drop(erased);
       await reap(
         depot,
         erased.map((one) => one.sha256),
@@ -43,12 +43,12 @@ export function createPayloads(storage: Storage, backend?: BlobBackend): Payload
   };
 }
 
-function inRow({ storage }: Depot, bytes: Uint8Array): PreparedPayload {
+function inRow({ storage }: BlobContext, bytes: Uint8Array): PreparedPayload {
   const salt = storage.environment.random(16);
   return { sha256: sha256(bytes), salt, blobs: NONE, writes: NONE, uses: NONE, inline: bytes };
 }
 
-async function preparing<T>(depot: Depot, work: (prepare: Prepare) => Promise<T>): Promise<T> {
+async function preparing<T>(depot: BlobContext, work: (prepare: Prepare) => Promise<T>): Promise<T> {
   // Made when there may be some: the small ones, on the way of every append, leave none.
   let leftovers: Leftovers | null = null;
   const begin = () => {
@@ -72,7 +72,7 @@ async function preparing<T>(depot: Depot, work: (prepare: Prepare) => Promise<T>
 }
 
 function prepare(
-  depot: Depot,
+  depot: BlobContext,
   leftovers: () => Leftovers,
   given: Uint8Array,
   options: PayloadOptions,
@@ -86,7 +86,7 @@ function prepare(
   const salt = depot.storage.environment.random(16);
   const at = depot.storage.environment.now();
   // Rows keep it; without one its time is long over, whoever's clock it is judged by.
-  const claim: Claim = { media: options.media, utf8: options.utf8, refs: 1, expiresAt: NO_TIME, at };
+  const claim: BlobClaim = { media: options.media, utf8: options.utf8, refs: 1, expiresAt: NO_TIME, at };
   const ready: Ready = (blob, writes, holder) => ({
     sha256: digest,
     salt,
@@ -96,7 +96,7 @@ function prepare(
     inline: null,
   });
   if (bytes.length >= LARGE_BYTES) return prepareLarge(depot, leftovers(), digest, bytes, claim, ready);
-  if (depot.place.store !== "") return prepareOutside(depot, leftovers(), digest, bytes, claim, ready);
+  if (depot.bytes.store !== "") return prepareOutside(depot, leftovers(), digest, bytes, claim, ready);
   const blob = placePlain(depot, digest, bytes, claim);
   return blob instanceof Promise ? blob.then((made) => ready(made, [])) : ready(blob, []);
 }
@@ -105,11 +105,11 @@ function prepare(
 type Ready = (blob: BlobWrite, writes: readonly Write[], holder?: Uint8Array) => PreparedPayload;
 
 async function prepareLarge(
-  depot: Depot,
+  depot: BlobContext,
   leftovers: Leftovers,
   digest: Uint8Array,
   bytes: Uint8Array,
-  claim: Claim,
+  claim: BlobClaim,
   ready: Ready,
 ): Promise<PreparedPayload> {
   const upload = new Upload(depot);
@@ -138,11 +138,11 @@ function* batches(bytes: Uint8Array): Generator<readonly Uint8Array[]> {
 
 /** Bytes that are outside already are not written again: they are held until the commit refers to them. */
 async function prepareOutside(
-  depot: Depot,
+  depot: BlobContext,
   leftovers: Leftovers,
   digest: Uint8Array,
   bytes: Uint8Array,
-  claim: Claim,
+  claim: BlobClaim,
   ready: Ready,
 ): Promise<PreparedPayload> {
   const [row] = await depot.storage.query("blob.head", digest);
@@ -167,7 +167,7 @@ function childWrites(digest: Uint8Array, children: readonly Uint8Array[] = []): 
   ];
 }
 
-function read(depot: Depot, stored: StoredPayload): Uint8Array | Promise<Uint8Array> {
+function read(depot: BlobContext, stored: StoredPayload): Uint8Array | Promise<Uint8Array> {
   if (stored.form === null) throw new Error("bug: a row without its blob was not told apart");
   if (stored.form > FORM.zstd) return readBlob(depot, stored.sha256);
   // Field by field: spreading a row of the driver's costs more than hashing it.

@@ -2,37 +2,37 @@
 import type { BlobWrite, Commit } from "../../contracts/storage.ts";
 import { sha256 } from "../../core/bytes.ts";
 import { refusalError } from "../../core/decide.ts";
-import { type Claim, FORM, renewal } from "./claims.ts";
+import type { BlobContext, StoredBytes } from "./byte-store.ts";
+import { type BlobClaim, FORM, renewal } from "./claims.ts";
 import { pack } from "./compress.ts";
-import type { Depot, Placed } from "./place.ts";
 
 /** `bytes` are ours to keep. */
-export async function storePlain(depot: Depot, bytes: Uint8Array, claim: Claim): Promise<Uint8Array> {
+export async function storePlain(depot: BlobContext, bytes: Uint8Array, claim: BlobClaim): Promise<Uint8Array> {
   const digest = sha256(bytes);
   // In the database the row carries the bytes, so that a hit needs no look first.
-  if (depot.place.store !== "" && (await renew(depot, digest, claim))) return digest;
+  if (depot.bytes.store !== "" && (await renew(depot, digest, claim))) return digest;
   const blob = await placePlain(depot, digest, bytes, claim);
   await commitOrThrow(depot, { blobs: [blob] });
   // Somebody else may have been faster: then the row names their bytes, and ours are nobody's.
-  await depot.place.drop([blob]);
+  await depot.bytes.drop([blob]);
   return digest;
 }
 
 export function placePlain(
-  depot: Depot,
+  depot: BlobContext,
   digest: Uint8Array,
   bytes: Uint8Array,
-  claim: Claim,
+  claim: BlobClaim,
 ): BlobWrite | Promise<BlobWrite> {
   const packed = pack(bytes);
   const form = packed.codec === "zstd" ? FORM.zstd : FORM.plain;
-  const placed = depot.place.put(digest, packed.bytes);
-  const write = (where: Placed): BlobWrite => ({ sha256: digest, size: bytes.length, form, ...where, ...claim });
+  const placed = depot.bytes.put(digest, packed.bytes);
+  const write = (where: StoredBytes): BlobWrite => ({ sha256: digest, size: bytes.length, form, ...where, ...claim });
   return placed instanceof Promise ? placed.then(write) : write(placed);
 }
 
 /** A put that hits: true when the blob was there and has the claim now. */
-export async function renew(depot: Depot, digest: Uint8Array, claim: Claim): Promise<boolean> {
+export async function renew(depot: BlobContext, digest: Uint8Array, claim: BlobClaim): Promise<boolean> {
   const [row] = await depot.storage.query("blob.head", digest);
   if (row === undefined) return false;
   const outcome = await depot.storage.commit({ uses: [[digest, 0]], blobs: [renewal(row, claim)] });
@@ -40,7 +40,7 @@ export async function renew(depot: Depot, digest: Uint8Array, claim: Claim): Pro
   return outcome.ok;
 }
 
-export async function commitOrThrow(depot: Depot, commit: Commit): Promise<void> {
+export async function commitOrThrow(depot: BlobContext, commit: Commit): Promise<void> {
   const outcome = await depot.storage.commit(commit);
   if (!outcome.ok) throw refusalError(outcome.refused);
 }

@@ -5,11 +5,11 @@ import { HoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { BlobRow, FrameRow, SegmentRow } from "../../contracts/queries.ts";
 import { sameBytes, sha256, toRef } from "../../core/bytes.ts";
+import type { BlobContext, StoredBytes } from "./byte-store.ts";
 import { FORM, isExpired } from "./claims.ts";
 import { DamagedBytes, MissingBytes, unpack } from "./compress.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
 import { findInlineContent } from "./inline-content.ts";
-import type { Depot, Placed } from "./place.ts";
 import { decodeFrames, type Frame } from "./segments.ts";
 
 export type BlobWithBody = BlobRow & { readonly body: Uint8Array | null };
@@ -26,7 +26,7 @@ export class DamagedPart extends Error {
 }
 
 /** The blob's row, or the reason why it cannot be given. */
-export async function findLive(depot: Depot, digest: Uint8Array): Promise<BlobWithBody> {
+export async function findLive(depot: BlobContext, digest: Uint8Array): Promise<BlobWithBody> {
   const [row] = await depot.storage.query("blob.get", digest);
   const there = row !== undefined && row.form !== FORM.holder;
   if (there && !isExpired(row, depot.storage.environment.now())) return row;
@@ -35,7 +35,7 @@ export async function findLive(depot: Depot, digest: Uint8Array): Promise<BlobWi
   throw there ? expired(digest) : notFound(digest);
 }
 
-export async function readBlob(depot: Depot, digest: Uint8Array): Promise<Uint8Array> {
+export async function readBlob(depot: BlobContext, digest: Uint8Array): Promise<Uint8Array> {
   return again(digest, async () => {
     const row = await findLive(depot, digest);
     if (row.size > LIMITS.blobInMemoryBytes) throw tooLargeInOnePiece(row);
@@ -52,7 +52,7 @@ export async function readBlob(depot: Depot, digest: Uint8Array): Promise<Uint8A
 }
 
 /** In pieces of at most a segment. What was given out is not given again when the blob is reshaped meanwhile. */
-export async function* streamBlob(depot: Depot, digest: Uint8Array): AsyncGenerator<Uint8Array> {
+export async function* streamBlob(depot: BlobContext, digest: Uint8Array): AsyncGenerator<Uint8Array> {
   let given = 0;
   for (let attempt = 0; ; attempt++) {
     try {
@@ -90,7 +90,7 @@ async function again<T>(digest: Uint8Array, read: () => Promise<T>): Promise<T> 
 }
 
 /** Verified pieces in order; the last one comes only when the whole is right. */
-export async function* pieces(depot: Depot, row: BlobWithBody): AsyncGenerator<Uint8Array> {
+export async function* pieces(depot: BlobContext, row: BlobWithBody): AsyncGenerator<Uint8Array> {
   if (row.form <= FORM.zstd) {
     yield await readPlain(depot, row, "bytes");
     return;
@@ -114,7 +114,7 @@ export async function* pieces(depot: Depot, row: BlobWithBody): AsyncGenerator<U
 /** Rows per read: at most 8 MB, 2 MB as a rule. */
 const CHUNKS_PER_READ = 32;
 
-async function* chunks(depot: Depot, row: BlobRow): AsyncGenerator<Uint8Array> {
+async function* chunks(depot: BlobContext, row: BlobRow): AsyncGenerator<Uint8Array> {
   for (let after = -1; ; ) {
     const page = await depot.storage.query("blob.chunks", row.no, after, CHUNKS_PER_READ);
     for (const chunk of page) {
@@ -128,7 +128,7 @@ async function* chunks(depot: Depot, row: BlobRow): AsyncGenerator<Uint8Array> {
 }
 
 /** A chunk that is also a blob somebody grew is kept as that. */
-async function readNested(depot: Depot, digest: Uint8Array, part: string): Promise<Uint8Array> {
+async function readNested(depot: BlobContext, digest: Uint8Array, part: string): Promise<Uint8Array> {
   const [row] = await depot.storage.query("blob.get", digest);
   if (row === undefined) throw new DamagedPart(part, new DamagedBytes("is missing"));
   const found: Uint8Array[] = [];
@@ -136,22 +136,22 @@ async function readNested(depot: Depot, digest: Uint8Array, part: string): Promi
   return bare(Buffer.concat(found));
 }
 
-async function* segments(depot: Depot, row: BlobRow): AsyncGenerator<Uint8Array> {
+async function* segments(depot: BlobContext, row: BlobRow): AsyncGenerator<Uint8Array> {
   for (const segment of await depot.storage.query("blob.segments", row.no)) {
     yield (await readSegment(depot, segment)).subarray(0, segment.length);
     await yieldToEventLoop(depot.storage.environment);
   }
 }
 
-interface Plain extends Omit<Placed, "stored"> {
+interface Plain extends Omit<StoredBytes, "stored"> {
   readonly sha256: Uint8Array;
   readonly size: number;
   readonly form: number;
 }
 
-export function readPlain(depot: Depot, row: Plain, part: string): Uint8Array | Promise<Uint8Array> {
+export function readPlain(depot: BlobContext, row: Plain, part: string): Uint8Array | Promise<Uint8Array> {
   if (row.body !== null) return decodePlain(row, row.body, part);
-  return inPart(part, async () => decodePlain(row, await depot.place.get(row), part));
+  return inPart(part, async () => decodePlain(row, await depot.bytes.get(row), part));
 }
 
 function decodePlain(row: Plain, bytes: Uint8Array, part: string): Uint8Array {
@@ -167,7 +167,7 @@ function decodePlain(row: Plain, bytes: Uint8Array, part: string): Uint8Array {
 
 /** At least the first `length` bytes of a segment; all of it when it is sealed, because only then its hash is known. */
 export async function readSegment(
-  depot: Depot,
+  depot: BlobContext,
   segment: Omit<SegmentRow, "id" | "ord"> & { readonly id: string; readonly ord?: number },
 ): Promise<Uint8Array> {
   const part = segment.ord === undefined ? `segment ${segment.id}` : `segment ${segment.ord + 1}`;
@@ -188,9 +188,9 @@ export async function readSegment(
   });
 }
 
-async function readFrame(depot: Depot, frame: FrameRow, start: number): Promise<Frame> {
+async function readFrame(depot: BlobContext, frame: FrameRow, start: number): Promise<Frame> {
   if (frame.start !== start) throw new DamagedBytes(`has no frame at byte ${start}`);
-  return { bytes: await depot.place.get(frame), size: frame.size };
+  return { bytes: await depot.bytes.get(frame), size: frame.size };
 }
 
 async function inPart<T>(part: string, read: () => Promise<T>): Promise<T> {

@@ -4,11 +4,11 @@ import type { ReferrerRow } from "../../contracts/blob-queries.ts";
 import type { BlobReferrer, ReferrerKind } from "../../contracts/blobs.ts";
 import { checkLimit, checkRecord } from "../../core/check.ts";
 import { rowId } from "../../core/row-id.ts";
+import type { BlobContext } from "./byte-store.ts";
 import { PREFIX_BYTES } from "./inline-content.ts";
-import type { Depot } from "./place.ts";
 
 export async function findReferrers(
-  depot: Depot,
+  depot: BlobContext,
   digest: Uint8Array,
   range: unknown,
 ): Promise<readonly BlobReferrer[]> {

@@ -4,15 +4,15 @@ import type { BlobRow } from "../../contracts/queries.ts";
 import type { Write } from "../../contracts/storage.ts";
 import { sha256 } from "../../core/bytes.ts";
 import { decide } from "../../core/decide.ts";
-import type { Depot, Placed } from "./place.ts";
+import type { BlobContext, StoredBytes } from "./byte-store.ts";
 import { corrupted, DamagedPart, readSegment } from "./read.ts";
 import { seal } from "./segments.ts";
 
 /** False when there was nothing to do. */
-export async function sealSegment(depot: Depot, id: string): Promise<boolean> {
-  const { storage, place } = depot;
+export async function sealSegment(depot: BlobContext, id: string): Promise<boolean> {
+  const { storage, bytes: place } = depot;
   let replaced: readonly { readonly store: string; readonly key: string | null }[] = [];
-  const made: Placed[] = [];
+  const made: StoredBytes[] = [];
   const sealed = await decide(storage, async () => {
     const [segment] = await storage.query("segment.get", id);
     if (segment === undefined || segment.used === null) return { answer: false };
@@ -38,7 +38,7 @@ export async function sealSegment(depot: Depot, id: string): Promise<boolean> {
   return sealed;
 }
 
-export function sealWrites(id: string, size: number, digest: Uint8Array, placed: Placed): Write[] {
+export function sealWrites(id: string, size: number, digest: Uint8Array, placed: StoredBytes): Write[] {
   return [
     { op: "run", statement: "frames.clear", params: [id, 0] },
     frameWrite(id, 0, size, placed),
@@ -46,12 +46,12 @@ export function sealWrites(id: string, size: number, digest: Uint8Array, placed:
   ];
 }
 
-export function frameWrite(id: string, start: number, size: number, placed: Placed): Write {
+export function frameWrite(id: string, start: number, size: number, placed: StoredBytes): Write {
   return { op: "insert", table: "segment_frames", row: { segment_id: id, start, size, ...placed } };
 }
 
 /** Seals the open end of a grown blob; other blobs have none. */
-export async function sealBlob(depot: Depot, row: BlobRow): Promise<void> {
+export async function sealBlob(depot: BlobContext, row: BlobRow): Promise<void> {
   const last = (await depot.storage.query("blob.segments", row.no)).at(-1);
   if (last === undefined) return;
   try {

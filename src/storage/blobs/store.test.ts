@@ -22,10 +22,10 @@ import { migrate } from "../sql/migrations.ts";
 import { openPostgres } from "../sql/postgres/driver.ts";
 import { openSqlite } from "../sql/sqlite/driver.ts";
 import { SqlStorage } from "../sql/store.ts";
+import { type BlobContext, createByteStore } from "./byte-store.ts";
 import { dropBlobs } from "./drop.ts";
 import { fileBlobs } from "./file.ts";
 import { createPayloads } from "./payloads.ts";
-import { createPlace, type Depot } from "./place.ts";
 import { createBlobs } from "./store.ts";
 import { Upload } from "./upload.ts";
 
@@ -35,7 +35,7 @@ const KINDS = ["sqlite", "sqlite, files", ...(SERVER === undefined ? [] : ["post
 
 interface Fixture {
   readonly storage: Storage;
-  readonly depot: Depot;
+  readonly depot: BlobContext;
   readonly blobs: Blobs;
   readonly backend: BlobBackend | undefined;
   readonly environment: ReturnType<typeof adjustableEnvironment>;
@@ -72,7 +72,7 @@ async function fixture(kind: string): Promise<Fixture> {
   const storage = new SqlStorage(driver, environment);
   opened.push(storage);
   const backend = kind.endsWith("files") ? fileBlobs(outside()) : undefined;
-  const depot = { storage, place: createPlace(storage, backend) };
+  const depot = { storage, bytes: createByteStore(storage, backend) };
   const blobs = createBlobs(storage, { ttlMs: 7 * 24 * HOUR_MS, ...(backend === undefined ? {} : { backend }) });
   return { storage, depot, blobs, backend, environment };
 }

@@ -16,13 +16,13 @@ import {
   invalid,
   limitExceeded,
 } from "../../core/check.ts";
-import { type Claim, FORM, isExpired } from "./claims.ts";
+import { type BlobContext, createByteStore } from "./byte-store.ts";
+import { type BlobClaim, FORM, isExpired } from "./claims.ts";
 import { deleteBlob } from "./drop.ts";
 import { collectGarbage, foreseeGarbage, type GcSettings } from "./gc.ts";
 import { storeGrown } from "./grow.ts";
 import { findInlineContent, IN_ROW, pinInlineContent } from "./inline-content.ts";
 import { listBlobs, statOf } from "./list.ts";
-import { createPlace, type Depot } from "./place.ts";
 import { commitOrThrow } from "./put.ts";
 import { expired, notFound, readBlob, streamBlob } from "./read.ts";
 import { findReferrers } from "./referrers.ts";
@@ -42,7 +42,7 @@ const TEXT = "text/plain; charset=utf-8";
 const JSON_TYPE = "application/json";
 
 export function createBlobs(storage: Storage, options: BlobsOptions): Blobs {
-  const depot: Depot = { storage, place: createPlace(storage, options.backend) };
+  const depot: BlobContext = { storage, bytes: createByteStore(storage, options.backend) };
   const settings: GcSettings = {
     backend: options.backend,
     ...(options.sealAfterMs === undefined ? {} : { sealAfterMs: options.sealAfterMs }),
@@ -84,15 +84,21 @@ export function createBlobs(storage: Storage, options: BlobsOptions): Blobs {
   return blobs;
 }
 
-interface Asked {
-  readonly claim: Claim;
+interface CheckedStoreOptions {
+  readonly claim: BlobClaim;
   readonly growsFrom: Uint8Array | null;
   readonly owned: boolean;
 }
 
 const MOST_TTL_MS = 1e15;
 
-function readOptions(depot: Depot, ttlMs: number | null, given: unknown, media: string, utf8: boolean): Asked {
+function readOptions(
+  depot: BlobContext,
+  ttlMs: number | null,
+  given: unknown,
+  media: string,
+  utf8: boolean,
+): CheckedStoreOptions {
   const known = ["mediaType", "ttlMs", "growsFrom", "owned"] as const satisfies readonly (keyof StoreOptions)[];
   const { mediaType, ttlMs: asked, growsFrom, owned } = checkRecord(given, "options", known);
   const at = depot.storage.environment.now();
@@ -110,7 +116,7 @@ function readOptions(depot: Depot, ttlMs: number | null, given: unknown, media: 
   };
 }
 
-async function store(depot: Depot, ttlMs: number | null, data: unknown, given: unknown): Promise<string> {
+async function store(depot: BlobContext, ttlMs: number | null, data: unknown, given: unknown): Promise<string> {
   if (typeof data === "string") {
     const asked = readOptions(depot, ttlMs, given, TEXT, true);
     return toRef(await storeWhole(depot, encodeChecked(data), asked));
@@ -122,7 +128,11 @@ async function store(depot: Depot, ttlMs: number | null, data: unknown, given: u
   return toRef(await storeWhole(depot, await gather(source), asked));
 }
 
-async function storeWhole(depot: Depot, bytes: Uint8Array, { claim, growsFrom, owned }: Asked): Promise<Uint8Array> {
+async function storeWhole(
+  depot: BlobContext,
+  bytes: Uint8Array,
+  { claim, growsFrom, owned }: CheckedStoreOptions,
+): Promise<Uint8Array> {
   if (bytes.length > LIMITS.blobInMemoryBytes) {
     throw limitExceeded("blobInMemoryBytes", "the blob in bytes", bytes.length);
   }
@@ -162,21 +172,21 @@ async function gather(source: Source): Promise<Uint8Array> {
   return Buffer.concat(pieces, size);
 }
 
-async function find(depot: Depot, digest: Uint8Array): Promise<BlobRow | null> {
+async function find(depot: BlobContext, digest: Uint8Array): Promise<BlobRow | null> {
   const [row] = await depot.storage.query("blob.head", digest);
   const there = row !== undefined && row.form !== FORM.holder;
   if (there && !isExpired(row, depot.storage.environment.now())) return row;
   return (await findInlineContent(depot, digest)) ?? (there ? row : null);
 }
 
-async function findLiveRow(depot: Depot, digest: Uint8Array): Promise<BlobRow> {
+async function findLiveRow(depot: BlobContext, digest: Uint8Array): Promise<BlobRow> {
   const row = await find(depot, digest);
   if (row === null) throw notFound(digest);
   if (isExpired(row, depot.storage.environment.now())) throw expired(digest);
   return row;
 }
 
-async function setPinned(depot: Depot, digest: Uint8Array, pinned: 0 | 1): Promise<void> {
+async function setPinned(depot: BlobContext, digest: Uint8Array, pinned: 0 | 1): Promise<void> {
   const row = pinned === 1 ? await findLiveRow(depot, digest) : await find(depot, digest);
   if (row === null) throw notFound(digest);
   const pin: Write = { op: "run", statement: "blob.pin", params: [pinned, pinned, digest] };
@@ -184,12 +194,12 @@ async function setPinned(depot: Depot, digest: Uint8Array, pinned: 0 | 1): Promi
   if (pinned === 1 && !(await pinInlineContent(depot, digest, pin))) throw notFound(digest);
 }
 
-async function stat(depot: Depot, digest: Uint8Array): Promise<BlobStat | null> {
+async function stat(depot: BlobContext, digest: Uint8Array): Promise<BlobStat | null> {
   const row = await find(depot, digest);
   return row === null ? null : statOf(depot, row);
 }
 
-async function readText(depot: Depot, digest: Uint8Array): Promise<string> {
+async function readText(depot: BlobContext, digest: Uint8Array): Promise<string> {
   const bytes = await readBlob(depot, digest);
   try {
     return decodeText(bytes);
@@ -214,7 +224,7 @@ function parseJson(ref: string, text: string): Json {
   }
 }
 
-async function verify(depot: Depot, digest: Uint8Array): ReturnType<Blobs["verify"]> {
+async function verify(depot: BlobContext, digest: Uint8Array): ReturnType<Blobs["verify"]> {
   let size = 0;
   try {
     for await (const piece of streamBlob(depot, digest)) size += piece.length;

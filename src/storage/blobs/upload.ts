@@ -5,9 +5,9 @@ import type { BlobRow } from "../../contracts/queries.ts";
 import type { BlobWrite, Commit, Refusal, Write } from "../../contracts/storage.ts";
 import { sha256, toHex } from "../../core/bytes.ts";
 import { refusalError } from "../../core/decide.ts";
-import { type Claim, FORM, PART, renewal } from "./claims.ts";
+import type { BlobContext } from "./byte-store.ts";
+import { type BlobClaim, FORM, PART, renewal } from "./claims.ts";
 import { takeApart } from "./drop.ts";
-import type { Depot } from "./place.ts";
 import { placePlain, renew } from "./put.ts";
 
 /** Bytes of one commit, so that neither the event loop nor the write-ahead log is held up by a large blob. */
@@ -20,10 +20,10 @@ const LAST_ORD = Number.MAX_SAFE_INTEGER;
 
 export class Upload {
   readonly holder: Uint8Array;
-  readonly #depot: Depot;
+  readonly #depot: BlobContext;
   #chunks = 0;
 
-  constructor(depot: Depot) {
+  constructor(depot: BlobContext) {
     this.#depot = depot;
     this.holder = depot.storage.environment.random(32);
   }
@@ -45,7 +45,7 @@ export class Upload {
       const used: NonNullable<Commit["uses"]> = [...known.values()].map((row) => [row.sha256, 0]);
       const writes = digests.map((digest, i) => link(this.holder, this.#chunks + i, digest));
       const outcome = await storage.commit({ blobs, writes, uses: this.#chunks === 0 ? used : [...used, this.use()] });
-      await this.#depot.place.drop(blobs);
+      await this.#depot.bytes.drop(blobs);
       if (outcome.ok) break;
       this.#missing(outcome.refused, known);
     }
@@ -67,7 +67,7 @@ export class Upload {
     return [this.holder, 0, "parts"];
   }
 
-  async finish(digest: Uint8Array, size: number, claim: Claim): Promise<Uint8Array> {
+  async finish(digest: Uint8Array, size: number, claim: BlobClaim): Promise<Uint8Array> {
     if (await renew(this.#depot, digest, claim)) {
       await this.abandon();
       return digest;
@@ -101,14 +101,20 @@ export class Upload {
 
 const EMPTY = new Uint8Array(0);
 
-export function holderWrite(depot: Depot, holder: Uint8Array, at: number): BlobWrite {
+export function holderWrite(depot: BlobContext, holder: Uint8Array, at: number): BlobWrite {
   const claim = { media: "", utf8: false, refs: 0, expiresAt: at + UPLOAD_MS, at };
   return wholeWrite(depot, holder, 0, FORM.holder, claim);
 }
 
 /** A row whose bytes are in its parts. */
-export function wholeWrite(depot: Depot, digest: Uint8Array, size: number, form: 2 | 3 | 4, claim: Claim): BlobWrite {
-  return { sha256: digest, size, form, body: null, stored: 0, store: depot.place.store, key: null, ...claim };
+export function wholeWrite(
+  depot: BlobContext,
+  digest: Uint8Array,
+  size: number,
+  form: 2 | 3 | 4,
+  claim: BlobClaim,
+): BlobWrite {
+  return { sha256: digest, size, form, body: null, stored: 0, store: depot.bytes.store, key: null, ...claim };
 }
 
 export function link(parent: Uint8Array, ord: number, child: Uint8Array): Write {
@@ -124,7 +130,7 @@ export function dropHolder(holder: Uint8Array): Write[] {
 }
 
 /** Keeps a blob that is there from going until the holder does; false when there is none. */
-export async function hold(depot: Depot, holder: Uint8Array, digest: Uint8Array): Promise<boolean> {
+export async function hold(depot: BlobContext, holder: Uint8Array, digest: Uint8Array): Promise<boolean> {
   const outcome = await depot.storage.commit({
     uses: [[digest, 0]],
     blobs: [holderWrite(depot, holder, depot.storage.environment.now())],

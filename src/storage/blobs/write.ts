@@ -3,10 +3,10 @@
 import { createHash } from "node:crypto";
 import { LIMITS } from "../../contracts/limits.ts";
 import { invalid, limitExceeded } from "../../core/check.ts";
+import type { BlobContext } from "./byte-store.ts";
 import { Cutter } from "./chunks.ts";
-import type { Claim } from "./claims.ts";
+import type { BlobClaim } from "./claims.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
-import type { Depot } from "./place.ts";
 import { renew, storePlain } from "./put.ts";
 import { BATCH_BYTES, Upload } from "./upload.ts";
 
@@ -16,14 +16,14 @@ export const LARGE_BYTES = 1024 * 1024;
 export type Source = AsyncIterable<unknown> | Iterable<unknown>;
 
 /** Bytes of any size. They may be the caller's: nothing of them is needed, or believed, after a wait. */
-export async function storeBytes(depot: Depot, bytes: Uint8Array, claim: Claim): Promise<Uint8Array> {
+export async function storeBytes(depot: BlobContext, bytes: Uint8Array, claim: BlobClaim): Promise<Uint8Array> {
   if (bytes.length < LARGE_BYTES) return storePlain(depot, new Uint8Array(bytes), claim);
   const digest = await digestOf(depot, bytes);
   return (await renew(depot, digest, claim)) ? digest : storeSource(depot, [bytes], claim);
 }
 
 /** A stream of any length in bounded memory; it is large only once there is a chunk's worth of proof. */
-export async function storeSource(depot: Depot, source: Source, claim: Claim): Promise<Uint8Array> {
+export async function storeSource(depot: BlobContext, source: Source, claim: BlobClaim): Promise<Uint8Array> {
   const hash = createHash("sha256");
   const small: Uint8Array[] = [];
   const batch = new Batch();
@@ -96,7 +96,7 @@ function* slices(given: unknown): Generator<Uint8Array> {
   for (let at = 0; at < given.length; at += BATCH_BYTES) yield given.subarray(at, at + BATCH_BYTES);
 }
 
-async function digestOf(depot: Depot, bytes: Uint8Array): Promise<Uint8Array> {
+async function digestOf(depot: BlobContext, bytes: Uint8Array): Promise<Uint8Array> {
   const hash = createHash("sha256");
   for (const piece of slices(bytes)) {
     hash.update(piece);

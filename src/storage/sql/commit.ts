@@ -2,7 +2,7 @@
 // seqs and chain hashes, write everything, commit once. Nothing is acknowledged before that.
 
 import type { BranchPositionRow } from "../../contracts/lineage-queries.ts";
-import type { Commit, Found, Guard, Outcome, SessionUse } from "../../contracts/storage.ts";
+import type { Commit, FoundRows, Guard, Outcome, SessionUse } from "../../contracts/storage.ts";
 import { encodeText, toHex } from "../../core/bytes.ts";
 import { genesis } from "../../core/chain.ts";
 import { rowChecksum } from "../../core/checksum.ts";
@@ -10,7 +10,7 @@ import { IN_PART } from "../../core/existing.ts";
 import { type BranchPosition, type NewestHead, rootOf } from "../../core/head.ts";
 import type { Dialect, Param, Plan, Row, Step } from "./driver.ts";
 import { LOOKUP, LostRace } from "./driver.ts";
-import { guardKey, judge, type Located, namedBy, publishes, type Snapshot, type Verdict } from "./judge.ts";
+import { type CommitSnapshot, guardKey, judge, type LockedSession, namedBy, publishes, type Verdict } from "./judge.ts";
 import { inTrips } from "./large.ts";
 import { READ_SCHEMA, requireKnownSchema } from "./schema-fence.ts";
 import { Script } from "./script.ts";
@@ -72,14 +72,14 @@ export function* commitPlan(batch: readonly Commit[], dialect: Dialect, prepared
   return result(verdicts, snapshot.agents, writing, reads ? foundBy(steps, rows) : undefined);
 }
 
-function foundBy(steps: readonly Step[], rows: readonly (readonly Row[])[]): Found {
+function foundBy(steps: readonly Step[], rows: readonly (readonly Row[])[]): FoundRows {
   const found = new Map<string, Row[]>();
   for (const [i, step] of steps.entries()) {
     if (step.kind !== "query" || step.answers === undefined) continue;
     // The same may be asked of several sessions.
     found.set(step.answers, [...(found.get(step.answers) ?? []), ...(rows[i] ?? [])]);
   }
-  return Object.fromEntries(found) as Found;
+  return Object.fromEntries(found) as FoundRows;
 }
 
 /** On remembered sessions, without guards: the fence and everything else in one trip. */
@@ -165,7 +165,7 @@ function lockSessions({ check }: Guard): number {
   return check === "invocation.waits" || check === "capture.newest" || check === "claim.value" ? 2 : 0;
 }
 
-function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapshot> {
+function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<CommitSnapshot> {
   const guards = new Map<string, Guard>();
   for (const commit of batch) for (const guard of commit.guards ?? []) guards.set(guardKey(guard), guard);
   // One order for everybody, so that rows are locked in one order.
@@ -232,7 +232,7 @@ function livesUntil(row: Row): number {
   return row.kept === 1 || row.expires_at === null ? Number.POSITIVE_INFINITY : Number(row.expires_at);
 }
 
-function sessionOf(row: Row, position?: BranchPosition): Located {
+function sessionOf(row: Row, position?: BranchPosition): LockedSession {
   return {
     position: {
       no: Number(row.no),
@@ -254,7 +254,7 @@ function sessionOf(row: Row, position?: BranchPosition): Located {
  * locked: who creates a session goes beside others at the table of aliases, who names one goes alone, and both look once
  * more. After all rows are locked, because here nobody who has the table waits for a row of somebody who wants it.
  */
-function* createMissing(accepted: readonly Commit[], snapshot: Snapshot): Plan<ReadonlySet<string>> {
+function* createMissing(accepted: readonly Commit[], snapshot: CommitSnapshot): Plan<ReadonlySet<string>> {
   const uses = new Map<string, SessionUse>();
   for (const use of accepted.flatMap((commit) => commit.sessions ?? [])) {
     if (use.mode === "still" || use.mode === "restore") continue;
@@ -301,7 +301,7 @@ function* createMissing(accepted: readonly Commit[], snapshot: Snapshot): Plan<R
   return new Set(sessions.map((use) => use.id).filter((id) => positionOf(snapshot, id).seq === 0));
 }
 
-function positionOf(snapshot: Snapshot, id: string): SessionPosition {
+function positionOf(snapshot: CommitSnapshot, id: string): SessionPosition {
   const found = snapshot.sessions.get(id);
   if (found === undefined) throw new Error(`bug: session ${id} is neither read nor created`);
   return found.position;
@@ -311,7 +311,7 @@ function result(
   verdicts: readonly Verdict[],
   agents: ReadonlyMap<string, number>,
   writing: Writing,
-  found: Found | undefined,
+  found: FoundRows | undefined,
 ): BatchResult {
   const written = writing.outcomes.map((one) => (found === undefined ? one : { ...one, found })).values();
   const outcomes = verdicts.map((verdict): Outcome | null => {

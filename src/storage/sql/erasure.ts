@@ -6,7 +6,7 @@ import type { ErasedRow, ErasedScope } from "../../contracts/storage.ts";
 import { rowChecksumSql } from "./checksum.ts";
 import { PREFIX } from "./inline-content.ts";
 
-interface Where {
+interface ErasureSource {
   /** What follows FROM, and the name by which its columns are known. */
   readonly table: string;
   readonly name: string;
@@ -54,7 +54,7 @@ const STATE = { table: "state", name: "state", column: "value" } as const;
 const CAPTURES = { table: "captures", name: "captures", column: "manifest" } as const;
 const OF_WORK = { table: workOf(PAYLOADS), name: "w", column: "payload" } as const;
 
-const SCOPES: Readonly<Record<ErasedScope, Where>> = {
+const SCOPES: Readonly<Record<ErasedScope, ErasureSource>> = {
   messages: { ...EVENTS, rows: MINE, erase: FORGET + MINE },
   run: { ...EVENTS, rows: OF_RUN, erase: FORGET + OF_RUN },
   allMessages: {
@@ -82,7 +82,7 @@ const SCOPES: Readonly<Record<ErasedScope, Where>> = {
 const ROW_TABLES = ["turns", "evals", "calls", "snapshots", "heads", "invocations"] as const;
 
 /** Parameters: now, then the scope's. */
-function dead(where: Where): string {
+function dead(where: ErasureSource): string {
   return (
     "SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? " +
     `AND d.no IN (SELECT ${where.column} FROM ${where.table} WHERE ${where.rows}) ` +
@@ -91,7 +91,7 @@ function dead(where: Where): string {
 }
 
 /** Parameters: the scope's; now and the scope's; now and the scope's. */
-function texts(where: Where): Record<Part, string> {
+function texts(where: ErasureSource): Record<Part, string> {
   return {
     // Counted once for all: a count per blob would read the scope again for each.
     release:
@@ -104,7 +104,7 @@ function texts(where: Where): Record<Part, string> {
   };
 }
 
-function erasable(where: Where): string {
+function erasable(where: ErasureSource): string {
   return (
     "SELECT b.sha256, count(*) AS rows, b.refs, b.size, b.form, b.stored, b.pinned, b.expires_at, b.store, b.key, " +
     "CASE WHEN EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS linked " +
@@ -114,7 +114,7 @@ function erasable(where: Where): string {
 }
 
 /** Blobs named inside the scope's payloads: whether others name them too is settled one by one, under guards. */
-function named(where: Where): string {
+function named(where: ErasureSource): string {
   return (
     "SELECT DISTINCT c.sha256, c.store, c.key FROM blob_links l JOIN blobs c ON c.no = l.child_no " +
     `WHERE l.ord < 0 AND l.parent_no IN (SELECT ${where.column} FROM ${where.table} WHERE ${where.rows})`
@@ -124,7 +124,7 @@ function named(where: Where): string {
 type Part = "release" | "dropLinks" | "drop" | "erase";
 
 /** A part of a hash is enough to confirm a guess, so the index of short contents forgets with the rows. */
-function unindex(where: Where): string {
+function unindex(where: ErasureSource): string {
   return (
     "DELETE FROM word_refs WHERE (prefix, event_no) IN " +
     `(SELECT ${PREFIX("sha256")}, no FROM events WHERE ${where.rows} AND words IS NOT NULL)`
@@ -132,12 +132,12 @@ function unindex(where: Where): string {
 }
 
 /** The scope's messages, and the bytes of those whose content stands in their rows. */
-function inlineSizes(where: Where): string {
+function inlineSizes(where: ErasureSource): string {
   return `SELECT count(agent_no) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE ${where.rows}`;
 }
 
 /** Blobs with the same bytes as short contents of the scope: made when those were pinned or named. */
-function copies(where: Where): string {
+function copies(where: ErasureSource): string {
   return (
     "SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL " +
     "OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept " +
@@ -147,7 +147,7 @@ function copies(where: Where): string {
 
 function each<S extends ErasedScope, P extends string>(
   scopes: readonly S[],
-  texts: (where: Where) => Readonly<Record<P, string>>,
+  texts: (where: ErasureSource) => Readonly<Record<P, string>>,
 ): Readonly<Record<`${S}.${P}`, string>> {
   const made = scopes.flatMap((scope) =>
     Object.entries(texts(SCOPES[scope])).map(([part, text]) => [`${scope}.${part}`, text]),
@@ -198,7 +198,7 @@ const ROW_FORGETS: Readonly<Record<ErasedRow, string>> = {
   annotations: `DELETE FROM annotations WHERE ${OF_SEQ}`,
 };
 
-function rowWhere(table: ErasedRow): Where {
+function rowWhere(table: ErasedRow): ErasureSource {
   const own = { erase: ROW_FORGETS[table], rows: OF_SEQ };
   if (table === "events") return { ...EVENTS, ...own, rows: `${OF_SEQ} AND ${LIVE}` };
   if (table === "state") return { ...STATE, ...own };

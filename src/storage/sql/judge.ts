@@ -5,14 +5,14 @@ import { isReserved } from "../../core/locator.ts";
 import type { Param } from "./driver.ts";
 import type { SessionPosition } from "./writing.ts";
 
-export interface Located {
+export interface LockedSession {
   readonly position: SessionPosition;
   /** Why it takes nothing: it was deleted, or is here only as far as others inherit it. */
   readonly gone: "session-deleted" | "session-partial" | null;
 }
 
-export interface Snapshot {
-  readonly sessions: Map<string, Located>;
+export interface CommitSnapshot {
+  readonly sessions: Map<string, LockedSession>;
   readonly agents: Map<string, number>;
   /** Names in question that are aliases: no session may be created under one. */
   readonly aliases: ReadonlySet<string>;
@@ -39,7 +39,7 @@ export type Verdict = "accepted" | "later" | Refusal;
  * row guards it too; only what MOVING names is changed without asking, and a session's creation by anyone who uses it. The
  * same holds for a commit that publishes a head: what the head counts was read beside the guards.
  */
-export function judge(batch: readonly Commit[], snapshot: Snapshot): Verdict[] {
+export function judge(batch: readonly Commit[], snapshot: CommitSnapshot): Verdict[] {
   const touched = new Set<string>();
   const created = new Set<string>();
   const named = new Set<string>();
@@ -65,7 +65,7 @@ export function judge(batch: readonly Commit[], snapshot: Snapshot): Verdict[] {
   });
 }
 
-function refuse(commit: Commit, snapshot: Snapshot, created: ReadonlySet<string>): Refusal | null {
+function refuse(commit: Commit, snapshot: CommitSnapshot, created: ReadonlySet<string>): Refusal | null {
   for (const use of commit.sessions ?? []) {
     if (use.mode === "still") continue;
     const found = snapshot.sessions.get(use.id);

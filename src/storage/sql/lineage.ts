@@ -105,7 +105,7 @@ const COUNTS =
   "(SELECT count(*) FROM snapshots r WHERE r.session_no = w.session_no AND r.branch = w.branch AND r.seq > w.after " +
   "AND r.seq <= w.upto) AS snapshots";
 
-interface Versioned {
+interface VersionedTable {
   readonly table: string;
   readonly columns: string;
   readonly joins: string;
@@ -118,13 +118,13 @@ const head = (column: string, as: string) => ({
   join: `LEFT JOIN heads h_${as} ON h_${as}.no = r.${column}`,
 });
 
-const TURNS: Versioned = {
+const TURNS: VersionedTable = {
   table: "turns",
   columns: "r.first_seq, r.seq, r.branch, r.status, a.id AS agent, r.run, r.at",
   joins: "LEFT JOIN agents a ON a.no = r.agent_no",
 };
 const EVAL_BLOBS = ["code", "result", "final", "error"];
-const EVALS: Versioned = {
+const EVALS: VersionedTable = {
   table: "evals",
   columns:
     "r.first_seq, r.seq, r.branch, r.turn_seq, r.message_seq, r.status, r.salts, r.at, r.erased_seq, " +
@@ -132,7 +132,7 @@ const EVALS: Versioned = {
   joins: EVAL_BLOBS.map(blobJoin).join(" "),
 };
 const CALL_BLOBS = ["request", "response", "result", "error"];
-const CALLS: Versioned = {
+const CALLS: VersionedTable = {
   table: "calls",
   columns:
     `r.first_seq, r.seq, r.branch, r.turn_seq, r.type, r.status, r.model, r.provider, ${CALL_BLOBS.map(blob).join(", ")}, r.salts, ` +
@@ -146,7 +146,7 @@ const INVOCATION_HEADS = [
   head("callee_head_after", "callee_after"),
   head("source_head", "source_head"),
 ];
-const INVOCATIONS: Versioned = {
+const INVOCATIONS: VersionedTable = {
   table: "invocations",
   columns:
     "r.first_seq, r.seq, r.branch, r.type, r.status, e.id AS callee, r.call_seq, r.label, o.id AS source, " +
@@ -159,7 +159,7 @@ const INVOCATIONS: Versioned = {
 };
 
 /** Versions in the stretch that no later one of the stretch replaces, in order of what they are versions of. */
-function versionsAt({ table, columns, joins }: Versioned): string {
+function versionsAt({ table, columns, joins }: VersionedTable): string {
   return (
     `SELECT s.id AS session, ${columns} FROM ${table} r JOIN sessions s ON s.no = r.session_no ${joins} WHERE ${STRETCH("r")} ` +
     `AND NOT EXISTS (SELECT 1 FROM ${table} n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq ` +
@@ -168,7 +168,7 @@ function versionsAt({ table, columns, joins }: Versioned): string {
 }
 
 /** The newest version, on whichever branch. */
-function newest({ table, columns, joins }: Versioned): string {
+function newest({ table, columns, joins }: VersionedTable): string {
   return (
     `SELECT s.id AS session, ${columns} FROM ${table} r JOIN sessions s ON s.no = r.session_no ${joins} ` +
     "WHERE s.id = ? AND s.deleted_at IS NULL AND r.first_seq = ? ORDER BY r.seq DESC LIMIT 1"

@@ -26,7 +26,7 @@ export interface ConnectOptions {
   readonly environment: Environment;
 }
 
-export interface Access {
+export interface PostgresAccess {
   readonly pool: Pool;
   readonly settings: Settings;
   /** Nothing that is set for a session is relied on: every transaction sets it for itself. */
@@ -58,7 +58,7 @@ class PoolerFound extends Error {}
 /** The connection was closed at BEGIN: so a pooler does that gives every statement another connection. */
 class TransactionCut extends Error {}
 
-interface Parsed {
+interface ParsedUrl {
   readonly url: string;
   readonly target: string;
   readonly given: Settings;
@@ -69,7 +69,7 @@ interface Parsed {
   readonly isPooled: boolean;
 }
 
-function parse({ url: text, schema }: ConnectOptions): Parsed {
+function parse({ url: text, schema }: ConnectOptions): ParsedUrl {
   const url = new URL(text);
   const target = `postgres://${url.host}${url.pathname} schema ${schema}`;
   const given: Record<string, string> = {};
@@ -91,7 +91,7 @@ function parse({ url: text, schema }: ConnectOptions): Parsed {
   };
 }
 
-export async function connectPostgres(options: ConnectOptions): Promise<Access> {
+export async function connectPostgres(options: ConnectOptions): Promise<PostgresAccess> {
   const { default: connect } = await import("postgres").catch((cause) => {
     throw new HoldfastError("MissingDependency", "the package `postgres` is not installed", {
       hint: "npm install postgres",
@@ -116,10 +116,10 @@ export async function connectPostgres(options: ConnectOptions): Promise<Access> 
 
 async function openAccess(
   options: ConnectOptions,
-  parsed: Parsed,
+  parsed: ParsedUrl,
   make: (own: ClientOptions) => Sql,
   isPooled: boolean,
-): Promise<Access> {
+): Promise<PostgresAccess> {
   const { environment } = options;
   const { target, idleMs, lifeMs, given } = parsed;
   const settings = settingsFor(options, given);
@@ -186,7 +186,7 @@ async function verifyPooled(connection: Connection, settings: Settings, target: 
 }
 
 function clientOptions(
-  { keepAlive }: Parsed,
+  { keepAlive }: ParsedUrl,
   connection: Settings,
 ): postgresJs.Options<{ bigint: postgresJs.PostgresType<number> }> {
   return {

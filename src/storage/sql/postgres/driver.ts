@@ -15,7 +15,7 @@ import {
 } from "../driver.ts";
 import { outOfRange, timedOut, tooManyRows, tooMuch } from "../inspection.ts";
 import { BLOCKERS, type Blocker, blockerOf, lockedError } from "./blockers.ts";
-import { type Access, type ConnectOptions, connectPostgres } from "./connect.ts";
+import { type ConnectOptions, connectPostgres, type PostgresAccess } from "./connect.ts";
 import type { Connection } from "./connection.ts";
 import { arrayLiteral, postgres } from "./dialect.ts";
 import {
@@ -53,7 +53,7 @@ class PostgresDriver implements Driver {
   readonly answersAtOnce = false;
   readonly lanes: CommitLanes;
   readonly #options: PostgresOptions;
-  readonly #access: Access;
+  readonly #access: PostgresAccess;
   readonly #notifications: Notifications;
   readonly #texts = new StatementTexts();
   readonly #runner: PlanRunner;
@@ -62,7 +62,7 @@ class PostgresDriver implements Driver {
     next: null,
   };
 
-  constructor(options: PostgresOptions, access: Access) {
+  constructor(options: PostgresOptions, access: PostgresAccess) {
     const { environment, busyMs, poolSize } = options;
     const { settings, isPooled, pool } = access;
     this.#options = options;

@@ -2,7 +2,7 @@
 // may be lost, so nothing relies on it.
 import { createHash } from "node:crypto";
 import type { Environment } from "../../../contracts/environment.ts";
-import type { Access } from "./connect.ts";
+import type { PostgresAccess } from "./connect.ts";
 import { WORK_MS } from "./settings.ts";
 
 const ANNOUNCE_MS = 10;
@@ -16,7 +16,7 @@ const POLL_MS = 1000;
 type Hear = (sessions: readonly string[] | null) => void;
 
 export class Notifications {
-  readonly #access: Access;
+  readonly #access: PostgresAccess;
   readonly #environment: Environment;
   readonly #waitMs: number;
   readonly #channel: string;
@@ -24,7 +24,7 @@ export class Notifications {
   #isAnnouncing = false;
 
   /** `waitMs`: how long a notification may take. */
-  constructor(access: Access, environment: Environment, schema: string, waitMs: number) {
+  constructor(access: PostgresAccess, environment: Environment, schema: string, waitMs: number) {
     this.#access = access;
     this.#environment = environment;
     this.#waitMs = waitMs;

@@ -54,7 +54,9 @@ const MOST = 4;
 const KEPT = 1;
 
 /** What a query is asked of: a file, or a copy of what is in memory, with the state it is a copy of. */
-export type Place = { readonly path: string } | { readonly image: () => Uint8Array; readonly version: number };
+export type InspectionTarget =
+  | { readonly path: string }
+  | { readonly image: () => Uint8Array; readonly version: number };
 
 interface Answer {
   readonly rows?: readonly Row[];
@@ -80,7 +82,12 @@ export class Inspector {
     this.#environment = environment;
   }
 
-  async run(place: Place, sql: string, params: readonly Param[], limits: InspectLimits): Promise<readonly Row[]> {
+  async run(
+    place: InspectionTarget,
+    sql: string,
+    params: readonly Param[],
+    limits: InspectLimits,
+  ): Promise<readonly Row[]> {
     if (this.#busy >= MOST) await new Promise<void>((turn) => this.#waiting.push(turn));
     this.#busy++;
     try {

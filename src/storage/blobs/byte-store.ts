@@ -8,31 +8,31 @@ import { sameBytes, toHex } from "../../core/bytes.ts";
 import { DamagedBytes, MissingBytes } from "./compress.ts";
 
 /** The columns that say where bytes are. */
-export interface Placed {
+export interface StoredBytes {
   readonly body: Uint8Array | null;
   readonly store: string;
   readonly key: string | null;
   readonly stored: number;
 }
 
-export interface Place {
+export interface ByteStore {
   /** "" is the database itself. */
   readonly store: string;
   /** Durable when it is answered or, in the database, with the commit that carries it. */
-  put(sha256: Uint8Array, bytes: Uint8Array): Placed | Promise<Placed>;
+  put(sha256: Uint8Array, bytes: Uint8Array): StoredBytes | Promise<StoredBytes>;
   /** DamagedBytes when there are none. */
-  get(placed: Omit<Placed, "stored">): Uint8Array | Promise<Uint8Array>;
+  get(placed: Omit<StoredBytes, "stored">): Uint8Array | Promise<Uint8Array>;
   /** Removes the bytes of those keys that no row names any more. */
   drop(placed: readonly { readonly store: string; readonly key: string | null }[]): Promise<void>;
 }
 
 /** What every part of the blob store works on. */
-export interface Depot {
+export interface BlobContext {
   readonly storage: Storage;
-  readonly place: Place;
+  readonly bytes: ByteStore;
 }
 
-export function createPlace(storage: Storage, backend?: BlobBackend): Place {
+export function createByteStore(storage: Storage, backend?: BlobBackend): ByteStore {
   const store = backend?.name ?? "";
   return {
     store,
@@ -44,7 +44,7 @@ export function createPlace(storage: Storage, backend?: BlobBackend): Place {
     drop: async (placed) => {
       for (const { key, store: where } of placed) {
         if (backend === undefined || key === null || where !== backend.name) continue;
-        if (await isNamed(storage, key)) continue;
+        if (await isKeyReferenced(storage, key)) continue;
         await backend.delete(key);
       }
     },
@@ -52,7 +52,7 @@ export function createPlace(storage: Storage, backend?: BlobBackend): Place {
 }
 
 /** A key never comes back: once no row names it, none ever will. */
-export async function isNamed(storage: Storage, key: string): Promise<boolean> {
+export async function isKeyReferenced(storage: Storage, key: string): Promise<boolean> {
   return (await storage.query("external.key", key, key)).length > 0;
 }
 
@@ -61,7 +61,7 @@ async function putOutside(
   backend: BlobBackend,
   sha256: Uint8Array,
   bytes: Uint8Array,
-): Promise<Placed> {
+): Promise<StoredBytes> {
   const hex = toHex(sha256);
   const key = `${hex.slice(0, 2)}/${hex.slice(2, 4)}/${hex}-${toHex(storage.environment.random(8))}`;
   await backend.put(key, bytes);
@@ -76,7 +76,7 @@ async function putOutside(
   return { body: null, store: backend.name, key, stored: bytes.length };
 }
 
-async function getOutside(backend: BlobBackend | undefined, placed: Omit<Placed, "stored">): Promise<Uint8Array> {
+async function getOutside(backend: BlobBackend | undefined, placed: Omit<StoredBytes, "stored">): Promise<Uint8Array> {
   const { store, key } = placed;
   if (key === null) throw new DamagedBytes("has neither bytes nor a key");
   if (backend === undefined || backend.name !== store) {
