@@ -9,7 +9,7 @@ import { sameBytes } from "../core/bytes.ts";
 import { genesis } from "../core/chain.ts";
 import { IN_PART } from "../core/existing.ts";
 import { rowId } from "../core/row-id.ts";
-import { type Bad, BEGINS_BRANCH, checkColumns, checkEvent } from "../log/verify.ts";
+import { BEGINS_BRANCH, type ChainFault, checkColumns, checkEvent } from "../log/verify.ts";
 import { findInheritedRanges } from "../sessions/tombstones.ts";
 import { isCyclic } from "./edges.ts";
 import type { Look } from "./findings.ts";
@@ -99,7 +99,7 @@ export async function readKeptRanges(
   return new Ledger(end, null, reader, { kept, covered });
 }
 
-export function tombstoneKind({ reason }: Bad): CheckKind {
+export function tombstoneKind({ reason }: ChainFault): CheckKind {
   if (reason.endsWith("missing")) return "seq-gap";
   return reason.startsWith("the hash") ? "chain-broken" : "event-mismatch";
 }
@@ -170,7 +170,7 @@ class Stretches {
     this.#look.report("row-mismatch", [rowId(this.#session.id, seq)], details);
   }
 
-  #check(event: WholeEventRow, before: WholeEventRow | null): Bad | null {
+  #check(event: WholeEventRow, before: WholeEventRow | null): ChainFault | null {
     const { seq, branch } = event;
     const begins = seq === branch;
     const last = this.#last.get(branch);

@@ -6,7 +6,7 @@ import type { Message } from "../contracts/messages.ts";
 import type { InlineContent, Prepare, PreparedPayload } from "../contracts/payloads.ts";
 import type { BlobWrite, Commit, EventDraft, Guard, SessionUse, Write } from "../contracts/storage.ts";
 import { sameBytes, toHex, toRef } from "../core/bytes.ts";
-import type { Carried, ReadyMessage } from "./content.ts";
+import type { CarriedMedia, ReadyMessage } from "./content.ts";
 
 export interface Appending extends HistoryScope {
   readonly run: string | undefined;
@@ -40,7 +40,7 @@ export function prepareMessage(ready: ReadyMessage, prepare: Prepare): PreparedM
   })();
 }
 
-async function prepareCarried(carried: Carried, prepare: Prepare): Promise<PreparedPayload> {
+async function prepareCarried(carried: CarriedMedia, prepare: Prepare): Promise<PreparedPayload> {
   const payload = await prepare(carried.bytes, { media: carried.media, utf8: false });
   // It lives by the link from the content, not by a row.
   return { ...payload, blobs: payload.blobs.map((blob) => ({ ...blob, refs: 0 })) };

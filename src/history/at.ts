@@ -9,7 +9,7 @@ import type { CheckedRange } from "./read.ts";
 /** From the newest back: few at first, because mostly the last few are asked for. */
 const FIRST_PAGE = 64;
 
-interface Chosen {
+interface HistorySelection {
   readonly session: string;
   /** Only this agent's; undefined: every agent's. */
   readonly agent: string | undefined;
@@ -20,7 +20,7 @@ interface Chosen {
 export async function historyRowsAt(
   storage: Storage,
   lineage: readonly Segment[],
-  { session, agent, range }: Chosen,
+  { session, agent, range }: HistorySelection,
 ): Promise<readonly MessageAtRow[]> {
   const { after, run, since, last } = range;
   const stretches = stretchesBehind(lineage, session, after);
@@ -34,13 +34,13 @@ export async function historyRowsAt(
     : readBack(storage, stretches, last, isChosen);
 }
 
-type IsChosen = (segment: Segment, row: MessageAtRow) => boolean;
+type RowFilter = (segment: Segment, row: MessageAtRow) => boolean;
 
 async function readForward(
   storage: Storage,
   stretches: readonly Stretch[],
   { limit, offset }: CheckedRange,
-  isChosen: IsChosen,
+  isChosen: RowFilter,
 ): Promise<readonly MessageAtRow[]> {
   const found: MessageAtRow[] = [];
   const page = new PageSize();
@@ -63,7 +63,7 @@ async function readBack(
   storage: Storage,
   stretches: readonly Stretch[],
   last: number,
-  isChosen: IsChosen,
+  isChosen: RowFilter,
 ): Promise<readonly MessageAtRow[]> {
   const pages: (readonly MessageAtRow[])[] = [];
   const page = new PageSize();

@@ -35,18 +35,18 @@ export interface ReadyMessage {
   /** Blobs the content names that must be there already. */
   readonly named: readonly Uint8Array[];
   /** Bytes the content carried, which become blobs it refers to. */
-  readonly carried: readonly Carried[];
+  readonly carried: readonly CarriedMedia[];
 }
 
-export interface Carried {
+export interface CarriedMedia {
   readonly bytes: Uint8Array;
   readonly sha256: Uint8Array;
   readonly media: string;
 }
 
-interface Gathered {
+interface GatheredContent {
   readonly named: Uint8Array[];
-  readonly carried: Carried[];
+  readonly carried: CarriedMedia[];
   chars: number;
 }
 
@@ -59,7 +59,7 @@ export function readyMessage(input: unknown): ReadyMessage {
   // Most messages are a text: made by us, there is nothing in it to look through or to copy.
   if (typeof message.content === "string" && message.metadata === undefined)
     return textMessage(role, key, message.content);
-  const gathered: Gathered = { named: [], carried: [], chars: 0 };
+  const gathered: GatheredContent = { named: [], carried: [], chars: 0 };
   const content = blocksOf(message.content, "message.content", gathered, 0);
   const metadata = message.metadata;
   if (metadata !== undefined) checkRecord(metadata, "message.metadata");
@@ -86,7 +86,7 @@ function textMessage(role: ReadyMessage["role"], key: string | undefined, text: 
   return { role, key, stored, bytes, chars: text.length, named: NOTHING, carried: NOTHING };
 }
 
-function blocksOf(value: unknown, what: string, gathered: Gathered, depth: number): readonly unknown[] {
+function blocksOf(value: unknown, what: string, gathered: GatheredContent, depth: number): readonly unknown[] {
   if (depth > 8) {
     throw new HoldfastError("InvalidArgument", `${what}: tool results are nested deeper than 8 levels`);
   }
@@ -101,7 +101,7 @@ function blocksOf(value: unknown, what: string, gathered: Gathered, depth: numbe
 
 const BLOCK_TYPES = ["text", "image", "audio", "document", "tool_use", "tool_result", "thinking", "opaque"] as const;
 
-function blockOf(value: unknown, what: string, gathered: Gathered, depth: number): unknown {
+function blockOf(value: unknown, what: string, gathered: GatheredContent, depth: number): unknown {
   const block = checkRecord(value, what);
   if (value === undefined) throw invalid(what, "a content block", value);
   switch (checkOneOf(block.type, `${what}.type`, BLOCK_TYPES)) {
@@ -147,7 +147,7 @@ function optionalString(value: unknown, what: string): void {
   if (value !== undefined) stringOf(value, what);
 }
 
-function mediaOf(value: unknown, what: string, gathered: Gathered): Json {
+function mediaOf(value: unknown, what: string, gathered: GatheredContent): Json {
   const source = checkRecord(value, what);
   const { data, ref, url, mediaType } = source;
   if (mediaType !== undefined) stringOf(mediaType, `${what}.mediaType`);

@@ -145,7 +145,9 @@ async function appendNaming(
   } catch (error) {
     if (!isAbsent(error)) throw error;
   }
-  return decide(storage, async () => decideKeyed(storage, payloads, scope, await bring(payloads, prepare, prepared)));
+  return decide(storage, async () =>
+    decideKeyed(storage, payloads, scope, await storeMedia(payloads, prepare, prepared)),
+  );
 }
 
 function isAbsent(error: unknown): boolean {
@@ -153,7 +155,7 @@ function isAbsent(error: unknown): boolean {
 }
 
 /** With everything they name that stands in rows. */
-async function bring(
+async function storeMedia(
   payloads: Payloads,
   prepare: Prepare,
   messages: readonly PreparedMessage[],

@@ -6,7 +6,7 @@ import { sameBytes } from "../core/bytes.ts";
 import { genesis } from "../core/chain.ts";
 import { NOW } from "../core/lineage.ts";
 import { TimeSlice } from "../core/time-slice.ts";
-import { type Bad, BEGINS_BRANCH, Clears, checkColumns, checkEvent } from "./verify.ts";
+import { BEGINS_BRANCH, type ChainFault, Clears, checkColumns, checkEvent } from "./verify.ts";
 
 const PAGE = 1000;
 
@@ -20,7 +20,7 @@ export interface Stretch {
 /** For each session up to which seq its branches are needed. */
 export type RequiredRanges = ReadonlyMap<string, ReadonlyMap<number, number>>;
 
-export interface BadInherited extends Bad {
+export interface InheritedFault extends ChainFault {
   /** Whose log it is. */
   readonly session: string;
 }
@@ -86,7 +86,7 @@ export async function* verifyInherited(
   session: Pick<SessionRow, "id" | "no">,
   of: "all" | "deleted",
   after = 0,
-): AsyncGenerator<BadInherited> {
+): AsyncGenerator<InheritedFault> {
   for (const [id, branches] of await readInheritedRanges(storage, session, after)) {
     const bad = await verifySource(storage, id, branches, of);
     if (bad !== null) yield { session: id, ...bad };
@@ -98,7 +98,7 @@ async function verifySource(
   id: string,
   branches: ReadonlyMap<number, number>,
   of: "all" | "deleted",
-): Promise<Bad | null> {
+): Promise<ChainFault | null> {
   for (;;) {
     const [row] = await storage.query("session.get", id);
     if (row === undefined || (of === "deleted" && row.deleted_at === null)) return null;
@@ -114,7 +114,7 @@ async function verifyStretches(
   storage: Storage,
   source: SessionRow,
   branches: ReadonlyMap<number, number>,
-): Promise<Bad | null> {
+): Promise<ChainFault | null> {
   const end = lastOf(branches);
   const last = new Map<number, number>();
   const clears = new Clears(storage, source.id);
@@ -148,7 +148,7 @@ function checkPlaced(
   before: WholeEventRow | null,
   last: number | undefined,
   source: SessionRow,
-): Bad | null {
+): ChainFault | null {
   const { seq, branch } = event;
   const expected = last === undefined ? branch : last + 1;
   if (seq !== expected) return { seq: expected, reason: `event ${expected} is missing` };
@@ -164,7 +164,7 @@ function checkPlaced(
 }
 
 /** A message is gone because a clear says so; of what a deleted session left, the clear may be gone too. */
-async function checkGone(event: WholeEventRow, clears: Clears, source: SessionRow): Promise<Bad | null> {
+async function checkGone(event: WholeEventRow, clears: Clears, source: SessionRow): Promise<ChainFault | null> {
   const { seq, erased_seq: by } = event;
   if (by === null || (await clears.cover(event, by))) return null;
   if (source.deleted_at !== null && by > seq && !(await clears.has(by))) return null;

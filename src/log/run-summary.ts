@@ -3,7 +3,7 @@ import type { Json } from "../contracts/json.ts";
 import type { LogEvent } from "../contracts/log.ts";
 import { plainObject } from "../core/decode.ts";
 
-type Say = (event: LogEvent) => string;
+type Summarize = (event: LogEvent) => string;
 
 const step = ({ session, data }: LogEvent) => `step ${session}#${data.step}`;
 const failure = ({ data }: LogEvent) => String(plainObject.read(data.error)?.code ?? "Error");
@@ -16,9 +16,9 @@ const position = ({ data }: LogEvent) => {
   const at = plainObject.read(data.position);
   return at === undefined ? "" : `: ${at.count} at #${at.seq}`;
 };
-const over: Say = (event) => (event.data.step === undefined ? `${begins(event)}, ${place(event)}` : step(event));
+const over: Summarize = (event) => (event.data.step === undefined ? `${begins(event)}, ${place(event)}` : step(event));
 
-export const SAY_OF_RUNS: Readonly<Record<string, Say>> = {
+export const RUN_SUMMARIES: Readonly<Record<string, Summarize>> = {
   "run/created": (event) => `run of ${event.agent} ${event.data.agentVersion} created${source(event)}`,
   "run/claimed": ({ data }) =>
     data.status === "recovering"

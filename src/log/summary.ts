@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../contracts/json.ts";
 import type { LogEvent } from "../contracts/log.ts";
 import type { TracedRow } from "../contracts/trace.ts";
 import { rowId } from "../core/row-id.ts";
-import { SAY_OF_RUNS } from "./run-summary.ts";
+import { RUN_SUMMARIES } from "./run-summary.ts";
 
 const KINDS: readonly (readonly [prefix: string, kind: string])[] = [
   ["session/", "session"],
@@ -64,8 +64,8 @@ const headWords = (head: Json | undefined) =>
   typeof head === "string" ? `head ${short(head)}` : "before its first head";
 const version = (kind: string, event: LogEvent) => `${kind} ${rowId(event.session, firstSeq(event, kind))}`;
 
-const SAY: Readonly<Record<string, (event: LogEvent) => string>> = {
-  ...SAY_OF_RUNS,
+const SUMMARIES: Readonly<Record<string, (event: LogEvent) => string>> = {
+  ...RUN_SUMMARIES,
   "session/created": ({ data }) =>
     data.from === undefined ? "session created" : `session made from ${from(data.from)}`,
   "session/updated": ({ data }) => `session updated: ${data.status}, ${counted(data.tags, "tag")}`,
@@ -111,6 +111,6 @@ function cost({ data }: LogEvent): string {
 const LONGEST = 120;
 
 export function summaryOf(event: LogEvent): string {
-  const said = SAY[event.type]?.(event) ?? event.type.replaceAll("/", " ");
+  const said = SUMMARIES[event.type]?.(event) ?? event.type.replaceAll("/", " ");
   return said.length <= LONGEST ? said : `${said.slice(0, LONGEST - 1)}…`;
 }

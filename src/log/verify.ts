@@ -30,13 +30,13 @@ const MESSAGE_COLUMNS = [
   "erased_seq",
 ] as const satisfies readonly (keyof WholeEventRow)[];
 
-export interface Bad {
+export interface ChainFault {
   readonly seq: number;
   readonly reason: string;
 }
 
 /** A place in the log: the event that was verified last. */
-interface Place {
+interface VerifiedPosition {
   readonly seq: number;
   readonly hash: Uint8Array;
   readonly branch: number;
@@ -63,7 +63,13 @@ export async function verifyChain(
   // Verified up to where the log stood when asked; writers go on meanwhile.
   const end = row.seq;
   let events = 0;
-  const bad = (found: Bad): VerifyReport => ({ ok: false, session, badSeq: found.seq, reason: found.reason, events });
+  const bad = (found: ChainFault): VerifyReport => ({
+    ok: false,
+    session,
+    badSeq: found.seq,
+    reason: found.reason,
+    events,
+  });
   const start = await startOf(storage, session, from, anchor);
   if ("reason" in start) return bad(start);
   let { seq, hash, branch } = start;
@@ -117,8 +123,8 @@ async function startOf(
   session: string,
   from: Anchor | undefined,
   anchor: Anchor | undefined,
-): Promise<Place | Bad> {
-  let place: Place = { seq: 0, hash: genesis(session), branch: FIRST_BRANCH };
+): Promise<VerifiedPosition | ChainFault> {
+  let place: VerifiedPosition = { seq: 0, hash: genesis(session), branch: FIRST_BRANCH };
   if (from !== undefined) {
     place = { ...place, seq: from.seq, hash: fromHex(from.hash) ?? new Uint8Array() };
     if (from.seq > 0) {
@@ -139,7 +145,7 @@ async function startOf(
 }
 
 /** What is wrong with an event that should follow a place; also asked of events that come from elsewhere. */
-export function checkEvent(event: WholeEventRow, { seq, hash: previous, branch }: Place): Bad | null {
+export function checkEvent(event: WholeEventRow, { seq, hash: previous, branch }: VerifiedPosition): ChainFault | null {
   const expected = seq + 1;
   if (event.seq !== expected) return { seq: expected, reason: `event ${expected} is missing` };
   if (!sameBytes(nextHash(previous, event.body), event.hash))
@@ -149,7 +155,7 @@ export function checkEvent(event: WholeEventRow, { seq, hash: previous, branch }
 }
 
 /** Whether its columns are what its envelope says. */
-export function checkColumns(event: WholeEventRow): Bad | null {
+export function checkColumns(event: WholeEventRow): ChainFault | null {
   const { seq: expected } = event;
   if (isAsWritten(event)) return null;
   const body = parse(event.body);

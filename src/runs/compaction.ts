@@ -8,7 +8,7 @@ import type { EventDraft } from "../contracts/storage.ts";
 import { checkRecord, checkText } from "../core/check.ts";
 import { appendCommit, type PreparedMessage, prepareMessage } from "../history/append.ts";
 import { coverageUpTo, readySummary } from "../sessions/compact.ts";
-import type { Plan } from "../sessions/publish.ts";
+import type { HeadPlan } from "../sessions/publish.ts";
 import { refusedBefore, refuseStep } from "./refusals.ts";
 import type { Asked, Identity, Steps } from "./steps.ts";
 import type { Writer } from "./writer.ts";
@@ -19,7 +19,7 @@ interface Compacting {
   readonly steps: Steps;
   readonly leave: (error?: unknown) => Promise<never>;
   /** The head that follows the summary. */
-  readonly head: (at: number, compaction: NonNullable<Plan["compaction"]>) => readonly EventDraft[];
+  readonly head: (at: number, compaction: NonNullable<HeadPlan["compaction"]>) => readonly EventDraft[];
 }
 
 export async function compactSession(compacting: Compacting, asked: Asked, input: RunCompaction): Promise<void> {

@@ -12,7 +12,7 @@ import { decodeText, encodeText } from "../core/bytes.ts";
 import { encodeJson } from "../core/check.ts";
 import { type DirectRead, watchDirectReads } from "../core/direct-reads.ts";
 import { existingSession } from "../core/existing.ts";
-import { headEvent, inheritedBy, type Plan, type Prepared } from "../sessions/publish.ts";
+import { type HeadPlan, headEvent, inheritedBy, type PreparedHead } from "../sessions/publish.ts";
 import { eventOf, firstState, keptState, loadState } from "./checkpoints.ts";
 import { spawnRun } from "./children.ts";
 import { compactSession } from "./compaction.ts";
@@ -44,7 +44,7 @@ export interface Host {
 
 export type ExecutionOptions = Pick<ResumeOptions, "erased">;
 
-const NOTHING: Prepared = {
+const NOTHING: PreparedHead = {
   ...{ final: null, vars: null, finalSummary: null, summary: null, fingerprint: null, cacheId: null },
   expect: undefined,
 };
@@ -253,7 +253,7 @@ export class Execution {
     const waiting = new Waiting(writer, steps, suspension, leave, signal);
     const work = (of: AgentDefinition, own: RunRow) => this.#below(new Execution(this.#host, of, own, this.#options));
     const parent = { host: this.#host, writer, steps, suspension, leave, signal, work };
-    const head = (at: number, compaction: NonNullable<Plan["compaction"]>) => this.#head(at, NOTHING, compaction);
+    const head = (at: number, compaction: NonNullable<HeadPlan["compaction"]>) => this.#head(at, NOTHING, compaction);
     const context = createIteration({
       ...{ run: row.id, session: row.session, iteration, input: this.#input, signal, agent: this.#agent, steps },
       chance: this.#chance,
@@ -369,7 +369,7 @@ export class Execution {
     await (ended as Ended | null)?.afterwards(payloads, moved?.found ?? {});
   }
 
-  #head(at: number, prepared: Prepared, compaction?: Plan["compaction"]): readonly EventDraft[] {
+  #head(at: number, prepared: PreparedHead, compaction?: HeadPlan["compaction"]): readonly EventDraft[] {
     if (this.#session === null) throw new Error("bug: the session was not read");
     const plan = { session: this.#session, prepared, status: "complete", at } as const;
     return [headEvent(compaction === undefined ? plan : { ...plan, compaction }, this.#inherits)];

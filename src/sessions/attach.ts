@@ -15,20 +15,20 @@ import { newId } from "../core/new-id.ts";
 import { parseRowId } from "../core/row-id.ts";
 import { derivation, positionOf } from "./branching.ts";
 import { facts, noRow } from "./calls.ts";
-import { type Birth, checkDescribed, createCommit, type Described, INPUT } from "./describe.ts";
-import { type Found, findAt, findHead, findSession } from "./find.ts";
+import { checkDescribed, createCommit, INPUT, type SessionColumns, type SessionOrigin } from "./describe.ts";
+import { findAt, findHead, findSession, type LocatedSession } from "./find.ts";
 import { onBranch, onHead, STORE_LOCK } from "./guards.ts";
 import { invocationOf } from "./view.ts";
 
 const MODES: readonly AttachMode[] = ["continue", "branch"];
 
 /** What the caller says of an invocation, checked. */
-interface Asked {
+interface CheckedInvocation {
   readonly label: Uint8Array | null;
   readonly call: { readonly session: string; readonly seq: number } | null;
 }
 
-function checkAsked(given: Readonly<Record<string, unknown>>): Asked {
+function checkInvocation(given: Readonly<Record<string, unknown>>): CheckedInvocation {
   return {
     label: given.label === undefined ? null : encodeText(checkText(given.label, "label", "titleBytes")),
     call: given.call === undefined ? null : parseRowId(given.call, "call"),
@@ -38,7 +38,7 @@ function checkAsked(given: Readonly<Record<string, unknown>>): Asked {
 /** A session that is to be created. */
 interface Child {
   readonly id: string | undefined;
-  readonly described: Described;
+  readonly described: SessionColumns;
   readonly origin: string | null;
   readonly cacheId: string | null;
 }
@@ -53,16 +53,16 @@ function checkChild(input: unknown): Child {
   };
 }
 
-export interface Spawn extends Asked {
+export interface Spawn extends CheckedInvocation {
   readonly child: Child;
 }
 
 export function checkSpawn(input: unknown): Spawn {
   const given = checkRecord(input, "spawn", ["label", "call", "session"]);
-  return { ...checkAsked(given), child: checkChild(given.session) };
+  return { ...checkInvocation(given), child: checkChild(given.session) };
 }
 
-export interface Attachment extends Asked {
+export interface Attachment extends CheckedInvocation {
   readonly mode: AttachMode;
   readonly child: Child;
 }
@@ -74,7 +74,7 @@ export function checkAttach(input: unknown, more: readonly string[] = []): Attac
   if (mode === "continue" && given.session !== undefined) {
     throw invalid("attach", "without a session to create when it continues one", "session");
   }
-  return { ...checkAsked(given), mode, child: checkChild(given.session) };
+  return { ...checkInvocation(given), mode, child: checkChild(given.session) };
 }
 
 export async function startSpawn(storage: Storage, name: string, spawn: Spawn): Promise<Invocation> {
@@ -92,7 +92,7 @@ export async function decideSpawn(
   const caller = await findSession(storage, name);
   const at = storage.environment.now();
   const described = { ...child.described, request: child.described.request ?? caller.request };
-  const birth: Birth = { kind: "spawned", origin: child.origin, cacheId: child.cacheId };
+  const birth: SessionOrigin = { kind: "spawned", origin: child.origin, cacheId: child.cacheId };
   return begin(storage, spawn, {
     ...{ type: "spawn", caller, at, callee: id, calleeNo: { session: id }, calleeHead: null, source: null },
     ...{ commit: createCommit(id, described, birth, at), data: {} },
@@ -119,7 +119,7 @@ async function continued(
   storage: Storage,
   attachment: Attachment,
   caller: SessionRow,
-  { session, head: named }: Found,
+  { session, head: named }: LocatedSession,
 ): Promise<Decision<Invocation>> {
   if (named !== null && named.id !== session.head) throw notCurrent(session, named.id);
   const waiting = (await storage.query("invocations.waiting", caller.id)).map(({ id }) => id);
@@ -142,7 +142,7 @@ async function branched(
   storage: Storage,
   attachment: Attachment,
   caller: SessionRow,
-  { session, head: named }: Found,
+  { session, head: named }: LocatedSession,
   id: string,
 ): Promise<Decision<Invocation>> {
   const { child } = attachment;
@@ -153,7 +153,7 @@ async function branched(
   const { agent, request } = child.described;
   const described = { ...child.described, agent: agent ?? session.agent, request: request ?? caller.request };
   const cacheId = child.cacheId ?? session.cache_id ?? session.id;
-  const birth: Birth = { kind: "attached", origin: child.origin, cacheId };
+  const birth: SessionOrigin = { kind: "attached", origin: child.origin, cacheId };
   const derived = derivation("attach", id, from, head, at);
   const created = createCommit(id, described, birth, at, derived.data, derived.branch);
   return begin(storage, attachment, {
@@ -168,7 +168,7 @@ async function branched(
   });
 }
 
-interface Beginning {
+interface InvocationStart {
   readonly type: Invocation["type"];
   readonly caller: SessionRow;
   readonly at: number;
@@ -181,7 +181,11 @@ interface Beginning {
   readonly commit: Commit;
 }
 
-async function begin(storage: Storage, asked: Asked, beginning: Beginning): Promise<Decision<Invocation>> {
+async function begin(
+  storage: Storage,
+  asked: CheckedInvocation,
+  beginning: InvocationStart,
+): Promise<Decision<Invocation>> {
   const { type, caller, at, callee, calleeNo, calleeHead, source, commit } = beginning;
   const before = caller.head === null ? null : await findHead(storage, caller.head);
   const callSeq = await checkCall(storage, caller, asked.call);
@@ -227,7 +231,11 @@ async function begin(storage: Storage, asked: Asked, beginning: Beginning): Prom
   };
 }
 
-async function checkCall(storage: Storage, caller: SessionRow, call: Asked["call"]): Promise<number | null> {
+async function checkCall(
+  storage: Storage,
+  caller: SessionRow,
+  call: CheckedInvocation["call"],
+): Promise<number | null> {
   if (call === null) return null;
   const [row] = call.session === caller.id ? await storage.query("call.get", call.session, call.seq) : [];
   if (row === undefined) throw noRow(`call of ${JSON.stringify(caller.id)}`, `${call.session}#${call.seq}`);

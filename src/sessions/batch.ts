@@ -10,25 +10,25 @@ const CONCURRENCY = 4;
 const MESSAGE_CHARS = 20_000;
 
 /** An envelope, and what was thrown when there was something. */
-export interface Done<T, M> {
+export interface WorkOutcome<T, M> {
   readonly envelope: Envelope<T, M>;
   readonly thrown: { readonly error: unknown } | null;
 }
 
 /** `meta` is missing where the work could not begin, or its end could not be recorded. */
-export function failed<M>(
+export function failedOutcome<M>(
   error: unknown,
   {
     session,
     head,
     meta = null,
   }: { readonly session: string | null; readonly head: string | null; readonly meta?: M | null },
-): Done<never, M> {
+): WorkOutcome<never, M> {
   return { envelope: { value: null, session, head, status: "failed", error, meta }, thrown: { error } };
 }
 
 /** One piece of work alone: what it throws is thrown on. */
-export function alone<T, M>({ envelope, thrown }: Done<T, M>): Envelope<T, M> {
+export function runAlone<T, M>({ envelope, thrown }: WorkOutcome<T, M>): Envelope<T, M> {
   if (thrown !== null) throw thrown.error;
   return envelope;
 }
@@ -43,10 +43,10 @@ export function checkWork(work: unknown): void {
 }
 
 /** Answers in the order of the items, whichever ends first. */
-export async function inOrder<I, T, M>(
+export async function runInOrder<I, T, M>(
   items: readonly I[],
   concurrency: number,
-  each: (item: I, index: number) => Promise<Done<T, M>>,
+  each: (item: I, index: number) => Promise<WorkOutcome<T, M>>,
 ): Promise<readonly Envelope<T, M>[]> {
   const envelopes: Envelope<T, M>[] = [];
   const next = items.entries();

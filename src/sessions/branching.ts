@@ -14,7 +14,7 @@ import { currentLineage, lineageAt, readLineageAt, type Segment } from "../core/
 import { newId } from "../core/new-id.ts";
 import { parseRowId } from "../core/row-id.ts";
 import { countLineage, countMessages } from "./counts.ts";
-import { type Birth, checkDescribed, createCommit, createdSession, type Described } from "./describe.ts";
+import { checkDescribed, createCommit, createdSession, type SessionColumns, type SessionOrigin } from "./describe.ts";
 import { findAt, findHead } from "./find.ts";
 import { onHead, whileIdle } from "./guards.ts";
 
@@ -165,11 +165,11 @@ export async function forkAt(
   from: BranchPoint,
   head: HeadRow | null,
   id: string,
-  described: Described,
+  described: SessionColumns,
 ): Promise<Decision<Session>> {
   const at = storage.environment.now();
   const inherited = { ...described, agent: described.agent ?? session.agent };
-  const birth: Birth = { kind: "entry", origin: "fork", cacheId: session.cache_id ?? session.id };
+  const birth: SessionOrigin = { kind: "entry", origin: "fork", cacheId: session.cache_id ?? session.id };
   const messages = head === null ? await countShort(storage, from) : rootOf(head).counts.messages;
   const derived = derivation("fork", id, from, head, at);
   const created = createCommit(id, inherited, birth, at, derived.data, derived.branch);

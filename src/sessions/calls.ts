@@ -27,7 +27,7 @@ import { type Columns, preparePayloads, writePayloads } from "./payload-columns.
 import { checkTurn } from "./turns.ts";
 
 const NAMES = ["request", "response", "result", "error"] as const;
-type Name = (typeof NAMES)[number];
+type PayloadName = (typeof NAMES)[number];
 
 const TYPES: readonly CallType[] = ["root", "leaf"];
 const STATUSES: readonly CallStatus[] = ["started", "done", "failed", "cancelled"];
@@ -59,7 +59,7 @@ const CALL = {
 export function callOf(row: CallRow): Call {
   const { session } = row;
   const found = decodeRow({ kind: "call", session, seq: row.first_seq }, row, CALL);
-  const ref = (name: Name) => (row[name] === null ? null : toRef(row[name]));
+  const ref = (name: PayloadName) => (row[name] === null ? null : toRef(row[name]));
   return {
     id: rowId(session, found.first_seq),
     session,
@@ -126,7 +126,7 @@ export function createCalls(storage: Storage, payloads: Payloads): Calls {
   };
 }
 
-interface Asked {
+interface CheckedCall {
   readonly type: CallType;
   readonly model: string | null;
   readonly provider: string | null;
@@ -134,7 +134,7 @@ interface Asked {
   readonly request: never;
 }
 
-function checkInput(input: unknown, fields: readonly string[]): Asked {
+function checkInput(input: unknown, fields: readonly string[]): CheckedCall {
   const given = checkRecord(input, "call", fields);
   const type = checkOneOf(given.type, "call.type", TYPES);
   const model = checkOptionalId(given.model, "call.model") ?? null;
@@ -185,13 +185,13 @@ function describeRoot(descriptor: unknown, model: string | null, provider: strin
   };
 }
 
-interface Ended {
+interface CheckedCallOutcome {
   readonly status: Exclude<CallStatus, "started">;
-  readonly payloads: Readonly<Partial<Record<Exclude<Name, "request">, never>>>;
+  readonly payloads: Readonly<Partial<Record<Exclude<PayloadName, "request">, never>>>;
   readonly numbers: Readonly<Record<"tokens_in" | "tokens_out" | "tokens_cached" | "cost_usd", number | null>>;
 }
 
-export function checkOutcome(outcome: CallOutcome): Ended {
+export function checkOutcome(outcome: CallOutcome): CheckedCallOutcome {
   const given = outcome as Readonly<Record<string, unknown>>;
   const tokens = (name: string) =>
     given[name] === undefined || given[name] === null ? null : checkInt(given[name], name, 0, Number.MAX_SAFE_INTEGER);
@@ -213,7 +213,13 @@ export function checkOutcome(outcome: CallOutcome): Ended {
 }
 
 /** A new call: started, or with its outcome at once. */
-async function write(storage: Storage, id: string, asked: Asked, fresh: Columns<Name>, ended?: Ended): Promise<Call> {
+async function write(
+  storage: Storage,
+  id: string,
+  asked: CheckedCall,
+  fresh: Columns<PayloadName>,
+  ended?: CheckedCallOutcome,
+): Promise<Call> {
   return decide(storage, async () => {
     const session = await existingSession(storage, id);
     const turnSeq = await checkTurn(storage, session, asked.turn);
@@ -233,9 +239,14 @@ async function write(storage: Storage, id: string, asked: Asked, fresh: Columns<
 export function newCall(
   session: string,
   at: number,
-  { type, model, provider, turnSeq }: Pick<Asked, "type" | "model" | "provider"> & { readonly turnSeq: number | null },
-  fresh: Columns<Name>,
-  ended?: Ended,
+  {
+    type,
+    model,
+    provider,
+    turnSeq,
+  }: Pick<CheckedCall, "type" | "model" | "provider"> & { readonly turnSeq: number | null },
+  fresh: Columns<PayloadName>,
+  ended?: CheckedCallOutcome,
 ) {
   const { refs, salts, commit } = writePayloads(NAMES, fresh);
   const numbers = ended?.numbers ?? { tokens_in: null, tokens_out: null, tokens_cached: null, cost_usd: null };
@@ -256,8 +267,8 @@ export function newCall(
 async function finish(
   storage: Storage,
   { session: id, seq: first }: { readonly session: string; readonly seq: number },
-  ended: Ended,
-  fresh: Columns<Name>,
+  ended: CheckedCallOutcome,
+  fresh: Columns<PayloadName>,
 ): Promise<Call> {
   return decide(storage, async () => {
     const session = await existingSession(storage, id);

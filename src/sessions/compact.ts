@@ -29,7 +29,7 @@ interface Boundary {
   readonly id: MessageId;
 }
 
-interface Asked {
+interface CheckedCompaction {
   readonly keep: number;
   readonly upTo: MessageId | null;
 }
@@ -37,7 +37,7 @@ interface Asked {
 export async function compact(storage: Storage, prepare: Prepare, id: string, input: unknown): Promise<Head> {
   const given = checkRecord(input, "compaction", ["agent", "summary", "keep", "upTo", "expect"]);
   const agent = checkId(given.agent, "agent");
-  const asked = askedFor(given);
+  const asked = checkCompaction(given);
   const summary = readySummary(given.summary);
   const first = await existingSession(storage, id);
   const boundary = await boundaryOf(storage, first, asked);
@@ -77,7 +77,7 @@ export async function coverageUpTo(
   };
 }
 
-function askedFor({ keep, upTo }: Readonly<Record<string, unknown>>): Asked {
+function checkCompaction({ keep, upTo }: Readonly<Record<string, unknown>>): CheckedCompaction {
   if (keep !== undefined && upTo !== undefined) {
     throw new HoldfastError(
       "InvalidArgument",
@@ -94,7 +94,7 @@ function askedFor({ keep, upTo }: Readonly<Record<string, unknown>>): Asked {
   };
 }
 
-async function boundaryOf(storage: Storage, session: SessionRow, { keep, upTo }: Asked): Promise<Boundary> {
+async function boundaryOf(storage: Storage, session: SessionRow, { keep, upTo }: CheckedCompaction): Promise<Boundary> {
   const id = upTo ?? (await lastToCompact(storage, session, keep));
   for (const segment of await lineageOf(storage, session)) {
     const { no, branch, horizon } = segment;

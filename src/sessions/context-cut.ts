@@ -7,12 +7,12 @@ import { repairInSteps, type Unit } from "./context-repair.ts";
 export type Tokenizer = (message: ContextMessage) => number;
 
 /** What is shown behind the summary, and how many of the stored messages are not. */
-export interface Made {
+export interface CutContext {
   readonly messages: readonly ContextMessage[];
   readonly leftOut: number;
 }
 
-export interface Cut extends Made {
+export interface Cut extends CutContext {
   /** Whatever lies before these messages changes nothing: a unit of them is cut, and no result behind it lacks its call. */
   readonly isSettled: boolean;
 }

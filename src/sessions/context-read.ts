@@ -13,7 +13,7 @@ const FIRST_PAGE = 64;
 const PAGE = 1000;
 
 /** What is asked of, newest stretch first, with the seq behind which it begins. */
-export interface Behind {
+export interface ContextRange {
   readonly stretches: readonly { readonly segment: Segment; readonly after: number }[];
   readonly summary: string | undefined;
   readonly over: readonly string[];
@@ -24,12 +24,12 @@ export interface Behind {
 }
 
 /** The message a compaction stands for need not be there any more. */
-export function behind(
+export function contextRangeOf(
   lineage: readonly Segment[],
   compaction: Compaction | null,
   agent: string | undefined,
   keepsErased: boolean,
-): Behind {
+): ContextRange {
   const from = compaction === null ? null : parseRowId(compaction.upTo, "compaction.upTo");
   // Of the stretches of its session, the oldest that reaches so far holds it.
   const oldest =
@@ -39,18 +39,18 @@ export function behind(
   return { stretches, agent, summary: compaction?.summary, over: compaction?.over ?? [], keepsErased };
 }
 
-function isWanted({ agent, summary, over, keepsErased }: Behind, row: MessageAtRow): boolean {
+function isWanted({ agent, summary, over, keepsErased }: ContextRange, row: MessageAtRow): boolean {
   if ((row.erased_seq !== null && !keepsErased) || (agent !== undefined && row.agent !== agent)) return false;
   const id = rowId(row.session, row.seq);
   return id !== summary && !over.includes(id);
 }
 
 /** The summary's own row, unless it was erased. */
-export async function summaryRow(storage: Storage, asked: Behind): Promise<MessageAtRow | undefined> {
+export async function summaryRow(storage: Storage, asked: ContextRange): Promise<MessageAtRow | undefined> {
   return asked.summary === undefined ? undefined : rowAt(storage, asked, asked.summary);
 }
 
-async function rowAt(storage: Storage, asked: Behind, id: string): Promise<MessageAtRow | undefined> {
+async function rowAt(storage: Storage, asked: ContextRange, id: string): Promise<MessageAtRow | undefined> {
   const { session, seq } = parseRowId(id, "compaction.summary");
   for (const { segment, after } of asked.stretches) {
     if (segment.session !== session || seq > segment.upTo || seq <= after) continue;
@@ -63,7 +63,7 @@ async function rowAt(storage: Storage, asked: Behind, id: string): Promise<Messa
 }
 
 /** Oldest first. */
-export async function allRows(storage: Storage, asked: Behind): Promise<readonly MessageAtRow[]> {
+export async function allRows(storage: Storage, asked: ContextRange): Promise<readonly MessageAtRow[]> {
   const slice = new TimeSlice(storage.environment);
   const newestFirst: (readonly MessageAtRow[])[] = [];
   for (const window of windowsOf(asked)) {
@@ -81,7 +81,7 @@ export async function allRows(storage: Storage, asked: Behind): Promise<readonly
 }
 
 /** From the newest back; each page is oldest first. */
-export async function* pagesBack(storage: Storage, asked: Behind): AsyncGenerator<readonly MessageAtRow[]> {
+export async function* pagesBack(storage: Storage, asked: ContextRange): AsyncGenerator<readonly MessageAtRow[]> {
   let size = FIRST_PAGE;
   for (const { segment, after } of asked.stretches) {
     const { no, branch, horizon } = segment;
@@ -98,12 +98,12 @@ export async function* pagesBack(storage: Storage, asked: Behind): AsyncGenerato
 /** Stretches that are read at once, where there are many. */
 const WINDOW = 64;
 
-function* windowsOf({ stretches }: Behind): Generator<Behind["stretches"], void> {
+function* windowsOf({ stretches }: ContextRange): Generator<ContextRange["stretches"], void> {
   for (let next = 0; next < stretches.length; next += WINDOW) yield stretches.slice(next, next + WINDOW);
 }
 
 /** How many there are, without reading them. */
-export async function countRows(storage: Storage, asked: Behind): Promise<number> {
+export async function countRows(storage: Storage, asked: ContextRange): Promise<number> {
   let count = 0;
   for (const window of windowsOf(asked)) {
     const counts = await Promise.all(window.map((stretch) => countStretch(storage, asked, stretch)));
@@ -118,8 +118,8 @@ export async function countRows(storage: Storage, asked: Behind): Promise<number
 
 async function countStretch(
   storage: Storage,
-  asked: Behind,
-  { segment, after }: Behind["stretches"][number],
+  asked: ContextRange,
+  { segment, after }: ContextRange["stretches"][number],
 ): Promise<number> {
   const { no, branch, upTo, hides } = segment;
   const erasedAfter = asked.keepsErased ? segment.horizon : NOW;

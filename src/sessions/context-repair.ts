@@ -37,7 +37,7 @@ interface Pairs {
   readonly unseen: readonly number[];
 }
 
-export interface Repaired {
+export interface RepairedContext {
   readonly units: readonly Unit[];
   /** The index of the message that each unit begins with. */
   readonly starts: readonly number[];
@@ -50,11 +50,11 @@ export function repair(messages: readonly ContextMessage[]): readonly Unit[] {
 }
 
 /** Ids that are used again get another only from this message on: what is before it will not be shown. */
-export function repairFrom(messages: readonly ContextMessage[], from: number): Repaired {
+export function repairFrom(messages: readonly ContextMessage[], from: number): RepairedContext {
   return runAtOnce(repairInSteps(messages, from));
 }
 
-export function* repairInSteps(messages: readonly ContextMessage[], from: number): InterruptibleWork<Repaired> {
+export function* repairInSteps(messages: readonly ContextMessage[], from: number): InterruptibleWork<RepairedContext> {
   const pairs = yield* pairUp(messages, from);
   const units: Unit[] = [];
   const starts: number[] = [];

@@ -11,10 +11,10 @@ import { rootOf } from "../core/head.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
 import { runInSlices, TimeSlice } from "../core/time-slice.ts";
 import { erasedMessage, readRows } from "../history/messages.ts";
-import { cutInSteps, type Made, sumInSteps, type Tokenizer } from "./context-cut.ts";
-import { allRows, type Behind, behind, countRows, pagesBack, summaryRow } from "./context-read.ts";
+import { type CutContext, cutInSteps, sumInSteps, type Tokenizer } from "./context-cut.ts";
+import { allRows, type ContextRange, contextRangeOf, countRows, pagesBack, summaryRow } from "./context-read.ts";
 import { repairInSteps } from "./context-repair.ts";
-import type { Found } from "./find.ts";
+import type { LocatedSession } from "./find.ts";
 
 const MESSAGE_TOKENS = 4;
 const BYTES_PER_TOKEN = 4;
@@ -23,7 +23,7 @@ const MEDIA_TOKENS = 1000;
 export async function contextAt(
   storage: Storage,
   payloads: Payloads,
-  { session, head }: Found,
+  { session, head }: LocatedSession,
   options: ContextOptions | undefined,
 ): Promise<Context> {
   const checked = checkContextOptions(options);
@@ -73,7 +73,7 @@ export function checkContextOptions(options: ContextOptions | undefined): Checke
 
 type ReadMessages = (rows: readonly MessageAtRow[]) => Promise<readonly ContextMessage[]>;
 
-interface ContextSource extends Pick<Behind, "keepsErased"> {
+interface ContextSource extends Pick<ContextRange, "keepsErased"> {
   readonly lineage: readonly Segment[];
   /** The one that holds at the end of the lineage. */
   readonly compaction: Compaction | null;
@@ -86,10 +86,10 @@ async function contextOf(
   { agent, budget, count }: CheckedContextOptions,
   slice: TimeSlice,
 ): Promise<Context> {
-  const row = await summaryRow(storage, behind(lineage, made, agent, keepsErased));
+  const row = await summaryRow(storage, contextRangeOf(lineage, made, agent, keepsErased));
   // A summary that was erased stands for nothing: what there is of it is shown again.
   const compaction = row === undefined ? null : made;
-  const asked = behind(lineage, compaction, agent, keepsErased);
+  const asked = contextRangeOf(lineage, compaction, agent, keepsErased);
   const [summary] = await read(row === undefined ? [] : [row]);
   const shown =
     budget === null
@@ -140,7 +140,7 @@ function tokensOf(summary: ContextMessage | undefined, count: Tokenizer): number
   return summary === undefined ? 0 : count(summary);
 }
 
-async function whole(storage: Storage, read: ReadMessages, asked: Behind, slice: TimeSlice): Promise<Made> {
+async function whole(storage: Storage, read: ReadMessages, asked: ContextRange, slice: TimeSlice): Promise<CutContext> {
   const messages = await read(await allRows(storage, asked));
   const { units } = await runInSlices(repairInSteps(messages, 0), slice);
   return { messages: units.flat(), leftOut: 0 };
@@ -154,11 +154,11 @@ async function whole(storage: Storage, read: ReadMessages, asked: Behind, slice:
 async function tail(
   storage: Storage,
   read: ReadMessages,
-  asked: Behind,
+  asked: ContextRange,
   room: number,
   count: Tokenizer,
   slice: TimeSlice,
-): Promise<Made> {
+): Promise<CutContext> {
   const pages: (readonly ContextMessage[])[] = [];
   let [size, tokens, enough] = [0, 0, 1];
   for await (const rows of pagesBack(storage, asked)) {

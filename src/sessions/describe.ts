@@ -11,7 +11,7 @@ export const STATUSES: readonly SessionStatus[] = ["open", "closed"];
 const KINDS: readonly SessionKind[] = ["entry", "spawned", "attached"];
 
 /** The columns update() can change, as they are kept. */
-export interface Described {
+export interface SessionColumns {
   readonly agent: string | null;
   readonly title: Uint8Array | null;
   readonly status: SessionStatus;
@@ -21,7 +21,7 @@ export interface Described {
 }
 
 /** What is said once, when it is created. */
-export interface Birth {
+export interface SessionOrigin {
   readonly kind: SessionKind;
   readonly origin: string | null;
   /** null: its id. */
@@ -31,7 +31,7 @@ export interface Birth {
 const DESCRIBED = ["id", "agent", "title", "tags", "metadata", "request"] as const;
 export const INPUT = [...DESCRIBED, "origin", "cacheId"] as const;
 
-export function checkDescribed(given: Readonly<Record<string, unknown>>): Described {
+export function checkDescribed(given: Readonly<Record<string, unknown>>): SessionColumns {
   const metadata = given.metadata === undefined ? {} : checkRecord(given.metadata, "session.metadata");
   return {
     agent: checkOptionalId(given.agent, "session.agent") ?? null,
@@ -90,7 +90,7 @@ export function tagsColumn(tags: readonly string[]): Uint8Array | null {
   return tags.length === 0 ? null : encodeText(JSON.stringify(tags));
 }
 
-export function describeWrites(described: Described, version: number): Write[] {
+export function describeWrites(described: SessionColumns, version: number): Write[] {
   return [
     {
       op: "run",
@@ -114,15 +114,15 @@ export function describeWrites(described: Described, version: number): Write[] {
 }
 
 /** What the log says of a description: its small facts, never its texts. */
-export function changes(described: Described): { readonly status: string; readonly tags: readonly string[] } {
+export function changes(described: SessionColumns): { readonly status: string; readonly tags: readonly string[] } {
   return { status: described.status, tags: described.tags };
 }
 
 /** `from` is what the log says of where it was forked from; `writes` go with the event that creates it. */
 export function createCommit(
   id: string,
-  described: Described,
-  birth: Birth,
+  described: SessionColumns,
+  birth: SessionOrigin,
   at: number,
   from: JsonObject = {},
   writes: readonly Write[] = [],
@@ -157,8 +157,8 @@ export function createCommit(
 
 export function createdSession(
   id: string,
-  described: Described,
-  birth: Birth,
+  described: SessionColumns,
+  birth: SessionOrigin,
   at: number,
   events: Extract<Outcome, { ok: true }>["events"],
 ): Session {

@@ -1,13 +1,13 @@
 // The statements that erase a session's rows, but for what live forks inherit of them, and the report of what they did.
 import type { Cell, ErasedScope, FoundRows, Write } from "../contracts/storage.ts";
-import { countRows, type Erased, forgetWrites, releaseWrites, tally } from "./erase.ts";
+import { countRows, type ErasureOutcome, forgetWrites, releaseWrites, tally } from "./erase.ts";
 
 const SCOPES = [
   ...(["allMessages", "allState", "allAnnotations", "allWork", "allCaptures"] as const),
 ] as const satisfies readonly ErasedScope[];
 const ROWS = ["turns", "evals", "calls", "snapshots", "heads", "invocations", "derivations", "branches"] as const;
 
-export function reportOf(found: FoundRows, at: number, tombstone: 0 | 1): Erased {
+export function reportOf(found: FoundRows, at: number, tombstone: 0 | 1): ErasureOutcome {
   const { blobs, bytes, kept, later } = tally(found, SCOPES, at);
   const inline = found["allMessages.inline"] ?? [];
   // Of the session itself first, then of those that were kept for it.

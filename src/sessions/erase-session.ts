@@ -7,7 +7,7 @@ import type { SessionRow } from "../contracts/queries.ts";
 import type { Cell, Guard, SessionUse, Storage, Write } from "../contracts/storage.ts";
 import { type CommittedOutcome, type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import { IN_PART } from "../core/existing.ts";
-import { afterwards, type Erased } from "./erase.ts";
+import { afterwards, type ErasureOutcome } from "./erase.ts";
 import { eraseWrites, reportOf, sumOf } from "./erase-rows.ts";
 import { whileIdle } from "./guards.ts";
 import { readAncestors, readNamedSessions, shrinkTombstones } from "./tombstones.ts";
@@ -26,7 +26,7 @@ export async function eraseSession(
   everywhere: boolean,
 ): Promise<Erasure | null> {
   let isKnown = false;
-  const erased = await decide<Erased | null>(storage, async () => {
+  const erased = await decide<ErasureOutcome | null>(storage, async () => {
     const [session] = await storage.query("session.get", id);
     isKnown = session !== undefined;
     if (session === undefined) return { answer: null };
@@ -41,7 +41,11 @@ export async function eraseSession(
   return Object.values(freed).some((n) => n > 0) ? { removed: freed, kept: { tombstone: 1, blobs: 0 } } : null;
 }
 
-async function eraseLiving(storage: Storage, session: SessionRow, everywhere: boolean): Promise<Decision<Erased>> {
+async function eraseLiving(
+  storage: Storage,
+  session: SessionRow,
+  everywhere: boolean,
+): Promise<Decision<ErasureOutcome>> {
   const { id, no } = session;
   const idle = await whileIdle(storage, id);
   const at = storage.environment.now();
@@ -80,7 +84,7 @@ async function eraseRest(
   storage: Storage,
   session: SessionRow,
   everywhere: boolean,
-): Promise<Decision<Erased | null> | FinalAnswer<null>> {
+): Promise<Decision<ErasureOutcome | null> | FinalAnswer<null>> {
   const { id, no, version } = session;
   const isPart = version === IN_PART;
   const isKept = (await storage.query("archive.remains", no)).length > 0;
@@ -102,7 +106,7 @@ async function eraseRest(
 const NAMED = 10;
 
 /** A session of which nothing is here but its id: that goes as well, when nobody names it. */
-async function forgetName(storage: Storage, { id, no }: SessionRow): Promise<Decision<Erased>> {
+async function forgetName(storage: Storage, { id, no }: SessionRow): Promise<Decision<ErasureOutcome>> {
   const namers = (await storage.query("session.namers", no, no, NAMED)).map((one) => one.id);
   if (namers.length > 0) {
     const names = namers.map((one) => JSON.stringify(one)).join(", ");

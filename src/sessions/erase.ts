@@ -92,7 +92,7 @@ export function countRows(rows: readonly ErasableRow[] = []): number {
   return rows.reduce((sum, row) => sum + row.rows, 0);
 }
 
-export interface Erased {
+export interface ErasureOutcome {
   readonly report: Erasure;
   readonly later: readonly DiscardedRow[];
 }
@@ -103,7 +103,7 @@ export async function eraseMessages(
   scope: HistoryScope,
   run: string | undefined,
 ): Promise<Erasure> {
-  const erased = await decide<Erased | null>(storage, async () => {
+  const erased = await decide<ErasureOutcome | null>(storage, async () => {
     const [session] = await storage.query("session.get", scope.session);
     const [agent] = await storage.query("agent.get", scope.agent);
     if (session === undefined || session.deleted_at !== null || agent === undefined) return { answer: null };

@@ -16,7 +16,7 @@ import { type Columns, preparePayloads, writePayloads } from "./payload-columns.
 import { checkMessage, checkTurn } from "./turns.ts";
 
 const NAMES = ["code", "result", "final", "error"] as const;
-type Name = (typeof NAMES)[number];
+type PayloadName = (typeof NAMES)[number];
 const STATUSES: readonly EvalStatus[] = ["running", "done", "failed"];
 const INPUT = ["code", "turn", "message"] as const;
 const OUTCOME = ["result", "final", "error"] as const;
@@ -26,7 +26,7 @@ export function evalOf(row: EvalRow): Eval {
   const found = decodeRow({ kind: "eval", session, seq: row.first_seq }, row, {
     ...{ first_seq: whole, branch: whole, status: oneOf(STATUSES), at: whole },
   });
-  const ref = (name: Name) => (row[name] === null ? null : toRef(row[name]));
+  const ref = (name: PayloadName) => (row[name] === null ? null : toRef(row[name]));
   return {
     id: rowId(session, found.first_seq),
     session,
@@ -71,14 +71,14 @@ export function createEvals(storage: Storage, payloads: Payloads): Evals {
   };
 }
 
-type Given = Readonly<Record<string, unknown>>;
+type EvalArguments = Readonly<Record<string, unknown>>;
 
-interface Ended {
+interface CheckedEvalOutcome {
   readonly status: "done" | "failed";
   readonly payloads: EvalOutcome;
 }
 
-function outcomeOf(given: Given): Ended {
+function outcomeOf(given: EvalArguments): CheckedEvalOutcome {
   const { result, final, error } = given as EvalOutcome;
   return { status: error === undefined ? "done" : "failed", payloads: { result, final, error } as EvalOutcome };
 }
@@ -87,15 +87,15 @@ async function write(
   storage: Storage,
   prepare: Prepare,
   id: string,
-  given: Given,
-  ended: Ended | undefined,
+  given: EvalArguments,
+  ended: CheckedEvalOutcome | undefined,
 ): Promise<Eval> {
   const code = checkText(given.code, "eval.code", "payloadBytes");
   const asked: Omit<EvalInput, "code"> = {
     turn: checkOptionalId(given.turn, "eval.turn"),
     message: checkOptionalId(given.message, "eval.message"),
   } as never;
-  const fresh: Columns<Name> = await preparePayloads(prepare, { code, ...ended?.payloads });
+  const fresh: Columns<PayloadName> = await preparePayloads(prepare, { code, ...ended?.payloads });
   return decide(storage, async () => {
     const session = await existingSession(storage, id);
     const turnSeq = await checkTurn(storage, session, asked.turn);
@@ -123,8 +123,8 @@ async function write(
 async function finish(
   storage: Storage,
   { session: id, seq: first }: { readonly session: string; readonly seq: number },
-  ended: Ended,
-  fresh: Columns<Exclude<Name, "code">>,
+  ended: CheckedEvalOutcome,
+  fresh: Columns<Exclude<PayloadName, "code">>,
 ): Promise<Eval> {
   return decide(storage, async () => {
     const session = await existingSession(storage, id);
@@ -133,7 +133,7 @@ async function finish(
     if (row.status !== "running") throw isOver("eval", rowId(id, first), row.status);
     const at = storage.environment.now();
     const branch = await lineOf(storage, session, row);
-    const { refs, salts, commit } = writePayloads<Name>(NAMES, fresh, { refs: row, salts: row.salts });
+    const { refs, salts, commit } = writePayloads<PayloadName>(NAMES, fresh, { refs: row, salts: row.salts });
     const columns = { turn_seq: row.turn_seq, message_seq: row.message_seq, status: ended.status, ...refs, salts, at };
     const event: EventDraft = {
       ...{ session: id, type: "eval/added", at },

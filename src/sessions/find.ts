@@ -24,13 +24,13 @@ export async function findHead(storage: Storage, id: string): Promise<HeadRow> {
   });
 }
 
-export interface Found {
+export interface LocatedSession {
   readonly session: SessionRow;
   /** The head the locator names; null when it names none. */
   readonly head: HeadRow | null;
 }
 
-export async function findAt(storage: Storage, locator: Locator): Promise<Found> {
+export async function findAt(storage: Storage, locator: Locator): Promise<LocatedSession> {
   const session = await findSession(storage, locator.session);
   if (locator.head === undefined) return { session, head: null };
   const head = await findHead(storage, locator.head);

@@ -12,7 +12,7 @@ import { headOf } from "../core/head.ts";
 import { lineageAt } from "../core/lineage.ts";
 import { checkHeadId } from "../core/locator.ts";
 import { compact } from "./compact.ts";
-import { type Found, findAt } from "./find.ts";
+import { findAt, type LocatedSession } from "./find.ts";
 import type { Locate } from "./locate.ts";
 import { decideHead, prepareHead } from "./publish.ts";
 
@@ -74,7 +74,7 @@ export function createHeads(storage: Storage, payloads: Payloads, locate: Locate
 /** Those of the session; with a head, of the line that leads to it. `last` is the seq of the last one seen. */
 async function readHeads(
   storage: Storage,
-  { session: { id, no }, head }: Found,
+  { session: { id, no }, head }: LocatedSession,
   order: ListOrder,
   last: number | null,
   most: number,

@@ -15,7 +15,15 @@ import { existingSession } from "../core/existing.ts";
 import { lineOf } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { checkAttach, checkSpawn, startAttach, startSpawn } from "./attach.ts";
-import { alone, checkConcurrency, checkWork, type Done, errorJson, failed, inOrder } from "./batch.ts";
+import {
+  checkConcurrency,
+  checkWork,
+  errorJson,
+  failedOutcome,
+  runAlone,
+  runInOrder,
+  type WorkOutcome,
+} from "./batch.ts";
 import { facts, isOver, noRow } from "./calls.ts";
 import { countLineage } from "./counts.ts";
 import { findHead, findSession } from "./find.ts";
@@ -36,13 +44,13 @@ export function createInvocations(
       const spawn = checkSpawn(input);
       checkWork(work);
       const name = await resolveCaller(requireCurrent, caller);
-      return alone(await run(() => startSpawn(storage, name, spawn), work));
+      return runAlone(await run(() => startSpawn(storage, name, spawn), work));
     },
     async attach(caller, at, options, work) {
       const attachment = checkAttach(options);
       checkWork(work);
       const [name, locator] = [await resolveCaller(requireCurrent, caller), await locate(at)];
-      return alone(await run(() => startAttach(storage, locator, name, attachment), work));
+      return runAlone(await run(() => startAttach(storage, locator, name, attachment), work));
     },
     async spawnAll(caller, inputs, work, options) {
       // All are looked at before any begins.
@@ -51,7 +59,7 @@ export function createInvocations(
       checkWork(work);
       const name = await resolveCaller(requireCurrent, caller);
       await findSession(storage, name);
-      return inOrder(spawns, concurrency, (spawn, index) =>
+      return runInOrder(spawns, concurrency, (spawn, index) =>
         run(
           () => startSpawn(storage, name, spawn),
           (child) => work(child, index),
@@ -68,7 +76,7 @@ export function createInvocations(
       const attachments = await Promise.all(asked.map(async (one) => ({ ...one, locator: await locate(one.at) })));
       const name = await resolveCaller(requireCurrent, caller);
       await findSession(storage, name);
-      return inOrder(attachments, concurrency, ({ locator, attachment }, index) =>
+      return runInOrder(attachments, concurrency, ({ locator, attachment }, index) =>
         run(
           () => startAttach(storage, locator, name, attachment),
           (child) => work(child, index),
@@ -94,12 +102,12 @@ async function runInvocation<T>(
   payloads: Payloads,
   start: () => Promise<Invocation>,
   work: (child: Child) => T | Promise<T>,
-): Promise<Done<T, InvocationMeta>> {
+): Promise<WorkOutcome<T, InvocationMeta>> {
   let invocation: Invocation;
   try {
     invocation = await start();
   } catch (error) {
-    return failed(error, { session: null, head: null });
+    return failedOutcome(error, { session: null, head: null });
   }
   const { id, callee } = invocation;
   const session = callee ?? "";
@@ -114,12 +122,12 @@ async function runInvocation<T>(
     const ended = await payloads.preparing((prepare) => finishInvocation(storage, prepare, id, outcome));
     const meta = await metaOf(storage, ended);
     const at = { session, head: ended.calleeHeadAfter, meta };
-    if ("error" in done) return failed(done.error, at);
+    if ("error" in done) return failedOutcome(done.error, at);
     const envelope: Envelope<T> = { value: done.value, status: "done", ...at };
     return { envelope, thrown: null };
   } catch (error) {
     // It stays "running". What the work threw matters more than trouble with recording it.
-    return failed("error" in done ? done.error : error, { session, head: null });
+    return failedOutcome("error" in done ? done.error : error, { session, head: null });
   }
 }
 

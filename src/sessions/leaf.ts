@@ -5,7 +5,15 @@ import type { Call, CallOutcome, Calls } from "../contracts/lineage.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { checkArray, checkId, checkRecord } from "../core/check.ts";
 import { existingSession } from "../core/existing.ts";
-import { alone, checkConcurrency, checkWork, type Done, errorJson, failed, inOrder } from "./batch.ts";
+import {
+  checkConcurrency,
+  checkWork,
+  errorJson,
+  failedOutcome,
+  runAlone,
+  runInOrder,
+  type WorkOutcome,
+} from "./batch.ts";
 import { checkLeaf, checkOutcome } from "./calls.ts";
 
 const REPORT = ["response", "inputTokens", "outputTokens", "cachedTokens", "costUsd"] as const;
@@ -16,7 +24,7 @@ export function createLeafCalls(storage: Storage, calls: Calls): LeafCalls {
       const id = checkId(session, "session");
       checkLeaf(input);
       checkWork(work);
-      return alone(await runLeaf(calls, id, input, work));
+      return runAlone(await runLeaf(calls, id, input, work));
     },
     async leafAll<T extends Json>(
       session: string,
@@ -29,7 +37,7 @@ export function createLeafCalls(storage: Storage, calls: Calls): LeafCalls {
       const concurrency = checkConcurrency(options);
       checkWork(work);
       await existingSession(storage, id);
-      return inOrder(inputs, concurrency, (input, index) => runLeaf(calls, id, input, (leaf) => work(leaf, index)));
+      return runInOrder(inputs, concurrency, (input, index) => runLeaf(calls, id, input, (leaf) => work(leaf, index)));
     },
   };
 }
@@ -39,12 +47,12 @@ async function runLeaf<T extends Json>(
   session: string,
   input: LeafInput,
   work: (leaf: Leaf) => T | Promise<T>,
-): Promise<Done<T, LeafMeta>> {
+): Promise<WorkOutcome<T, LeafMeta>> {
   let call: Call;
   try {
     call = await calls.start(session, { ...input, type: "leaf" });
   } catch (error) {
-    return failed(error, { session, head: null });
+    return failedOutcome(error, { session, head: null });
   }
   let reported: LeafReport = {};
   const report = (spent: LeafReport) => {
@@ -73,13 +81,13 @@ async function end(
   call: Call,
   outcome: CallOutcome,
   { error }: { readonly error: unknown },
-): Promise<Done<never, LeafMeta>> {
+): Promise<WorkOutcome<never, LeafMeta>> {
   const { session } = call;
   try {
-    return failed(error, { session, head: null, meta: metaOf(await calls.finish(call.id, outcome)) });
+    return failedOutcome(error, { session, head: null, meta: metaOf(await calls.finish(call.id, outcome)) });
   } catch {
     // It stays "started". What was thrown first matters more than trouble with recording it.
-    return failed(error, { session, head: null });
+    return failedOutcome(error, { session, head: null });
   }
 }
 

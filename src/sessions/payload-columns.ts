@@ -26,18 +26,22 @@ export async function preparePayloads<N extends string>(
 }
 
 /** What a version before held: its blobs are referred to once more. */
-export interface Held<N extends string> {
+export interface PriorPayloads<N extends string> {
   readonly refs: Readonly<Partial<Record<N, Uint8Array | null>>>;
   readonly salts: Uint8Array | null;
 }
 
-export interface Written<N extends string> {
+export interface WrittenPayloads<N extends string> {
   readonly refs: Readonly<Record<N, Uint8Array | null>>;
   readonly salts: Uint8Array | null;
   readonly commit: Pick<Commit, "blobs" | "writes" | "uses">;
 }
 
-export function writePayloads<N extends string>(names: readonly N[], fresh: Columns<N>, held?: Held<N>): Written<N> {
+export function writePayloads<N extends string>(
+  names: readonly N[],
+  fresh: Columns<N>,
+  held?: PriorPayloads<N>,
+): WrittenPayloads<N> {
   const refs = {} as Record<N, Uint8Array | null>;
   const salts = new Uint8Array(names.length * SALT);
   const uses: NonNullable<Commit["uses"]>[number][] = [];

@@ -18,7 +18,7 @@ import { onBranch, onHead, whileIdle } from "./guards.ts";
 import { preparePayloads } from "./payload-columns.ts";
 
 /** A checked HeadInput, its payloads ready to be stored. */
-export interface Prepared {
+export interface PreparedHead {
   readonly final: PreparedPayload | null;
   readonly vars: PreparedPayload | null;
   readonly finalSummary: Uint8Array | null;
@@ -35,7 +35,7 @@ export async function prepareHead(
   { environment }: Storage,
   prepare: Prepare,
   input: HeadInput | undefined,
-): Promise<Prepared> {
+): Promise<PreparedHead> {
   const given = checkRecord(input, "head", INPUT);
   const { expect, finalSummary } = given;
   const said = {
@@ -53,9 +53,9 @@ export async function prepareHead(
   return { ...said, summary, final: final ?? null, vars: vars ?? null };
 }
 
-export interface Plan {
+export interface HeadPlan {
   readonly session: SessionRow;
-  readonly prepared: Prepared;
+  readonly prepared: PreparedHead;
   readonly status: HeadStatus;
   readonly at: number;
   readonly turnSeq?: number;
@@ -71,7 +71,7 @@ export interface Plan {
 }
 
 /** A decision for `decide`: it is made again when the session has gone to another branch, never for what others add. */
-export async function decideHead(storage: Storage, plan: Plan): Promise<Decision<Head>> {
+export async function decideHead(storage: Storage, plan: HeadPlan): Promise<Decision<Head>> {
   const { session, prepared, at, compaction } = plan;
   const { expect } = prepared;
   if (expect !== undefined && expect !== session.head) throw moved(session, expect);
@@ -131,7 +131,7 @@ async function firstOther(storage: Storage, at: LinePosition, no: number): Promi
   return undefined;
 }
 
-function snapshotEvents({ session, prepared, at, turnSeq }: Plan): readonly EventDraft[] {
+function snapshotEvents({ session, prepared, at, turnSeq }: HeadPlan): readonly EventDraft[] {
   if (prepared.vars === null) return [];
   return [snapshotEvent(session.id, prepared.vars, at, turnSeq ?? null)];
 }
@@ -148,7 +148,7 @@ export function snapshotEvent(session: string, vars: PreparedPayload, at: number
 }
 
 export function headEvent(
-  plan: Pick<Plan, "session" | "prepared" | "status" | "at" | "turnSeq" | "compaction" | "ends">,
+  plan: Pick<HeadPlan, "session" | "prepared" | "status" | "at" | "turnSeq" | "compaction" | "ends">,
   inherits: HeadDraft["inherits"],
 ): EventDraft {
   const { session, prepared, status, at, turnSeq, compaction, ends } = plan;

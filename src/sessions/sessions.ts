@@ -31,14 +31,14 @@ import { fork, resume, rewind } from "./branching.ts";
 import { contextAt } from "./context.ts";
 import { countShownMessages } from "./counts.ts";
 import {
-  type Birth,
   changes,
   checkDescribed,
   createCommit,
   createdSession,
-  type Described,
   describeWrites,
   INPUT,
+  type SessionColumns,
+  type SessionOrigin,
   STATUSES,
   sessionOf,
   tagsColumn,
@@ -57,7 +57,7 @@ export function createSessions(
   const verbs: Sessions & SessionVerbs = {
     create: async (input) => create(storage, input),
     get: async (at) => {
-      const name = requireNoHead(await locate(at), "sessions.get() shows a session as it is now", AT_A_HEAD);
+      const name = requireNoHead(await locate(at), "sessions.get() shows a session as it is now", FORK_HINT);
       const [byId] = await storage.query("session.get", name);
       if (byId !== undefined) return byId.deleted_at === null ? withAliases(storage, byId) : null;
       const [byAlias] = await storage.query("session.byAlias", name);
@@ -99,7 +99,7 @@ export function createSessions(
   });
 }
 
-const AT_A_HEAD = "sessions.at() shows what there was at that head, heads.get() the head itself.";
+const FORK_HINT = "sessions.at() shows what there was at that head, heads.get() the head itself.";
 
 async function withAliases(storage: Storage, row: SessionRow): Promise<Session> {
   const aliases = (await storage.query("session.aliases", row.id)).map((alias) => alias.name);
@@ -111,7 +111,7 @@ async function create(storage: Storage, input: unknown): Promise<Session> {
   const id = checkOptionalId(given.id, "session.id") ?? newId(storage.environment, "ses");
   const described = checkDescribed(given);
   const at = storage.environment.now();
-  const birth: Birth = {
+  const birth: SessionOrigin = {
     kind: "entry",
     origin: checkOptionalId(given.origin, "session.origin") ?? null,
     cacheId: checkOptionalId(given.cacheId, "session.cacheId") ?? null,
@@ -165,7 +165,7 @@ async function listed(storage: Storage, row: SessionRow): Promise<Session> {
   }
 }
 
-interface Narrowed {
+interface CheckedFilter {
   readonly agent: string | undefined;
   readonly tag: string | undefined;
   readonly request: string | undefined;
@@ -174,7 +174,7 @@ interface Narrowed {
 type ListParams = readonly [number, string | null, string | null, number, number, number];
 
 /** The narrowest index leads; what it cannot tell is checked on the rows, page after page, until the page is full. */
-async function found(storage: Storage, by: Narrowed, params: ListParams): Promise<readonly SessionRow[]> {
+async function found(storage: Storage, by: CheckedFilter, params: ListParams): Promise<readonly SessionRow[]> {
   const wanted = params[5];
   const kept: SessionRow[] = [];
   let before = params[0];
@@ -225,7 +225,7 @@ async function update(storage: Storage, id: string, patch: unknown): Promise<Ses
     // Before the commit: a damaged row is refused, unless what is damaged is just what is given anew.
     const session = { ...sessionOf(next, aliases), messages: await countShownMessages(storage, row) };
     const { agent, status, tags, request, version } = session;
-    const described: Described = { agent, title: next.title, status, tags, metadata: next.metadata, request };
+    const described: SessionColumns = { agent, title: next.title, status, tags, metadata: next.metadata, request };
     return {
       commit: {
         sessions: [{ id, mode: "existing", at }],

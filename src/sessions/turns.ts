@@ -14,7 +14,7 @@ import { parseRowId, rowId } from "../core/row-id.ts";
 import { type BranchPoint, branchEvent, positionOf } from "./branching.ts";
 import { findHead } from "./find.ts";
 import { onBranch, onHead } from "./guards.ts";
-import { decideHead, type Plan, prepareHead } from "./publish.ts";
+import { decideHead, type HeadPlan, prepareHead } from "./publish.ts";
 
 const STATUSES: readonly TurnStatus[] = ["open", "done", "aborted"];
 const TURN = {
@@ -95,7 +95,7 @@ async function end(
     const session = await existingSession(storage, id);
     const open = await openTurn(storage, session, first);
     const at = storage.environment.now();
-    const plan: Plan = {
+    const plan: HeadPlan = {
       ...{ session, prepared, at, turnSeq: first, status: status === "done" ? "complete" : "aborted" },
       ends: [endRow(open, status, at)],
       agents: open.agent === null ? [] : [open.agent],

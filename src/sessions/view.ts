@@ -16,7 +16,7 @@ import { decodeValue, readHeldAt, readValue } from "../state/rows.ts";
 import { callOf } from "./calls.ts";
 import { countLineage } from "./counts.ts";
 import { evalOf } from "./evals.ts";
-import type { Found } from "./find.ts";
+import type { LocatedSession } from "./find.ts";
 import { snapshotOf } from "./snapshots.ts";
 import { turnOf } from "./turns.ts";
 import { messageRowsIn, messagesOf } from "./view-messages.ts";
@@ -25,7 +25,7 @@ export async function viewAt(
   storage: Storage,
   payloads: Payloads,
   session: Session,
-  { session: row, head }: Found,
+  { session: row, head }: LocatedSession,
 ): Promise<View> {
   const at = head === null ? row : { no: row.no, branch: head.branch, seq: head.seq };
   // Read when it is asked for: a lineage never changes.

@@ -4,14 +4,14 @@ import type { Prepare, PreparedPayload } from "../contracts/payloads.ts";
 import type { Commit, EventDraft, Guard, Write } from "../contracts/storage.ts";
 
 /** A value as it was given. */
-export interface Encoded {
+export interface EncodedValue {
   readonly key: string;
   /** Its JSON. */
   readonly bytes: Uint8Array;
 }
 
 /** The same, ready to be stored. */
-export interface Given extends Encoded {
+export interface PreparedValue extends EncodedValue {
   readonly payload: PreparedPayload;
 }
 
@@ -19,7 +19,7 @@ export interface Change {
   readonly session: string;
   readonly type: "state/set" | "state/patched" | "state/cleared";
   readonly at: number;
-  readonly values: readonly Given[];
+  readonly values: readonly PreparedValue[];
   /** Keys taken away; null stands for all. */
   readonly removed: readonly string[] | null;
   readonly expiresAt: number | null;
@@ -30,9 +30,9 @@ const VALUE = { media: "application/json", utf8: true, owned: true } as const;
 /** At once unless the bytes take their time; then one after the other, however many they are. */
 export function prepareValues(
   prepare: Prepare,
-  encoded: readonly Encoded[],
-): readonly Given[] | Promise<readonly Given[]> {
-  const given: Given[] = [];
+  encoded: readonly EncodedValue[],
+): readonly PreparedValue[] | Promise<readonly PreparedValue[]> {
+  const given: PreparedValue[] = [];
   for (const [i, one] of encoded.entries()) {
     const payload = prepare(one.bytes, VALUE);
     if (payload instanceof Promise) return prepareRest(prepare, given, payload, encoded.slice(i));
@@ -43,10 +43,10 @@ export function prepareValues(
 
 async function prepareRest(
   prepare: Prepare,
-  given: Given[],
+  given: PreparedValue[],
   first: Promise<PreparedPayload>,
-  rest: readonly Encoded[],
-): Promise<readonly Given[]> {
+  rest: readonly EncodedValue[],
+): Promise<readonly PreparedValue[]> {
   for (const [i, one] of rest.entries()) {
     given.push({ ...one, payload: await (i === 0 ? first : prepare(one.bytes, VALUE)) });
   }
@@ -56,12 +56,12 @@ async function prepareRest(
 /** A key and its value as they stand in the JSON of the whole. */
 export type Text = readonly [key: string, json: string];
 
-export function textOf({ key, bytes }: Encoded): Text {
+export function textOf({ key, bytes }: EncodedValue): Text {
   return [key, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8")];
 }
 
 /** The whole state, shared with nobody. Parsed in one go: of many keys this is the quickest, and __proto__ is just a key. */
-export function wholeOf(texts: Iterable<Text>): JsonObject {
+export function wholeState(texts: Iterable<Text>): JsonObject {
   const members: string[] = [];
   for (const [key, json] of texts) members.push(`${JSON.stringify(key)}:${json}`);
   return JSON.parse(`{${members.join(",")}}`);

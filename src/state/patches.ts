@@ -9,7 +9,7 @@ import type { Storage } from "../contracts/storage.ts";
 import { limitExceeded } from "../core/check.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import type { SessionQueue } from "../core/session-queue.ts";
-import { type Change, changeCommit, type Given, type Text, textOf, wholeOf } from "./changes.ts";
+import { type Change, changeCommit, type PreparedValue, type Text, textOf, wholeState } from "./changes.ts";
 import { decodeValue, readSnapshot, readValue, versionGuard } from "./rows.ts";
 
 /** Patches of one decision; more would hold the event loop longer than others can bear. */
@@ -18,26 +18,26 @@ const MOST_TOGETHER = 64;
 /** Keys of answers made before others get a turn of the event loop. */
 const MOST_KEYS = 10_000;
 
-interface Asked {
+interface PatchRequest {
   readonly change: Omit<Change, "values">;
-  readonly values: Promise<readonly Given[]>;
+  readonly values: Promise<readonly PreparedValue[]>;
   readonly resolve: (answer: Versioned) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** What becomes of a patch: the state it leaves, or why it cannot be. */
-type Fate = Pick<Versioned, "value"> | { readonly error: unknown };
+type PatchOutcome = Pick<Versioned, "value"> | { readonly error: unknown };
 type Answer = Versioned | { readonly error: unknown };
 
 /** A value of the state, read when somebody wants it. */
 type Slot = () => Text | Promise<Text>;
 
-export class Patches {
+export class PatchQueue {
   readonly #storage: Storage;
   readonly #payloads: Payloads;
   readonly #queue: SessionQueue;
   /** Per session, those who wait for their turn and can be joined, until somebody else comes behind them. */
-  readonly #open = new Map<string, { readonly group: Asked[]; readonly entry: object | undefined }>();
+  readonly #open = new Map<string, { readonly group: PatchRequest[]; readonly entry: object | undefined }>();
 
   constructor(storage: Storage, payloads: Payloads, queue: SessionQueue) {
     this.#storage = storage;
@@ -45,7 +45,10 @@ export class Patches {
     this.#queue = queue;
   }
 
-  add(change: Omit<Change, "values">, values: readonly Given[] | Promise<readonly Given[]>): Promise<Versioned> {
+  add(
+    change: Omit<Change, "values">,
+    values: readonly PreparedValue[] | Promise<readonly PreparedValue[]>,
+  ): Promise<Versioned> {
     return new Promise((resolve, reject) => {
       const request = { change, values: Promise.resolve(values), resolve, reject };
       // Told when its turn comes; until then nobody listens.
@@ -66,9 +69,9 @@ export class Patches {
     });
   }
 
-  async #decide(session: string, request: readonly Asked[]): Promise<void> {
+  async #decide(session: string, request: readonly PatchRequest[]): Promise<void> {
     const prepared = await Promise.allSettled(request.map(({ values }) => values));
-    const group: { readonly patch: Change; readonly asked: Asked }[] = [];
+    const group: { readonly patch: Change; readonly asked: PatchRequest }[] = [];
     for (const [i, one] of request.entries()) {
       const values = prepared[i];
       if (values?.status === "fulfilled") group.push({ patch: { ...one.change, values: values.value }, asked: one });
@@ -108,9 +111,13 @@ export class Patches {
   }
 
   /** Nothing is read of a value that a patch replaces: so a damaged one can be replaced or taken away. */
-  async #fold(session: string, rows: readonly StateRow[], patches: readonly Change[]): Promise<readonly Fate[]> {
+  async #fold(
+    session: string,
+    rows: readonly StateRow[],
+    patches: readonly Change[],
+  ): Promise<readonly PatchOutcome[]> {
     const now = this.#storage.environment.now();
-    const outcomes: Fate[] = [];
+    const outcomes: PatchOutcome[] = [];
     let keys = 0;
     let state: ReadonlyMap<string, Slot> = new Map(rows.map((row) => [row.key, this.#slotOf(session, row)]));
     for (const patch of patches) {
@@ -122,7 +129,7 @@ export class Patches {
           const text = slot();
           texts.push(text instanceof Promise ? await text : text);
         }
-        outcomes.push({ value: wholeOf(texts) });
+        outcomes.push({ value: wholeState(texts) });
         state = next;
       } catch (error) {
         outcomes.push({ error });

@@ -10,15 +10,23 @@ import { noteDirectRead } from "../core/direct-reads.ts";
 import { refuseAlias } from "../core/existing.ts";
 import { SessionQueue } from "../core/session-queue.ts";
 import { READ_AT_HEAD_HINT, type ResolveSessionId } from "../sessions/locate.ts";
-import { type Change, changeCommit, type Encoded, type Given, prepareValues, textOf, wholeOf } from "./changes.ts";
-import { Patches } from "./patches.ts";
+import {
+  type Change,
+  changeCommit,
+  type EncodedValue,
+  type PreparedValue,
+  prepareValues,
+  textOf,
+  wholeState,
+} from "./changes.ts";
+import { PatchQueue } from "./patches.ts";
 import { decodeValue, readKey, readSnapshot, readValue, versionGuard } from "./rows.ts";
 
 const CHANGED = "state is changed";
 
 export function createState(storage: Storage, payloads: Payloads, resolveSessionId: ResolveSessionId): State {
   const queue = new SessionQueue();
-  const patches = new Patches(storage, payloads, queue);
+  const patches = new PatchQueue(storage, payloads, queue);
   const idToRead = (session: string) =>
     resolveSessionId(checkId(session, "session"), "state is read", READ_AT_HEAD_HINT);
   // All is checked and encoded before anything is waited for: what the caller does afterwards with its own is its own.
@@ -46,7 +54,7 @@ export function createState(storage: Storage, payloads: Payloads, resolveSession
       const expiresAt = expiry(ttlOf(options), at);
       const found = resolveSessionId(name, CHANGED);
       const id = typeof found === "string" ? found : await found;
-      const replace = (values: readonly Given[]) =>
+      const replace = (values: readonly PreparedValue[]) =>
         replaced(storage, { session: id, type: "state/set", at, values, removed: null, expiresAt });
       return payloads.preparing(async (prepare) => {
         const values = prepareValues(prepare, encoded);
@@ -88,7 +96,7 @@ export function createState(storage: Storage, payloads: Payloads, resolveSession
             const guards: Guard[] = [versionGuard(id, alive ? expected : null)];
             return {
               commit: changeCommit([{ session: id, type: "state/set", at, values, removed: null, expiresAt }], guards),
-              answer: ({ events }) => ({ value: wholeOf(values.map(textOf)), version: events[0]?.seq ?? 0 }),
+              answer: ({ events }) => ({ value: wholeState(values.map(textOf)), version: events[0]?.seq ?? 0 }),
             };
           }),
         ),
@@ -115,7 +123,7 @@ export function createState(storage: Storage, payloads: Payloads, resolveSession
 async function replaced(storage: Storage, change: Change): Promise<Versioned> {
   const outcome = await storage.commit(changeCommit([change]));
   if (!outcome.ok) throw refusalError(outcome.refused);
-  return { value: wholeOf(change.values.map(textOf)), version: outcome.events[0]?.seq ?? 0 };
+  return { value: wholeState(change.values.map(textOf)), version: outcome.events[0]?.seq ?? 0 };
 }
 
 function ttlOf(options: unknown): unknown {
@@ -126,7 +134,7 @@ function expiry(ttl: unknown, at: number): number | null {
   return ttl === undefined ? null : at + checkInt(ttl, "ttlMs", 0, 1e15);
 }
 
-function encode(value: unknown, what: string): readonly Encoded[] {
+function encode(value: unknown, what: string): readonly EncodedValue[] {
   const given = checkPlain(value, what);
   const entries = Object.entries(given).filter(([, item]) => item !== undefined);
   if (entries.length > LIMITS.stateKeys) throw limitExceeded("stateKeys", `${what} in keys`, entries.length);
