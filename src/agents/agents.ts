@@ -24,7 +24,7 @@ import { decide } from "../core/decide.ts";
 import { newId } from "../core/new-id.ts";
 import { createBlocks } from "./blocks.ts";
 import { type AgentColumns, agentOf, plainAgent } from "./rows.ts";
-import { distinctGuards, leave, userGuard } from "./sharing.ts";
+import { distinctGuards, leaveBlock, userGuard } from "./sharing.ts";
 
 export function createAgents(storage: Storage, payloads: Payloads): Agents {
   return {
@@ -48,14 +48,14 @@ async function liveAgent(storage: Storage, id: string): Promise<AgentColumns | n
 }
 
 /** The given fields as columns, and the tags as they are to be found by. */
-interface Described {
+interface CheckedAgent {
   readonly columns: Partial<AgentColumns>;
   readonly tags: readonly string[] | undefined;
 }
 
 const FIELDS = ["name", "agentType", "model", "system", "toolIds", "tags", "metadata"] as const;
 
-function describe(given: Readonly<Record<string, unknown>>): Described {
+function describe(given: Readonly<Record<string, unknown>>): CheckedAgent {
   const tags = given.tags === undefined ? undefined : checkTags(given.tags, "tags");
   const texts = (list: readonly string[]) => encodeText(JSON.stringify(list));
   const columns: { -readonly [C in keyof AgentColumns]?: AgentColumns[C] } = {};
@@ -148,7 +148,7 @@ async function remove(storage: Storage, payloads: Payloads, agentId: string): Pr
     if (row === null) return { answer: false };
     const blocks = await storage.query("blocks.load", id);
     const at = storage.environment.now();
-    const leaving = leave(id, blocks, await storage.query("blocks.users", id), at);
+    const leaving = leaveBlock(id, blocks, await storage.query("blocks.users", id), at);
     later = await storage.query("blocks.discarded", id);
     // The row stays, because messages name the agent by its number; what described the agent does not.
     const gone = { ...plainAgent(id, row.created_at, row.version + 1), updated_at: at, deleted_at: at };

@@ -19,20 +19,20 @@ import {
 import type { Decision, FinalAnswer } from "../core/decide.ts";
 import { newId } from "../core/new-id.ts";
 import { checkBlockText, checkFits, type EditKind, writeVersion } from "./edits.ts";
-import { type HeldBlock, heldBlock, plainAgent } from "./rows.ts";
-import { blockGuard, type Change, distinctGuards, join, leave, touch, userGuard } from "./sharing.ts";
+import { plainAgent, type StoredBlock, storedBlock } from "./rows.ts";
+import { blockGuard, type Change, distinctGuards, joinBlock, leaveBlock, touchBlock, userGuard } from "./sharing.ts";
 
 /** What an edit works with. */
-export interface Bench {
+export interface EditContext {
   readonly storage: Storage;
   readonly payloads: Payloads;
   readonly prepare: Prepare;
 }
 
 /** A block the agent shall have, and the stored one it is, if any. */
-interface Placed {
+interface ArrangedBlock {
   readonly block: Block;
-  readonly stored: HeldBlock | null;
+  readonly stored: StoredBlock | null;
   readonly edit: EditKind | null;
 }
 
@@ -68,19 +68,19 @@ function checkBlockInput(value: unknown, what: string): BlockInput {
 export interface BlockSet {
   readonly agent: string;
   readonly row: AgentRow | null;
-  readonly current: readonly HeldBlock[];
+  readonly current: readonly StoredBlock[];
 }
 
 export async function readSet(storage: Storage, payloads: Payloads, agent: string): Promise<BlockSet> {
   // The agent's version is read first: its guard then covers everything that is read after it.
   const [row] = await storage.query("agent.get", agent);
   const rows = await storage.query("blocks.load", agent);
-  return { agent, row: row ?? null, current: await Promise.all(rows.map((one) => heldBlock(payloads, one))) };
+  return { agent, row: row ?? null, current: await Promise.all(rows.map((one) => storedBlock(payloads, one))) };
 }
 
 /** Gives the agent exactly the wanted blocks, in their order. */
-export async function arrange(
-  { storage, payloads, prepare }: Bench,
+export async function arrangeBlocks(
+  { storage, payloads, prepare }: EditContext,
   { agent, row, current }: BlockSet,
   inputs: readonly BlockInput[],
 ): Promise<Decision<readonly Block[]> | FinalAnswer<readonly Block[]>> {
@@ -99,7 +99,7 @@ export async function arrange(
   if (sameSet && edited.length === 0) return { answer: blocks };
 
   const membership = sameSet ? { guards: [], writes: [] } : changeSet(agent, row, blocks, foreign.users, at);
-  const leaving = leave(agent, left, users);
+  const leaving = leaveBlock(agent, left, users);
   const edits = await Promise.all(edited.map((one) => writePlaced(prepare, one)));
   const commit: Commit = {
     agents: [{ id: agent, at }],
@@ -116,8 +116,8 @@ export async function arrange(
   return { commit, answer: () => blocks };
 }
 
-interface Foreign {
-  readonly blocks: readonly HeldBlock[];
+interface ForeignBlocks {
+  readonly blocks: readonly StoredBlock[];
   readonly users: readonly BlockUserRow[];
 }
 
@@ -125,16 +125,16 @@ interface Foreign {
 async function readForeign(
   storage: Storage,
   payloads: Payloads,
-  current: readonly HeldBlock[],
+  current: readonly StoredBlock[],
   inputs: readonly BlockInput[],
-): Promise<Foreign> {
+): Promise<ForeignBlocks> {
   const own = new Set(current.map((held) => held.block.id));
   const ids = inputs.flatMap(({ id }) => (id === undefined || own.has(id) ? [] : [id]));
   const found = await Promise.all(
     ids.map(async (id) => {
       const users = await storage.query("block.users", id);
       const [row] = await storage.query("block.get", id);
-      if (row !== undefined) return { held: await heldBlock(payloads, row), users };
+      if (row !== undefined) return { held: await storedBlock(payloads, row), users };
       throw new HoldfastError("NotFound", `there is no block ${JSON.stringify(id)}`, {
         details: { kind: "block", id },
         hint: "Leave the id out to create a block.",
@@ -146,11 +146,11 @@ async function readForeign(
 
 function place(
   storage: Storage,
-  current: readonly HeldBlock[],
-  foreign: readonly HeldBlock[],
+  current: readonly StoredBlock[],
+  foreign: readonly StoredBlock[],
   inputs: readonly BlockInput[],
   at: number,
-): readonly Placed[] {
+): readonly ArrangedBlock[] {
   const known = [...current, ...foreign];
   // A block that is named by its id is that one, also when it gets a new label and its old one is wanted too.
   const named = new Set(inputs.map((input) => input.id));
@@ -179,7 +179,7 @@ function newBlock(storage: Storage, input: BlockInput, at: number): Block {
   };
 }
 
-function changed(stored: HeldBlock, input: BlockInput, at: number): Placed {
+function changed(stored: StoredBlock, input: BlockInput, at: number): ArrangedBlock {
   const old = stored.block;
   const { id: _, ...given } = input;
   const block = { ...old, ...given };
@@ -191,7 +191,7 @@ function changed(stored: HeldBlock, input: BlockInput, at: number): Placed {
     : { block: { ...block, version: old.version + 1, updatedAt: at }, stored, edit };
 }
 
-function writePlaced(prepare: Prepare, { block, stored, edit }: Placed): ReturnType<typeof writeVersion> {
+function writePlaced(prepare: Prepare, { block, stored, edit }: ArrangedBlock): ReturnType<typeof writeVersion> {
   return writeVersion(prepare, block, edit ?? "set", edit === "configured" ? (stored?.sha256 ?? null) : null);
 }
 
@@ -205,7 +205,7 @@ function checkUnshared(agent: string, block: Block, users: readonly BlockUserRow
   });
 }
 
-function sameOrder(current: readonly HeldBlock[], blocks: readonly Block[]): boolean {
+function sameOrder(current: readonly StoredBlock[], blocks: readonly Block[]): boolean {
   return current.length === blocks.length && current.every((held, i) => held.block.id === blocks[i]?.id);
 }
 
@@ -217,11 +217,11 @@ function changeSet(
   joined: readonly BlockUserRow[],
   at: number,
 ): Change {
-  const joining = join(joined, at);
+  const joining = joinBlock(joined, at);
   const self: Write =
     row === null || row.deleted_at !== null
       ? { op: "put", table: "agents", row: plainAgent(agent, at, (row?.version ?? 0) + 1) }
-      : touch(agent, at);
+      : touchBlock(agent, at);
   const places = blocks.map(
     (block, ord): Write => ({
       op: "insert",

@@ -5,7 +5,7 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { checkId, checkInt, checkLimit, checkRecord, invalid } from "../core/check.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
-import { arrange, type Bench, checkBlockInputs, readSet } from "./arrange.ts";
+import { arrangeBlocks, checkBlockInputs, type EditContext, readSet } from "./arrange.ts";
 import {
   checkBlockText,
   checkVersion,
@@ -15,7 +15,7 @@ import {
   withValue,
   writeVersion,
 } from "./edits.ts";
-import { blockVersion, type HeldBlock, heldBlock } from "./rows.ts";
+import { blockVersion, type StoredBlock, storedBlock } from "./rows.ts";
 import { blockGuard } from "./sharing.ts";
 
 export type Blocks = Pick<
@@ -31,10 +31,13 @@ export type Blocks = Pick<
   | "restoreBlock"
 >;
 
-type Shelf = Omit<Bench, "prepare">;
+type BlockStores = Omit<EditContext, "prepare">;
 
 /** Every attempt may prepare its own text; those that were not committed are let go in the end. */
-function deciding<T>(shelf: Shelf, rule: (bench: Bench) => Promise<Decision<T> | FinalAnswer<T>>): Promise<T> {
+function deciding<T>(
+  shelf: BlockStores,
+  rule: (bench: EditContext) => Promise<Decision<T> | FinalAnswer<T>>,
+): Promise<T> {
   return shelf.payloads.preparing((prepare) => decide(shelf.storage, () => rule({ ...shelf, prepare })));
 }
 
@@ -44,11 +47,11 @@ export function createBlocks(storage: Storage, payloads: Payloads): Blocks {
     saveBlocks: async (agent, blocks) => {
       const id = checkId(agent, "agent");
       const inputs = checkBlockInputs(blocks);
-      return deciding(shelf, async (bench) => arrange(bench, await readSet(storage, payloads, id), inputs));
+      return deciding(shelf, async (bench) => arrangeBlocks(bench, await readSet(storage, payloads, id), inputs));
     },
     loadBlocks: async (agent) => {
       const rows = await storage.query("blocks.load", checkId(agent, "agent"));
-      return Promise.all(rows.map(async (row) => (await heldBlock(payloads, row)).block));
+      return Promise.all(rows.map(async (row) => (await storedBlock(payloads, row)).block));
     },
     getBlock: async (agent, label) => {
       const held = await findBlock(shelf, checkId(agent, "agent"), checkId(label, "label"));
@@ -74,12 +77,16 @@ export function createBlocks(storage: Storage, payloads: Payloads): Blocks {
   };
 }
 
-async function findBlock({ storage, payloads }: Shelf, agent: string, label: string): Promise<HeldBlock | null> {
+async function findBlock(
+  { storage, payloads }: BlockStores,
+  agent: string,
+  label: string,
+): Promise<StoredBlock | null> {
   const [row] = await storage.query("block.byLabel", agent, label);
-  return row === undefined ? null : heldBlock(payloads, row);
+  return row === undefined ? null : storedBlock(payloads, row);
 }
 
-async function existingBlock(shelf: Shelf, agent: string, label: string): Promise<HeldBlock> {
+async function existingBlock(shelf: BlockStores, agent: string, label: string): Promise<StoredBlock> {
   const held = await findBlock(shelf, agent, label);
   if (held !== null) return held;
   throw new HoldfastError("NotFound", `the agent ${JSON.stringify(agent)} has no block ${JSON.stringify(label)}`, {
@@ -90,7 +97,7 @@ async function existingBlock(shelf: Shelf, agent: string, label: string): Promis
 
 /** `initial` is the value of a block that is not there yet; null when it must be there. */
 async function edit(
-  shelf: Shelf,
+  shelf: BlockStores,
   agentId: string,
   labelId: string,
   options: EditOptions | undefined,
@@ -102,7 +109,7 @@ async function edit(
   const label = checkId(labelId, "label");
   const given = checkRecord(options, "options", ["version"]).version;
   const expected = given === undefined ? undefined : checkInt(given, "version", 0, Number.MAX_SAFE_INTEGER);
-  const rule = async (bench: Bench): Promise<Decision<Block> | FinalAnswer<Block>> => {
+  const rule = async (bench: EditContext): Promise<Decision<Block> | FinalAnswer<Block>> => {
     const held = await (initial === null ? existingBlock : findBlock)(shelf, agent, label);
     checkVersion(label, held?.block.version ?? 0, expected);
     // Somebody else may create it between these two reads: then it is there to be edited.
@@ -116,7 +123,7 @@ async function edit(
 }
 
 async function editCommit(
-  { storage, prepare }: Bench,
+  { storage, prepare }: EditContext,
   block: Block,
   value: string,
   kind: EditKind,
@@ -129,14 +136,14 @@ async function editCommit(
 
 /** One more at the end of the agent's blocks; null when it has one with that label. */
 async function addBlock(
-  bench: Bench,
+  bench: EditContext,
   agent: string,
   input: BlockInput,
 ): Promise<Decision<Block> | FinalAnswer<Block> | null> {
   const set = await readSet(bench.storage, bench.payloads, agent);
   if (set.current.some(({ block }) => block.label === input.label)) return null;
   const kept = set.current.map(({ block: { id, label } }) => ({ id, label }));
-  const decision = await arrange(bench, set, checkBlockInputs([...kept, input]));
+  const decision = await arrangeBlocks(bench, set, checkBlockInputs([...kept, input]));
   const last = (blocks: readonly Block[]): Block => {
     const block = blocks.at(-1);
     if (block === undefined) throw new HoldfastError("Internal", "a block that was added is not among the blocks");
@@ -154,7 +161,7 @@ function labelTaken(agent: string, label: string): HoldfastError {
   );
 }
 
-async function share(shelf: Shelf, agentId: string, labelId: string, withAgent: string): Promise<Block> {
+async function share(shelf: BlockStores, agentId: string, labelId: string, withAgent: string): Promise<Block> {
   const agent = checkId(agentId, "agent");
   const label = checkId(labelId, "label");
   const other = checkId(withAgent, "withAgent");
@@ -167,7 +174,7 @@ async function share(shelf: Shelf, agentId: string, labelId: string, withAgent: 
 }
 
 async function versions(
-  shelf: Shelf,
+  shelf: BlockStores,
   agent: string,
   label: string,
   options: { readonly limit?: number; readonly before?: number } | undefined,
@@ -182,7 +189,7 @@ async function versions(
 }
 
 /** An operator's call, like saveBlocks: it may restore a read-only block. */
-async function restore(shelf: Shelf, agentId: string, labelId: string, number: number): Promise<Block> {
+async function restore(shelf: BlockStores, agentId: string, labelId: string, number: number): Promise<Block> {
   const agent = checkId(agentId, "agent");
   const label = checkId(labelId, "label");
   const version = checkInt(number, "version", 1, Number.MAX_SAFE_INTEGER - 1);

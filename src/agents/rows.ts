@@ -69,7 +69,7 @@ export function agentOf(row: AgentColumns): Agent {
 }
 
 /** A block and the blob its value is kept in. */
-export interface HeldBlock {
+export interface StoredBlock {
   readonly block: Block;
   readonly sha256: Uint8Array;
 }
@@ -84,7 +84,7 @@ export const BLOCK_COLUMNS = {
   updated_at: whole,
 };
 
-export async function heldBlock(payloads: Payloads, row: BlockRow): Promise<HeldBlock> {
+export async function storedBlock(payloads: Payloads, row: BlockRow): Promise<StoredBlock> {
   const name = { kind: "block", block: row.id };
   const found = decodeRow(name, row, BLOCK_COLUMNS);
   const block = {

@@ -12,7 +12,7 @@ export interface Change {
  * The agent gives these blocks up; `users` are all agents that have any of them. Its own list is written elsewhere. With
  * `erasedAt`, the values of blocks that go are removed at once; otherwise they wait for the next collection.
  */
-export function leave(
+export function leaveBlock(
   agent: string,
   blocks: readonly { readonly id: string; readonly version: number }[],
   users: readonly BlockUserRow[],
@@ -37,12 +37,15 @@ export function leave(
 }
 
 /** Another agent takes up the blocks that these have: one agent of each block moves on. */
-export function join(users: readonly BlockUserRow[], at: number): Change {
+export function joinBlock(users: readonly BlockUserRow[], at: number): Change {
   const oneOfEach = new Map(users.map((user) => [user.block, user.agent]));
-  return { guards: users.map(userGuard), writes: [...new Set(oneOfEach.values())].map((agent) => touch(agent, at)) };
+  return {
+    guards: users.map(userGuard),
+    writes: [...new Set(oneOfEach.values())].map((agent) => touchBlock(agent, at)),
+  };
 }
 
-export function touch(agent: string, at: number): Write {
+export function touchBlock(agent: string, at: number): Write {
   return { op: "run", statement: "agent.touch", params: [at, at, agent] };
 }
 

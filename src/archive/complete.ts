@@ -7,7 +7,7 @@ import type { Cell, Guard, Storage, Write } from "../contracts/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
 import { replaceWrites } from "../sessions/erase-rows.ts";
 import { blobsOf, compareErased, olderArchive } from "./erasures.ts";
-import { heldOf } from "./sources.ts";
+import { readKeptSeqs } from "./sources.ts";
 import type { Contents } from "./verify.ts";
 
 export interface Completion {
@@ -22,7 +22,7 @@ export interface Completion {
 }
 
 export async function completePart(storage: Storage, one: Contents, row: SessionRow): Promise<Completion> {
-  const held = await heldOf(storage, row);
+  const held = await readKeptSeqs(storage, row);
   const events = new Map((one.tables.get("events") ?? []).map((event) => [event.seq, event]));
   for (const upto of held.values()) await checkSamePast(storage, one.id, events.get(upto), upto);
   const { heads, erased, isOlder } = await compareErased(storage, one, row, held);

@@ -14,7 +14,7 @@ import { sessionOf } from "../sessions/describe.ts";
 import { findAt } from "../sessions/find.ts";
 import { versions, viewAt } from "../sessions/view.ts";
 import { messageRowsAt, messagesOf } from "../sessions/view-messages.ts";
-import { spentOn } from "./spending.ts";
+import { sumSpending } from "./spending.ts";
 
 interface Side {
   readonly view: View;
@@ -70,7 +70,7 @@ async function sideOf(side: Side, other: Side, payloads: Payloads, slice: TimeSl
   return {
     ...{ session: session.id, head, branch, seq, counts: await side.view.counts() },
     messages: await messagesOf(own, payloads, slice),
-    spent: spentOn(calls),
+    spent: sumSpending(calls),
   };
 }
 

@@ -28,17 +28,17 @@ function contentOf(table: LoggedTable): readonly string[] {
 }
 
 /** A row as it is here, and the event that erased it where the archive comes from, if one did. */
-interface ErasedThere {
+interface ErasedElsewhere {
   readonly table: ErasedRow;
   readonly here: PortableRow;
   readonly by: PortableCell;
 }
 
-export interface Compared {
+export interface ErasureComparison {
   /** Heads that are here. */
   readonly heads: ReadonlySet<unknown>;
   /** What is here, and was erased where the archive comes from. */
-  readonly erased: readonly ErasedThere[];
+  readonly erased: readonly ErasedElsewhere[];
   /** Whether the archive shows what is erased here. */
   readonly isOlder: boolean;
 }
@@ -49,7 +49,7 @@ export async function compareErased(
   one: Contents,
   { no, seq }: SessionRow,
   held: ReadonlyMap<number, number>,
-): Promise<Compared> {
+): Promise<ErasureComparison> {
   const shown = new Map<string, readonly [LoggedTable, PortableRow]>();
   const heads = new Set<unknown>();
   let isShown = false;
@@ -63,7 +63,7 @@ export async function compareErased(
   const branches = new Map((one.tables.get("events") ?? []).map((event) => [event.seq, event.branch]));
   const isHeld = (row: PortableRow) =>
     Number(row.seq) <= (held.get(Number(row.branch ?? branches.get(row.seq ?? 0))) ?? 0);
-  const erased: ErasedThere[] = [];
+  const erased: ErasedElsewhere[] = [];
   let isOlder = false;
   for (const table of LOGGED_TABLES) {
     for (const row of one.tables.get(table) ?? []) {
@@ -110,7 +110,7 @@ function nameOf(table: LoggedTable, { seq, branch, first_seq, key, id }: Portabl
 }
 
 /** Row by row, each as often as it likes: whoever else learns of the same erasure does no harm. */
-export function eraseRows(no: number, erased: Compared["erased"]): readonly Write[] {
+export function eraseRows(no: number, erased: ErasureComparison["erased"]): readonly Write[] {
   const once = new Map(erased.map((one) => [JSON.stringify([one.table, one.here.seq]), one]));
   return [...once.values()].flatMap(({ table, here, by }): readonly Write[] => {
     const where: Cell[] = [no, Number(here.seq)];
@@ -127,7 +127,7 @@ export function eraseRows(no: number, erased: Compared["erased"]): readonly Writ
 }
 
 /** What may go from the files with them: their blobs, those that these name, and copies of what stood in the rows. */
-export async function blobsOf(storage: Storage, erased: Compared["erased"]): Promise<readonly DiscardedRow[]> {
+export async function blobsOf(storage: Storage, erased: ErasureComparison["erased"]): Promise<readonly DiscardedRow[]> {
   const found = new Map<string, DiscardedRow>();
   const add = async (digest: unknown) => {
     if (!(digest instanceof Uint8Array)) return;

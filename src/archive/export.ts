@@ -12,9 +12,15 @@ import { TimeSlice } from "../core/time-slice.ts";
 import { collectRequiredRanges, type RequiredRanges } from "../log/inherited.ts";
 import { findAt } from "../sessions/find.ts";
 import { encodeFrame, FORMAT, FRAME_BYTES, sealed } from "./frames.ts";
-import { type Gathered, type GatheredPart, type GatheredSession, gatherSession, gatherStretches } from "./gather.ts";
+import {
+  type GatheredPart,
+  type GatheredRows,
+  type GatheredSession,
+  gatherSession,
+  gatherStretches,
+} from "./gather.ts";
 import type { OpenScratch } from "./scratch.ts";
-import { checkParts, checkSound } from "./sound.ts";
+import { checkParts, checkSound } from "./soundness.ts";
 
 /** What an archive says of itself before anything else. */
 export interface Manifest {
@@ -158,7 +164,7 @@ interface Blob {
 }
 
 /** With those that contents name. */
-async function withNamed(storage: Storage, all: readonly Gathered[]): Promise<ReadonlyMap<string, Blob>> {
+async function withNamed(storage: Storage, all: readonly GatheredRows[]): Promise<ReadonlyMap<string, Blob>> {
   const blobs = new Map<string, Blob>();
   for (const { blobs: own, contents } of all) {
     for (const [hex, digest] of own) {

@@ -34,7 +34,7 @@ interface Lines {
  * Rows as the frames they will be, and what they refer to. Table by table, so that the file is the same in however many
  * rounds they were read.
  */
-export class Gathered {
+export class GatheredRows {
   readonly blobs = new Map<string, Uint8Array>();
   /** Contents of messages, and lists of files, which may name other blobs. */
   readonly contents = new Map<string, Uint8Array>();
@@ -96,7 +96,7 @@ export interface GatheredSession {
   readonly id: string;
   readonly seq: number;
   readonly chain: Uint8Array;
-  readonly rows: Gathered;
+  readonly rows: GatheredRows;
 }
 
 /** Of what is inherited also the rows themselves, which are checked before they are written. */
@@ -128,7 +128,7 @@ export async function* logged(
 
 /** All of a session, as it was at one moment. */
 export async function gatherSession(storage: Storage, no: number, aliases: boolean): Promise<GatheredSession> {
-  let rows = new Gathered();
+  let rows = new GatheredRows();
   let after = 0;
   for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
     const before = await sessionRow(storage, no);
@@ -149,7 +149,7 @@ export async function gatherSession(storage: Storage, no: number, aliases: boole
       rows.add("sessions", now);
       return { id: String(now.id), seq: upTo, chain: now.chain as Uint8Array, rows };
     }
-    [rows, after] = erased && after > 0 ? [new Gathered(), 0] : [rows, upTo];
+    [rows, after] = erased && after > 0 ? [new GatheredRows(), 0] : [rows, upTo];
   }
   throw new HoldfastError("Conflict", "the session changes faster than it can be read", {
     retryable: true,
@@ -203,7 +203,7 @@ export async function gatherStretches(
 ): Promise<GatheredPart> {
   const end = lastOf(branches);
   for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
-    const rows = new Gathered();
+    const rows = new GatheredRows();
     const tables = new Map<ArchivedTable, PortableRow[]>();
     const add = (table: ArchivedTable, row: PortableRow) => {
       rows.add(table, row);

@@ -18,7 +18,7 @@ import { type Completion, completePart } from "./complete.ts";
 import type { Manifest } from "./export.ts";
 import { isBytes, readFrames } from "./frames.ts";
 import { linkRows } from "./links.ts";
-import { readManifest, receive } from "./receive.ts";
+import { readManifest, receiveArchive } from "./receive.ts";
 import { agentsOf, rowsOf, usesOf } from "./restores.ts";
 import { checkContents, type OpenScratch } from "./scratch.ts";
 import { decideSources, knownErasures, type Sources } from "./sources.ts";
@@ -37,7 +37,7 @@ export async function importArchive(
     // Before gigabytes are read for nothing; asked again by the commit.
     await wholeOutcomes(storage, manifest);
     const slice = new TimeSlice(storage.environment);
-    const { rows, blobs, names } = await receive(frames, intake, manifest, slice);
+    const { rows, blobs, names } = await receiveArchive(frames, intake, manifest, slice);
     const contents = await runInSlices(verifyArchive(manifest, rows, blobs), slice);
     await checkContents(scratch, contents, blobs, names);
     const handOver = await intake.handOver(names);
@@ -110,7 +110,7 @@ async function wholeOutcomes(storage: Storage, manifest: Manifest): Promise<read
   return found;
 }
 
-interface Imported {
+interface ImportOutcome {
   readonly report: ImportReport;
   /** Of what was here in part, what has to leave the files as well; null: nothing. */
   readonly cleared: readonly DiscardedRow[] | null;
@@ -125,7 +125,7 @@ async function decideImport(
   blobs: ReadonlySet<string>,
   handOver: Pick<Commit, "writes" | "uses">,
   slice: TimeSlice,
-): Promise<Decision<Imported> | FinalAnswer<Imported>> {
+): Promise<Decision<ImportOutcome> | FinalAnswer<ImportOutcome>> {
   const at = storage.environment.now();
   const sessions = await wholeOutcomes(storage, manifest);
   const isNew = (id: string) => sessions.some((one) => one.id === id && one.outcome === "imported");
@@ -187,7 +187,7 @@ async function decideImport(
 function nothingNew(
   { guards, writes, cleared }: Sources,
   report: ImportReport,
-): Decision<Imported> | FinalAnswer<Imported> {
+): Decision<ImportOutcome> | FinalAnswer<ImportOutcome> {
   if (writes.length === 0) return { answer: { report, cleared: null, unused: [] } };
   return { commit: { solo: true, guards, writes }, answer: () => ({ report, cleared, unused: [] }) };
 }

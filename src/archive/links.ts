@@ -13,7 +13,7 @@ import type { Contents } from "./verify.ts";
 type Body = PortableCell | undefined;
 
 /** Sessions and heads of others that an invocation names, by column. */
-export interface Names {
+export interface LinkNames {
   readonly callee_session: string | null;
   readonly source_session: string | null;
   readonly source_head: string | null;
@@ -22,7 +22,7 @@ export interface Names {
 }
 
 /** As its events say: the one that began it, and, of a version that ends it, that one. */
-export function namedBy(first: Body, end: Body): Names {
+export function namedBy(first: Body, end: Body): LinkNames {
   const { callee, mode, source: from } = dataOf(first);
   const source = plainObject.read(from) ?? {};
   return {
@@ -48,11 +48,11 @@ export function bodiesOf({ tables }: Contents): Bodies {
   return new Map((tables.get("events") ?? []).map(({ seq, body }) => [seq, body]));
 }
 
-export function namesOf({ first_seq, seq }: PortableRow, bodies: Bodies): Names {
+export function namesOf({ first_seq, seq }: PortableRow, bodies: Bodies): LinkNames {
   return namedBy(bodies.get(first_seq), seq === first_seq ? undefined : bodies.get(seq));
 }
 
-export interface Linked {
+export interface LinkedRows {
   /** The same rows without heads of others; and a row for every session they name that is nowhere. */
   readonly restores: readonly RestoredRow[];
   readonly sessions: readonly SessionUse[];
@@ -71,7 +71,7 @@ export interface Arrival {
   readonly growing: readonly string[];
 }
 
-export async function linkRows(storage: Storage, arrival: Arrival, at: number): Promise<Linked> {
+export async function linkRows(storage: Storage, arrival: Arrival, at: number): Promise<LinkedRows> {
   const { restores, created, growing } = arrival;
   const own = restores.filter(({ table }) => table === "invocations").map(({ row }) => row);
   const calling = new Set(own.map(({ session }) => session));
@@ -91,7 +91,10 @@ export async function linkRows(storage: Storage, arrival: Arrival, at: number): 
 }
 
 /** Invocations here that name these sessions; nobody adds one between this look and the commit. */
-async function waitingFor(storage: Storage, growing: readonly string[]): Promise<Pick<Linked, "guards" | "writes">> {
+async function waitingFor(
+  storage: Storage,
+  growing: readonly string[],
+): Promise<Pick<LinkedRows, "guards" | "writes">> {
   const guards: Guard[] = [];
   const writes: Write[] = [];
   for (const id of growing) {
@@ -106,10 +109,10 @@ async function waitingFor(storage: Storage, growing: readonly string[]): Promise
 /** Named sessions that do not come now: those that are nowhere get a row, and what is here in part stays as it is. */
 async function strangers(
   storage: Storage,
-  named: readonly Names[],
+  named: readonly LinkNames[],
   here: ReadonlySet<string>,
   at: number,
-): Promise<Pick<Linked, "sessions" | "guards"> & { readonly unknown: readonly string[] }> {
+): Promise<Pick<LinkedRows, "sessions" | "guards"> & { readonly unknown: readonly string[] }> {
   const ids = new Set(named.flatMap(({ callee_session, source_session }) => [callee_session, source_session]));
   const unknown: string[] = [];
   const sessions: SessionUse[] = [];
@@ -145,7 +148,7 @@ function withoutHeads(one: RestoredRow): RestoredRow {
   return one.table === "invocations" ? { table: one.table, row: { ...one.row, ...HEADS } } : one;
 }
 
-function linkWrite(session: string, seq: number, names: Names): Write {
+function linkWrite(session: string, seq: number, names: LinkNames): Write {
   const { callee_session, source_session, callee_head_before, callee_head_after, source_head } = names;
   const params: Cell[] = [
     ...[callee_head_before, callee_session, callee_head_after, callee_session],

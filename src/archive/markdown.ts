@@ -41,7 +41,7 @@ export async function markdownOf(storage: Storage, payloads: Payloads, locator: 
 }
 
 /** One that is damaged is there all the same, and hides no other. */
-interface Damaged {
+interface DamagedMessage {
   readonly id: string;
   readonly role: string;
   readonly agent: string;
@@ -53,11 +53,11 @@ async function readEach(
   storage: Storage,
   payloads: Payloads,
   { session, branch, seq }: View,
-): Promise<readonly (MessageAt | Damaged)[]> {
+): Promise<readonly (MessageAt | DamagedMessage)[]> {
   const [row] = await storage.query("session.get", session.id);
   const lineage = row === undefined ? [] : await lineageAt(storage, { no: row.no, branch, seq });
   const slice = new TimeSlice(storage.environment);
-  const messages: (MessageAt | Damaged)[] = [];
+  const messages: (MessageAt | DamagedMessage)[] = [];
   for (const one of await messageRowsAt(storage, lineage)) {
     try {
       messages.push(...(await messagesOf([one], payloads, slice)));
@@ -107,7 +107,7 @@ function facts(session: Session, head: string | null, isAtHead: boolean, message
   return pairs.flatMap(([name, value]) => (value === null ? [] : [`- ${name}: ${value}`]));
 }
 
-function messageLines(message: MessageAt | Damaged, number: number): readonly string[] {
+function messageLines(message: MessageAt | DamagedMessage, number: number): readonly string[] {
   const at = "damage" in message || "erased" in message ? message.at : messageTimeOf(message);
   const title = `## ${number}. ${inline(message.role)} (${inline(message.agent)}), ${time(at)}`;
   if ("damage" in message) return [title, "", `*cannot be read: ${inline(message.damage)}*`];

@@ -55,18 +55,18 @@ function idOf(value: unknown): string {
   }
 }
 
-export interface Received {
+export interface ReceivedArchive {
   readonly rows: readonly RestoredRow[];
   readonly blobs: ReadonlySet<string>;
   readonly names: ReadonlyMap<Uint8Array, readonly Uint8Array[]>;
 }
 
-export async function receive(
+export async function receiveArchive(
   frames: AsyncGenerator<ReadFrame>,
   intake: Intake,
   manifest: Manifest,
   slice: TimeSlice,
-): Promise<Received> {
+): Promise<ReceivedArchive> {
   const rows: RestoredRow[] = [];
   const blobs = new Set<string>();
   const names = new Map<Uint8Array, readonly Uint8Array[]>();
@@ -128,13 +128,13 @@ function* linesOf(bytes: Uint8Array): Generator<string> {
   }
 }
 
-interface Announced extends ArrivingBlob {
+interface AnnouncedBlob extends ArrivingBlob {
   readonly hex: string;
   readonly size: number;
   readonly names: readonly Uint8Array[];
 }
 
-function readBlobHead(bytes: Uint8Array): Announced {
+function readBlobHead(bytes: Uint8Array): AnnouncedBlob {
   const { sha256, size, media, utf8, at, names = [] } = parse(bytes, "what it says of a blob") as Partial<BlobHead>;
   const digest = typeof sha256 === "string" ? fromHex(sha256) : null;
   const isSound = isCount(size) && typeof utf8 === "boolean" && Number.isSafeInteger(at) && Array.isArray(names);

@@ -42,7 +42,7 @@ export async function knownErasures(storage: Storage, sources: readonly Contents
   for (const source of sources) {
     const [row] = await storage.query("session.get", source.id);
     if (row === undefined || row.deleted_at === null) continue;
-    const held = await heldOf(storage, row);
+    const held = await readKeptSeqs(storage, row);
     if (!(await isSamePast(storage, source, held))) continue;
     decided.push({ ...NOTHING, ...(await erasures(storage, source, row, held)), guards: stillHeld(source, held) });
   }
@@ -105,7 +105,7 @@ async function erasures(
 
 /** Of a session that was deleted here, what is kept serves as it is. Nothing that went comes back with a fork. */
 async function kept(storage: Storage, source: Contents, row: SessionRow): Promise<Sources> {
-  const held = await heldOf(storage, row);
+  const held = await readKeptSeqs(storage, row);
   for (const { branch, upto } of source.tables.get("remains") ?? []) {
     if (Number(upto) > (held.get(Number(branch)) ?? 0)) throw deletedHere(source.id);
   }
@@ -116,7 +116,7 @@ async function kept(storage: Storage, source: Contents, row: SessionRow): Promis
 /** Only what is missing of each branch, when what is here of it is the same. */
 async function grown(storage: Storage, source: Contents, row: SessionRow): Promise<Sources> {
   const { id, tables } = source;
-  const held = await heldOf(storage, row);
+  const held = await readKeptSeqs(storage, row);
   const guards: Guard[] = [
     ...(await samePast(storage, source, held)),
     // Nor completed since, and deleted again: what is kept then looks the same.
@@ -140,7 +140,7 @@ async function grown(storage: Storage, source: Contents, row: SessionRow): Promi
 }
 
 /** Up to where each branch is kept. */
-export async function heldOf(storage: Storage, { no }: SessionRow): Promise<ReadonlyMap<number, number>> {
+export async function readKeptSeqs(storage: Storage, { no }: SessionRow): Promise<ReadonlyMap<number, number>> {
   const remains = await storage.query("archive.remains", no);
   return new Map(remains.map(({ branch, upto }) => [Number(branch), Number(upto)]));
 }

@@ -13,8 +13,8 @@ const NOTHING: Spending = {
   ...{ unknownTokens: 0, costUsd: 0, unknownCosts: 0 },
 };
 
-export function spentOn(calls: readonly CallRow[]): Spending {
-  return calls.map(ofCall).reduce(plus, NOTHING);
+export function sumSpending(calls: readonly CallRow[]): Spending {
+  return calls.map(ofCall).reduce(addSpending, NOTHING);
 }
 
 function ofCall({ tokens_in, tokens_out, tokens_cached, cost_usd }: CallRow): Spending {
@@ -25,7 +25,7 @@ function ofCall({ tokens_in, tokens_out, tokens_cached, cost_usd }: CallRow): Sp
   };
 }
 
-export function plus(a: Spending, b: Spending): Spending {
+export function addSpending(a: Spending, b: Spending): Spending {
   return {
     calls: a.calls + b.calls,
     inputTokens: a.inputTokens + b.inputTokens,
@@ -53,28 +53,28 @@ export async function costOf(storage: Storage, locator: Locator | null): Promise
   return reportOf(rows.map((row) => ({ ...modelOf(row), ...ofRow(row) })));
 }
 
-type SpentBy = CostReport["sessions"][number]["models"][number] & { readonly session: string };
+type SpendingBySession = CostReport["sessions"][number]["models"][number] & { readonly session: string };
 
-function modelOf({ session, provider, model }: Pick<SpentBy, "session" | "provider" | "model">) {
+function modelOf({ session, provider, model }: Pick<SpendingBySession, "session" | "provider" | "model">) {
   return { session, provider, model };
 }
 
-function reportOf(spent: readonly SpentBy[]): CostReport {
+function reportOf(spent: readonly SpendingBySession[]): CostReport {
   const sessions = [...Map.groupBy(spent, ({ session }) => session)].map(([session, found]) => {
     const models = found.map(({ session: _, ...model }) => model);
-    return { session, total: models.reduce<Spending>(plus, NOTHING), models };
+    return { session, total: models.reduce<Spending>(addSpending, NOTHING), models };
   });
-  return { total: sessions.map(({ total }) => total).reduce(plus, NOTHING), sessions };
+  return { total: sessions.map(({ total }) => total).reduce(addSpending, NOTHING), sessions };
 }
 
 /** Each session pays for the calls of its own log, also where another inherits them. */
-async function spentAt(storage: Storage, head: HeadRow): Promise<readonly SpentBy[]> {
+async function spentAt(storage: Storage, head: HeadRow): Promise<readonly SpendingBySession[]> {
   const lineage = await lineageAt(storage, { no: head.session_no, branch: head.branch, seq: head.seq });
   const calls = await versions(lineage, (...stretch) => storage.query("calls.at", ...stretch));
   const groups = Map.groupBy(calls, (call) => JSON.stringify([call.session, call.provider ?? "", call.model ?? ""]));
   return [...groups]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([, [first, ...rest]]) =>
-      first === undefined ? [] : [{ ...modelOf(first), ...spentOn([first, ...rest]) }],
+      first === undefined ? [] : [{ ...modelOf(first), ...sumSpending([first, ...rest]) }],
     );
 }

@@ -128,7 +128,7 @@ function keysOf(table: ArchivedTable, row: PortableRow): readonly string[] {
 }
 
 /** Ids of what rows may refer to. */
-interface Known {
+interface KnownIds {
   readonly session: ReadonlySet<unknown>;
   readonly head: ReadonlySet<unknown>;
 }
@@ -137,7 +137,7 @@ interface Known {
 const AWAY = /^(callee|source)_/;
 
 /** A reference that leads out of the archive would be taken for whatever has that id where it is imported. */
-function* checkReferences(one: Contents, known: Known): InterruptibleWork<void> {
+function* checkReferences(one: Contents, known: KnownIds): InterruptibleWork<void> {
   const hasInvocations = one.tables.has("invocations");
   const bodies = hasInvocations ? bodiesOf(one) : new Map();
   for (const [table, rows] of one.tables) {
@@ -147,7 +147,7 @@ function* checkReferences(one: Contents, known: Known): InterruptibleWork<void> 
       const said: PortableRow = table === "invocations" ? { ...namesOf(row, bodies) } : {};
       for (const { name, type } of columns) {
         const cell = row[name] ?? null;
-        if (cell === null || known[type as keyof Known].has(cell)) continue;
+        if (cell === null || known[type as keyof KnownIds].has(cell)) continue;
         if (!(table === "invocations" && AWAY.test(name) && said[name] === cell)) {
           throw corrupted(`a row of ${table} refers to a ${type} that is not in it`);
         }
@@ -156,7 +156,7 @@ function* checkReferences(one: Contents, known: Known): InterruptibleWork<void> 
   }
 }
 
-function* verifySession(one: Contents, said: Manifest["sessions"][number], known: Known): InterruptibleWork<void> {
+function* verifySession(one: Contents, said: Manifest["sessions"][number], known: KnownIds): InterruptibleWork<void> {
   const [session, ...more] = one.tables.get("sessions") ?? [];
   if (session === undefined || more.length > 0) throw corrupted("a session has no row of its own");
   const chain = session.chain as Uint8Array;

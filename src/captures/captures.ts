@@ -15,13 +15,13 @@ import { decodeRow, jsonObject, plainObject } from "../core/decode.ts";
 import type { StoredCapture } from "../core/stored-capture.ts";
 import { createBundle, filesToSave, readCaptureBundle } from "./bundle.ts";
 import { change, prefer } from "./change.ts";
+import { type CheckedCapture, checkCapture } from "./checked-input.ts";
 import { checkClaim, claimRequest } from "./claim.ts";
-import { checkCapture, type Given } from "./given.ts";
 import { AGENTS } from "./manifest.ts";
 import type { OpenClaims } from "./open-claims.ts";
-import { remove } from "./remove.ts";
+import { removeCaptures } from "./remove.ts";
 import { captureOf, existingCapture, liveCapture, manifestOf, readFile, storedCapture } from "./rows.ts";
-import { type Basis, type Depot, save } from "./save.ts";
+import { type Basis, type CaptureContext, saveCapture } from "./save.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 const PAGE = 100;
@@ -29,7 +29,7 @@ const PAGE = 100;
 /** Imports the conversation of a capture into its session, if that is behind. */
 export type ImportConversation = (capture: StoredCapture) => Promise<unknown>;
 
-export interface CapturesNeeds {
+export interface CapturesOptions {
   readonly storage: Storage;
   readonly payloads: Payloads;
   readonly blobs: Blobs;
@@ -38,9 +38,9 @@ export interface CapturesNeeds {
   readonly importConversation: ImportConversation;
 }
 
-export function createCaptures(needs: CapturesNeeds): Captures {
+export function createCaptures(needs: CapturesOptions): Captures {
   const { storage, payloads, blobs, sessions } = needs;
-  const depot: Depot = {
+  const depot: CaptureContext = {
     storage,
     payloads,
     blobs,
@@ -54,7 +54,7 @@ export function createCaptures(needs: CapturesNeeds): Captures {
     return row === undefined ? null : captureOf(row);
   };
   return {
-    save: async (capture) => save(depot, checkCapture(capture)),
+    save: async (capture) => saveCapture(depot, checkCapture(capture)),
     prefer: async (id) => {
       const row = await existingCapture(storage, checkId(id, "capture"));
       const [newest] = await storage.query("capture.newest", row.request, row.agent, row.agent_session);
@@ -79,13 +79,13 @@ export function createCaptures(needs: CapturesNeeds): Captures {
       const asked = checkRecord(capture, "capture", ["request", "basis", "onConflict", "ttlMs", "session"]);
       const { files, left } = filesToSave(found);
       const given = checkCapture({ ...asked, agent, sessionId, cwd, configDir, key, agentVersion, files });
-      return { ...(await save(depot, given)), left };
+      return { ...(await saveCapture(depot, given)), left };
     },
     expire: async (id, expiresAt) => {
       const at = expiresAt === null ? null : checkInt(expiresAt, "expiresAt", 0, FOREVER);
       return change(storage, checkId(id, "capture"), at);
     },
-    delete: async (id) => remove(depot, [await existingCapture(storage, checkId(id, "capture"))], "asked"),
+    delete: async (id) => removeCaptures(depot, [await existingCapture(storage, checkId(id, "capture"))], "asked"),
     deleteForRequest: async (request) => removeRequest(depot, checkId(request, "request")),
     deleteExpired: async (options) => {
       const { dryRun } = checkRecord(options, "options", ["dryRun"]);
@@ -146,7 +146,7 @@ async function list(storage: Storage, asked: unknown): Promise<Page<Capture>> {
   };
 }
 
-async function* read({ storage, payloads }: Depot, id: string, path: string): AsyncGenerator<Uint8Array> {
+async function* read({ storage, payloads }: CaptureContext, id: string, path: string): AsyncGenerator<Uint8Array> {
   const { files } = await manifestOf(payloads, await liveCapture(storage, checkId(id, "capture")));
   yield* readFile(payloads, id, files, path);
 }
@@ -155,7 +155,7 @@ async function* read({ storage, payloads }: Depot, id: string, path: string): As
 async function sessionFor(
   storage: Storage,
   sessions: Sessions,
-  given: Given,
+  given: CheckedCapture,
   { before, newest }: Basis,
 ): Promise<string> {
   const { agent, sessionId, request } = given;
@@ -199,9 +199,9 @@ function requestIn(session: string, { seq, body }: Pick<PlacedEventRow, "seq" | 
   return plainObject.read(envelope.data)?.request;
 }
 
-async function removeRequest(depot: Depot, request: string): Promise<CapturesRemoved> {
+async function removeRequest(depot: CaptureContext, request: string): Promise<CapturesRemoved> {
   const rows = await depot.storage.query("captures.ofRequest", request, LIMITS.page);
-  const removed = await remove(depot, rows, "request");
+  const removed = await removeCaptures(depot, rows, "request");
   return rows.length < LIMITS.page ? removed : joined(removed, await removeRequest(depot, request));
 }
 
@@ -211,7 +211,7 @@ type ImportFirst = (row: CaptureRow) => Promise<string | null>;
  * Why the conversation could not be imported; null: it is in its session. Trouble with the store is thrown: nothing is removed
  * or changed then.
  */
-async function importRow({ payloads, importConversation }: CapturesNeeds, row: CaptureRow): Promise<string | null> {
+async function importRow({ payloads, importConversation }: CapturesOptions, row: CaptureRow): Promise<string | null> {
   try {
     await importConversation(await storedCapture(payloads, row));
     return null;
@@ -228,7 +228,7 @@ const TROUBLE: readonly string[] = [
   ...["Closed", "Aborted", "Internal"],
 ];
 
-async function sweep(depot: Depot, dryRun: boolean, importFirst: ImportFirst): Promise<CapturesRemoved> {
+async function sweep(depot: CaptureContext, dryRun: boolean, importFirst: ImportFirst): Promise<CapturesRemoved> {
   const { storage } = depot;
   const now = storage.environment.now();
   let all: CapturesRemoved = { removed: [], bytes: 0 };
@@ -243,7 +243,7 @@ async function sweep(depot: Depot, dryRun: boolean, importFirst: ImportFirst): P
 
 /** The conversation outlives its capture: what was never imported is imported now. */
 async function removeExpired(
-  depot: Depot,
+  depot: CaptureContext,
   rows: readonly CaptureRow[],
   importFirst: ImportFirst,
 ): Promise<CapturesRemoved> {
@@ -252,7 +252,7 @@ async function removeExpired(
     const why = await importFirst(row);
     if (why !== null) lost.set(row.id, why);
   }
-  const { removed, bytes } = await remove(depot, rows, "expired");
+  const { removed, bytes } = await removeCaptures(depot, rows, "expired");
   const told = removed.map((one) => ({ ...one, ...(lost.has(one.id) ? { notImported: lost.get(one.id) ?? "" } : {}) }));
   return { removed: told, bytes };
 }

@@ -34,7 +34,7 @@ export function prefer(storage: Storage, id: string): Promise<Capture> {
     if (row.diverged === 0) return { answer: captureOf(row) };
     const [newest] = await storage.query("capture.newest", row.request, row.agent, row.agent_session);
     const at = storage.environment.now();
-    const both = newest === undefined ? [] : [turned(newest, 1, at)];
+    const both = newest === undefined ? [] : [renewed(newest, 1, at)];
     const guard: Guard = {
       check: "capture.newest",
       key: [row.request, row.agent, row.agent_session, row.session],
@@ -51,14 +51,14 @@ export function prefer(storage: Storage, id: string): Promise<Capture> {
           ...(newest === undefined ? [] : [unchangedGuard(newest, newest.session)]),
         ],
         // First the one that is in its place: there is room for one.
-        events: [...both, turned(row, 0, at)],
+        events: [...both, renewed(row, 0, at)],
       },
       answer: () => captureOf({ ...row, diverged: 0 }),
     };
   });
 }
 
-function turned({ id, session }: CaptureRow, diverged: 0 | 1, at: number): EventDraft {
+function renewed({ id, session }: CaptureRow, diverged: 0 | 1, at: number): EventDraft {
   return {
     ...{ session, type: "capture/changed", at, data: { capture: id, diverged } },
     writes: [{ op: "run", statement: "capture.diverge", params: [diverged, { slot: "seq" }, id] }],

@@ -4,12 +4,16 @@ import type { CapturesRemoved } from "../contracts/captures.ts";
 import { decide } from "../core/decide.ts";
 import { afterwards, forgetWrites, releaseWrites, type Tally, tally } from "../sessions/erase.ts";
 import { isOver } from "./rows.ts";
-import { type Depot, unchangedGuard } from "./save.ts";
+import { type CaptureContext, unchangedGuard } from "./save.ts";
 
-export type Why = "asked" | "request" | "expired";
+export type RemovalReason = "asked" | "request" | "expired";
 
 /** One commit each. One that was saved since, or is to be kept after all, is looked at again before it goes. */
-export async function remove(depot: Depot, rows: readonly CaptureRow[], why: Why): Promise<CapturesRemoved> {
+export async function removeCaptures(
+  depot: CaptureContext,
+  rows: readonly CaptureRow[],
+  why: RemovalReason,
+): Promise<CapturesRemoved> {
   const { storage, payloads } = depot;
   const removed: CapturesRemoved["removed"][number][] = [];
   let bytes = 0;
@@ -25,13 +29,13 @@ export async function remove(depot: Depot, rows: readonly CaptureRow[], why: Why
   return { removed, bytes };
 }
 
-interface Gone {
+interface RemovedRow {
   readonly row: CaptureRow;
   readonly later: Tally["later"];
 }
 
-function removeOne({ storage }: Depot, id: string, why: Why): Promise<Gone | null> {
-  return decide<Gone | null>(storage, async () => {
+function removeOne({ storage }: CaptureContext, id: string, why: RemovalReason): Promise<RemovedRow | null> {
+  return decide<RemovedRow | null>(storage, async () => {
     const [row] = await storage.query("capture.get", id);
     const at = storage.environment.now();
     if (row === undefined || (why === "expired" && !isOver(row, at))) return { answer: null };

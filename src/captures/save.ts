@@ -11,7 +11,7 @@ import { type Decision, decide } from "../core/decide.ts";
 import { newId } from "../core/new-id.ts";
 import { forgetWrites, releaseWrites, type Tally, tally } from "../sessions/erase.ts";
 import { STORE_LOCK } from "../sessions/guards.ts";
-import type { Given } from "./given.ts";
+import type { CheckedCapture } from "./checked-input.ts";
 import { encodeManifest, type Manifest } from "./manifest.ts";
 import { captureOf, inOrder, isOver, manifestOf } from "./rows.ts";
 
@@ -20,12 +20,12 @@ const ON_THE_WAY_MS = 3_600_000;
 const WEEK_MS = 7 * 24 * 3_600_000;
 const NO_BYTES = new Uint8Array(0);
 
-export interface Depot {
+export interface CaptureContext {
   readonly storage: Storage;
   readonly payloads: Payloads;
   readonly blobs: Blobs;
   /** The id of the session that has its log; there is one from then on. */
-  readonly sessionFor: (given: Given, basis: Basis) => Promise<string>;
+  readonly sessionFor: (given: CheckedCapture, basis: Basis) => Promise<string>;
 }
 
 export interface Basis {
@@ -35,7 +35,7 @@ export interface Basis {
   readonly newest: CaptureRow | null;
 }
 
-export async function save(depot: Depot, given: Given): Promise<CaptureWithFiles> {
+export async function saveCapture(depot: CaptureContext, given: CheckedCapture): Promise<CaptureWithFiles> {
   const { storage, payloads } = depot;
   const basis = await goesOnFrom(storage, given);
   const { before } = basis;
@@ -63,7 +63,7 @@ export async function save(depot: Depot, given: Given): Promise<CaptureWithFiles
 }
 
 /** Conflict when what is there is not what the caller knows. */
-async function goesOnFrom(storage: Storage, given: Given): Promise<Basis> {
+async function goesOnFrom(storage: Storage, given: CheckedCapture): Promise<Basis> {
   const { request, agent, sessionId, basis } = given;
   const newest = (await storage.query("capture.newest", request, agent, sessionId))[0] ?? null;
   if (basis === undefined) return { before: newest, newest };
@@ -77,7 +77,7 @@ async function goesOnFrom(storage: Storage, given: Given): Promise<Basis> {
   throw conflict(given, newest);
 }
 
-function conflict({ request, sessionId }: Given, newest: CaptureRow): HoldfastError {
+function conflict({ request, sessionId }: CheckedCapture, newest: CaptureRow): HoldfastError {
   const { id, generation } = newest;
   return new HoldfastError(
     "Conflict",
@@ -90,7 +90,7 @@ function conflict({ request, sessionId }: Given, newest: CaptureRow): HoldfastEr
 }
 
 async function storeFiles(
-  { storage, blobs }: Depot,
+  { storage, blobs }: CaptureContext,
   files: readonly NewCapturedFile[],
   known: Manifest | null,
 ): Promise<readonly CapturedFile[]> {
@@ -134,20 +134,24 @@ function missing(path: string, ref: string): HoldfastError {
   });
 }
 
-interface Saving {
-  readonly given: Given;
+interface PendingSave {
+  readonly given: CheckedCapture;
   readonly session: string;
   readonly files: readonly CapturedFile[];
   readonly manifest: PreparedPayload;
   readonly children: readonly Uint8Array[];
 }
 
-interface Saved {
+interface SaveOutcome {
   readonly capture: CaptureWithFiles;
   readonly later: Tally["later"];
 }
 
-function decisionOf({ storage }: Depot, saving: Saving, { before, newest }: Basis): Decision<Saved> {
+function decisionOf(
+  { storage }: CaptureContext,
+  saving: PendingSave,
+  { before, newest }: Basis,
+): Decision<SaveOutcome> {
   const { given, session, files, manifest, children } = saving;
   const at = storage.environment.now();
   const row = rowOf(storage, saving, { before, newest }, at);
@@ -188,7 +192,7 @@ function decisionOf({ storage }: Depot, saving: Saving, { before, newest }: Basi
   };
 }
 
-function rowOf(storage: Storage, { given, files, manifest }: Saving, { before, newest }: Basis, at: number) {
+function rowOf(storage: Storage, { given, files, manifest }: PendingSave, { before, newest }: Basis, at: number) {
   return {
     ...{ id: before?.id ?? newId(storage.environment, "cap"), request: given.request, agent: given.agent },
     ...{ agent_session: given.sessionId, generation: (before?.generation ?? 0) + 1 },
@@ -203,7 +207,7 @@ function rowOf(storage: Storage, { given, files, manifest }: Saving, { before, n
 }
 
 /** Unless it is said anew, it is kept as long after this save as it was to be kept after the last one. */
-function expiryOf({ ttlMs }: Given, before: CaptureRow | null, at: number): number | null {
+function expiryOf({ ttlMs }: CheckedCapture, before: CaptureRow | null, at: number): number | null {
   if (ttlMs === null) return null;
   if (ttlMs !== undefined) return at + ttlMs;
   if (before === null) return at + WEEK_MS;
@@ -213,7 +217,11 @@ function expiryOf({ ttlMs }: Given, before: CaptureRow | null, at: number): numb
 }
 
 /** Those that begin one wait for each other: they may do so in different sessions, and then no row is common to them. */
-function guardsOf({ request, agent, sessionId }: Given, session: string, { before, newest }: Basis): readonly Guard[] {
+function guardsOf(
+  { request, agent, sessionId }: CheckedCapture,
+  session: string,
+  { before, newest }: Basis,
+): readonly Guard[] {
   const same = before === null ? [] : [unchangedGuard(before, session)];
   if (before !== null && newest !== null) return same;
   const key = [request, agent, sessionId, session];

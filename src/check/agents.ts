@@ -6,10 +6,10 @@ import type { Storage } from "../contracts/storage.ts";
 import type { CheckedBlockRow } from "../contracts/store-check-queries.ts";
 import { decodeRow, jsonTexts } from "../core/decode.ts";
 import { checkDecoding } from "./decoding.ts";
-import type { Look } from "./findings.ts";
+import type { SecondLook } from "./findings.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 
-export async function checkAgents(storage: Storage, look: Look): Promise<void> {
+export async function checkAgents(storage: Storage, look: SecondLook): Promise<void> {
   for await (const row of rowsOf<AgentRow>((last) => storage.query("check.agents", last?.no ?? BEFORE_ALL, PAGE))) {
     checkDecoding(look, "agents", row.id, () => agentOf(row));
     const tags = row.tags === null || row.deleted_at !== null ? [] : (jsonTexts.read(row.tags) ?? []);
@@ -23,7 +23,7 @@ export async function checkAgents(storage: Storage, look: Look): Promise<void> {
   }
 }
 
-export async function checkBlocks(storage: Storage, look: Look): Promise<void> {
+export async function checkBlocks(storage: Storage, look: SecondLook): Promise<void> {
   for await (const row of rowsOf<CheckedBlockRow>((last) => storage.query("check.blocks", last?.id ?? "", PAGE))) {
     checkDecoding(look, "blocks", row.id, () => decodeRow({ kind: "block", block: row.id }, row, BLOCK_COLUMNS));
     const { version, newest, versions } = row;

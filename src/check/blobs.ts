@@ -7,13 +7,13 @@ import type { CheckedBlobRow } from "../contracts/store-check-queries.ts";
 import { toRef } from "../core/bytes.ts";
 import { text } from "../core/decode.ts";
 import { countChars } from "./char-count.ts";
-import type { Look } from "./findings.ts";
+import type { SecondLook } from "./findings.ts";
 import { compareLinks, namesIn } from "./links.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
-import type { Reading } from "./patience.ts";
 import type { Progress } from "./progress.ts";
 import { readManifests } from "./references.ts";
 import type { BlobUse, Survey } from "./subject.ts";
+import type { BlobReader } from "./yielding-reads.ts";
 
 type Count = (what: string, n?: number) => void;
 
@@ -21,7 +21,7 @@ type Count = (what: string, n?: number) => void;
 const HOLDER = 4;
 const FORMS: ReadonlySet<number> = new Set([0, 1, 2, 3, HOLDER]);
 
-export async function checkParts(storage: Storage, look: Look): Promise<void> {
+export async function checkParts(storage: Storage, look: SecondLook): Promise<void> {
   for await (const row of rowsOf<Queries["check.parts"]["row"]>((last) =>
     storage.query("check.parts", last?.parent_no ?? 0, last?.ord ?? 0, PAGE),
   )) {
@@ -38,7 +38,12 @@ export async function checkParts(storage: Storage, look: Look): Promise<void> {
 }
 
 /** Every blob that somebody may still ask for; what has expired waits for gc and is counted. */
-export async function checkBytes(survey: Survey, blobs: Reading, look: Look, progress: Progress): Promise<void> {
+export async function checkBytes(
+  survey: Survey,
+  blobs: BlobReader,
+  look: SecondLook,
+  progress: Progress,
+): Promise<void> {
   const { storage, contents } = survey;
   const manifests = await readManifests(storage);
   const useOf = (no: number): BlobUse | null => (contents.has(no) ? "content" : manifests.has(no) ? "manifest" : null);
@@ -62,7 +67,7 @@ export async function checkBytes(survey: Survey, blobs: Reading, look: Look, pro
 }
 
 /** What reading it relies on and its bytes do not prove. */
-function checkColumns(look: Look, row: CheckedBlobRow): void {
+function checkColumns(look: SecondLook, row: CheckedBlobRow): void {
   const isFlag = (value: unknown) => value === 0 || value === 1;
   const wrong = [
     ...(FORMS.has(row.form) ? [] : ["form"]),
@@ -85,8 +90,8 @@ export interface BlobReading {
 
 /** Answers the blobs that its bytes name, when they name some; null where that was not asked or the bytes are damaged. */
 export async function readThrough(
-  blobs: Reading,
-  look: Look,
+  blobs: BlobReader,
+  look: SecondLook,
   sha256: Uint8Array,
   { progress, row, as, chars }: BlobReading,
 ): Promise<readonly Uint8Array[] | null> {

@@ -2,7 +2,7 @@
 // notes and labels say is not in the log (LG5), so they are compared with nothing.
 import type { CheckedBoardRow, CheckedTaskRow } from "../contracts/check-queries.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import type { Look } from "./findings.ts";
+import type { SecondLook } from "./findings.ts";
 
 type Columns = Readonly<Record<string, unknown>>;
 
@@ -11,10 +11,10 @@ interface Board {
   readonly tasks: Map<string, Columns>;
 }
 
-export class BoardsSaid {
+export class BoardProjection {
   readonly #boards = new Map<string, Board>();
 
-  see(type: string, at: unknown, data: JsonObject): void {
+  apply(type: string, at: unknown, data: JsonObject): void {
     const id = String(data.board);
     if (type === "board/created") {
       const made = { ...facts(data), ord: this.#boards.size, created_at: at, version: 1 };
@@ -38,7 +38,7 @@ export class BoardsSaid {
     else for (const [task, columns] of newTasks(data.tasks, at)) board.tasks.set(task, columns);
   }
 
-  compare(look: Look, boards: readonly CheckedBoardRow[], tasks: readonly CheckedTaskRow[]): void {
+  compare(look: SecondLook, boards: readonly CheckedBoardRow[], tasks: readonly CheckedTaskRow[]): void {
     const missing = new Set(this.#boards.keys());
     for (const row of boards) {
       missing.delete(row.id);
@@ -75,7 +75,13 @@ function newTasks(given: unknown, at: unknown): Map<string, Columns> {
   );
 }
 
-function compareRow(look: Look, table: "boards" | "tasks", id: string, row: object, said: Columns | undefined): void {
+function compareRow(
+  look: SecondLook,
+  table: "boards" | "tasks",
+  id: string,
+  row: object,
+  said: Columns | undefined,
+): void {
   if (said === undefined) {
     look.report("row-without-event", [id], { table });
     return;

@@ -10,7 +10,7 @@ import type { Subject } from "./subject.ts";
 
 type Columns = Readonly<Record<string, unknown>>;
 
-interface Said {
+interface ExpectedCapture {
   columns: Columns;
   readonly blobs: unknown;
   readonly manifest: unknown;
@@ -22,10 +22,10 @@ const SAVED = [
 ];
 const CHANGED = ["diverged", "expires_at"] as const;
 
-export class CapturesSaid {
-  readonly #captures = new Map<string, Said>();
+export class CaptureProjection {
+  readonly #captures = new Map<string, ExpectedCapture>();
 
-  see({ seq, type, at }: { seq: number; type: string; at: unknown }, body: JsonObject, data: JsonObject): void {
+  apply({ seq, type, at }: { seq: number; type: string; at: unknown }, body: JsonObject, data: JsonObject): void {
     const id = String(data.capture);
     if (type === "capture/removed") this.#captures.delete(id);
     else if (type === "capture/saved") {

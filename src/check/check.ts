@@ -13,19 +13,19 @@ import { checkBytes, checkParts, countOrphans, namedBy, readThrough } from "./bl
 import { checkStoreChecksums } from "./checksums.ts";
 import { ContentChars } from "./content-chars.ts";
 import { checkEngine, type EngineOutcome } from "./engine.ts";
-import { Findings, type Look } from "./findings.ts";
+import { Findings, type SecondLook } from "./findings.ts";
 import { kindsOf } from "./kinds.ts";
 import { compareLinks } from "./links.ts";
 import { PAGE } from "./pages.ts";
-import { patient, type Reading } from "./patience.ts";
 import { Progress } from "./progress.ts";
 import { checkReferences } from "./references.ts";
 import { withReferrers } from "./referrers.ts";
 import { checkSession } from "./session.ts";
 import { checkCounters, checkNames, checkStrays, checkTasks } from "./store.ts";
 import type { Survey } from "./subject.ts";
+import { type BlobReader, yieldBetweenReads } from "./yielding-reads.ts";
 
-export function createChecking(storage: Storage, blobs: Reading, locate: Locate): Checking {
+export function createChecking(storage: Storage, blobs: BlobReader, locate: Locate): Checking {
   return {
     check: async (options) => {
       const given = checkRecord(options, "options", ["mode", "session", "onProgress"]);
@@ -51,11 +51,11 @@ async function wholeSession(locate: Locate, at: unknown): Promise<string> {
 /** `kinds` is for tests: with a kind left out, the damage it stands for must go unnoticed. */
 export async function runCheck(
   given: Storage,
-  bytes: Reading,
+  bytes: BlobReader,
   options: CheckOptions & { readonly session?: string },
   kinds: ReadonlySet<CheckKind> = kindsOf(options.mode ?? "deep"),
 ): Promise<CheckReport> {
-  const { storage, blobs } = patient(given, bytes);
+  const { storage, blobs } = yieldBetweenReads(given, bytes);
   const mode = options.mode ?? "deep";
   const findings = new Findings(kinds);
   const progress = new Progress(storage.environment, options.onProgress, () => findings.count);
@@ -81,7 +81,7 @@ export async function runCheck(
 /** A check under way. */
 interface Run {
   readonly storage: Storage;
-  readonly blobs: Reading;
+  readonly blobs: BlobReader;
   readonly findings: Findings;
   readonly progress: Progress;
 }
@@ -103,7 +103,7 @@ function surveyOf({ storage, progress }: Run, alone: boolean, more: Pick<Survey,
 }
 
 /** A part that reads damaged pages is named for it, and the parts after it are looked at all the same. */
-async function checkPart(run: Run, rows: readonly string[], look: (found: Look) => Promise<void>): Promise<void> {
+async function checkPart(run: Run, rows: readonly string[], look: (found: SecondLook) => Promise<void>): Promise<void> {
   const { findings, progress } = run;
   progress.isCounting = true;
   await findings.twice(async (found) => {
@@ -192,10 +192,10 @@ async function eachSession(run: Run, visit: (id: string) => Promise<void>): Prom
 }
 
 /** Reads each blob once, however many rows name it, and with it those that it names. */
-function onceEach(storage: Storage, blobs: Reading, progress: Progress): NonNullable<Survey["blob"]> {
+function onceEach(storage: Storage, blobs: BlobReader, progress: Progress): NonNullable<Survey["blob"]> {
   const REMEMBERED_MAX = 100_000;
   let seen = new Set<string>();
-  let look: Look | undefined;
+  let look: SecondLook | undefined;
   const read: NonNullable<Survey["blob"]> = async (found, row, sha256, as) => {
     // The second look reads everything again.
     if (found !== look) seen = new Set();

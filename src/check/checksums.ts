@@ -4,7 +4,7 @@ import type { Queries } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { toRef } from "../core/bytes.ts";
 import { rowId } from "../core/row-id.ts";
-import type { Look } from "./findings.ts";
+import type { SecondLook } from "./findings.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 
 const OWNED: readonly OwnedChecksumTable[] = ["sessions", "boards", "tasks", "invocations", "captures"];
@@ -12,7 +12,7 @@ const OWNED: readonly OwnedChecksumTable[] = ["sessions", "boards", "tasks", "in
 /** The session's own row, a tombstone as well, and the rows that belong to it. */
 export async function checkSessionChecksums(
   storage: Storage,
-  look: Look,
+  look: SecondLook,
   { no, id }: { readonly no: number; readonly id: string },
 ): Promise<void> {
   if (look.wants("checksum-wrong")) {
@@ -32,7 +32,7 @@ export async function checkSessionChecksums(
 }
 
 /** What belongs to no session. */
-export async function checkStoreChecksums(storage: Storage, look: Look): Promise<void> {
+export async function checkStoreChecksums(storage: Storage, look: SecondLook): Promise<void> {
   if (!look.wants("checksum-wrong")) return;
   await checkCounted(storage, look);
   await each(
@@ -85,7 +85,7 @@ export async function checkStoreChecksums(storage: Storage, look: Look): Promise
 }
 
 /** The store's own rows, and columns that collections count on and that no checksum covers. */
-async function checkCounted(storage: Storage, look: Look): Promise<void> {
+async function checkCounted(storage: Storage, look: SecondLook): Promise<void> {
   for (const { name } of await storage.query("checksums.counters")) {
     look.report("checksum-wrong", [name], { table: "counters" });
   }
@@ -105,7 +105,7 @@ const WITH_BODIES: ReadonlySet<StoreChecksumTable> = new Set<StoreChecksumTable>
 
 async function each<T extends StoreChecksumTable>(
   storage: Storage,
-  look: Look,
+  look: SecondLook,
   table: T,
   first: readonly (number | string)[],
   keyOf: (row: StoreChecksumRow<T>) => readonly (number | string)[],

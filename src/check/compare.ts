@@ -11,7 +11,7 @@ import type { Subject } from "./subject.ts";
 
 export const SALT = 16;
 
-export interface Said {
+export interface EventContent {
   readonly body: JsonObject;
   readonly data: JsonObject;
   readonly commitments: JsonObject;
@@ -28,11 +28,11 @@ export interface Comparison {
   /** Where the table has one of its own. */
   readonly branch?: number;
   readonly types: readonly string[];
-  readonly pairs: (said: Said) => readonly Pair[];
+  readonly pairs: (said: EventContent) => readonly Pair[];
 }
 
 /** What the event says, when there is one to compare with and every column agrees. */
-export function compare(subject: Subject, row: WithEvent, wanted: Comparison): Said | null {
+export function compare(subject: Subject, row: WithEvent, wanted: Comparison): EventContent | null {
   const { ledger, look, session } = subject;
   const { table, seq, types } = wanted;
   if (ledger === null) return null;
@@ -86,7 +86,7 @@ export function checkCommitments(
   { look }: Subject,
   table: string,
   id: string,
-  { commitments }: Said,
+  { commitments }: EventContent,
   payloads: readonly Payload[],
   before: readonly Payload[] | null,
 ): void {

@@ -1,8 +1,8 @@
 // Whether a row can be read: the same decoding that every read of it does, with what it says as an issue.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Look } from "./findings.ts";
+import type { SecondLook } from "./findings.ts";
 
-export function checkDecoding(look: Look, table: string, row: string, decode: () => unknown): void {
+export function checkDecoding(look: SecondLook, table: string, row: string, decode: () => unknown): void {
   try {
     decode();
   } catch (error) {

@@ -2,7 +2,7 @@
 import type { CheckKind } from "../contracts/check.ts";
 import type { EngineCheckName, EngineDamage } from "../contracts/engine-check.ts";
 import type { Storage } from "../contracts/storage.ts";
-import type { Look } from "./findings.ts";
+import type { SecondLook } from "./findings.ts";
 
 const KIND: Readonly<Record<EngineDamage["part"], CheckKind>> = {
   index: "index-damaged",
@@ -17,7 +17,7 @@ export interface EngineOutcome {
   readonly isUnreadable: boolean;
 }
 
-export async function checkEngine(storage: Storage, look: Look): Promise<EngineOutcome> {
+export async function checkEngine(storage: Storage, look: SecondLook): Promise<EngineOutcome> {
   const { check, notRun, damages } = await storage.examine();
   for (const { part, name, messages, count } of damages) {
     look.report(KIND[part], name === null ? [] : [name], { check, messages, count });

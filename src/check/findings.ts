@@ -13,7 +13,7 @@ const PHYSICAL: ReadonlySet<CheckKind> = new Set(["index-damaged", "page-damaged
 /** How a check says what it found. */
 export type Report = (kind: CheckKind, rows: readonly string[], details?: JsonObject) => void;
 
-export interface Look {
+export interface SecondLook {
   readonly report: Report;
   /** Whether anybody wants to know of any of these kinds. */
   wants(...kinds: readonly CheckKind[]): boolean;
@@ -45,7 +45,7 @@ export class Findings {
     return kinds.some((kind) => this.#kinds.has(kind));
   }
 
-  async twice(look: (found: Look) => Promise<void>): Promise<void> {
+  async twice(look: (found: SecondLook) => Promise<void>): Promise<void> {
     const first = new Set<string>();
     await look(this.#looking((key) => void (first.size < COMPARED_MAX && first.add(key))));
     if (first.size === 0) return;
@@ -59,7 +59,7 @@ export class Findings {
     );
   }
 
-  #looking(see: (key: string, issue: CheckIssue) => void): Look {
+  #looking(see: (key: string, issue: CheckIssue) => void): SecondLook {
     return {
       wants: (...kinds) => this.wants(...kinds),
       report: (kind, rows, details = {}) => {

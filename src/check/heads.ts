@@ -11,7 +11,7 @@ import { jsonObject, plainObject } from "../core/decode.ts";
 import { committedSummary, encodeRoot, type HeadRoot, headId, rootOf } from "../core/head.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
 import { rowId } from "../core/row-id.ts";
-import { checkBlob, checkCommitments, compare, isErased, type Said } from "./compare.ts";
+import { checkBlob, checkCommitments, compare, type EventContent, isErased } from "./compare.ts";
 import { PAGE, rowsOf } from "./pages.ts";
 import type { Subject } from "./subject.ts";
 import { checkTurnOf } from "./work.ts";
@@ -55,7 +55,7 @@ export async function checkHeads(subject: Subject): Promise<void> {
   }
 }
 
-async function checkDerived(subject: Subject, row: CheckedHeadRow, said: Said): Promise<void> {
+async function checkDerived(subject: Subject, row: CheckedHeadRow, said: EventContent): Promise<void> {
   const { survey, session, look } = subject;
   if (!look.wants("head-chain-wrong", "head-root-wrong", "head-id-wrong")) return;
   if (row.chain_at === null || !sameBytes(row.chain, row.chain_at)) {
@@ -82,7 +82,7 @@ async function checkDerived(subject: Subject, row: CheckedHeadRow, said: Said): 
 async function derive(
   subject: Subject,
   row: CheckedHeadRow,
-  { commitments }: Said,
+  { commitments }: EventContent,
   lineage: readonly Segment[],
 ): Promise<{ readonly root: Uint8Array; readonly counts: Counts }> {
   const { survey, session } = subject;

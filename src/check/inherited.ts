@@ -5,14 +5,14 @@ import type { CheckedHeadRow } from "../contracts/check-queries.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import { rowId } from "../core/row-id.ts";
 import { readInheritedRanges, verifyInherited } from "../log/inherited.ts";
-import type { Look } from "./findings.ts";
+import type { SecondLook } from "./findings.ts";
 import type { Ledger } from "./ledger.ts";
 import { PAGE, rowsOf } from "./pages.ts";
 import type { Subject, Survey } from "./subject.ts";
 import { readKeptRanges, tombstoneKind } from "./tombstones.ts";
 
 /** What the log itself has wrong is said once, and what lies behind the stretch is nobody's here. */
-const SAID: ReadonlySet<CheckKind> = new Set(["seq-gap", "chain-broken", "event-mismatch", "remains-left"]);
+const STRETCH_EVENTS: ReadonlySet<CheckKind> = new Set(["seq-gap", "chain-broken", "event-mismatch", "remains-left"]);
 
 /** `rows` looks at every row of a session, and at what its log announced. */
 export async function checkInherited(
@@ -26,7 +26,7 @@ export async function checkInherited(
   for (const [id, kept] of await readInheritedRanges(storage, session)) {
     const [source] = await storage.query("check.session", id);
     if (source === undefined) continue;
-    const place: Place = { source: id, heads: new Set(), ledger: null };
+    const place: InheritedSource = { source: id, heads: new Set(), ledger: null };
     const inside = within(look, place, session.id);
     const quiet: Survey = { ...survey, count: () => {} };
     place.ledger = await readKeptRanges(quiet, inside, source, kept);
@@ -35,7 +35,7 @@ export async function checkInherited(
   }
 }
 
-interface Place {
+interface InheritedSource {
   readonly source: string;
   /** Those of the stretches. */
   readonly heads: Set<string>;
@@ -43,7 +43,7 @@ interface Place {
   ledger: Ledger | null;
 }
 
-async function readHeads({ storage }: Survey, no: number, { heads, ledger }: Place): Promise<void> {
+async function readHeads({ storage }: Survey, no: number, { heads, ledger }: InheritedSource): Promise<void> {
   for await (const row of rowsOf<CheckedHeadRow>((last) =>
     storage.query("check.heads", no, last?.seq ?? 0, last?.no ?? 0, PAGE),
   )) {
@@ -51,16 +51,17 @@ async function readHeads({ storage }: Survey, no: number, { heads, ledger }: Pla
   }
 }
 
-function within(look: Look, place: Place, inheritedBy: string): Look {
+function within(look: SecondLook, place: InheritedSource, inheritedBy: string): SecondLook {
   return {
     wants: look.wants,
     report: (kind, rows, details = {}) => {
-      if (!SAID.has(kind) && isInside(rows, details, place)) look.report(kind, rows, { ...details, inheritedBy });
+      if (!STRETCH_EVENTS.has(kind) && isInside(rows, details, place))
+        look.report(kind, rows, { ...details, inheritedBy });
     },
   };
 }
 
-function isInside(rows: readonly string[], details: JsonObject, { source, heads, ledger }: Place): boolean {
+function isInside(rows: readonly string[], details: JsonObject, { source, heads, ledger }: InheritedSource): boolean {
   if (ledger === null) return true;
   if (rows.some((row) => heads.has(row))) return true;
   // Of a blob the row that names it comes behind its ref.

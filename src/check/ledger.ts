@@ -6,10 +6,10 @@ import { sameBytes } from "../core/bytes.ts";
 import { jsonObject, plainObject } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
 import { RunProjection } from "../core/run-projection.ts";
-import { BoardsSaid } from "./boards.ts";
-import { CapturesSaid } from "./captures.ts";
+import { BoardProjection } from "./boards.ts";
+import { CaptureProjection } from "./captures.ts";
 import { countChars } from "./char-count.ts";
-import type { Look } from "./findings.ts";
+import type { SecondLook } from "./findings.ts";
 import { verifyLog } from "./log.ts";
 import { Marks } from "./marks.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
@@ -72,8 +72,8 @@ export interface ExpectedSession {
   /** Facts of its creation and of every update since, the latest of each. */
   readonly described: JsonObject;
   readonly columns: Readonly<Record<"agent" | "created_at" | "updated_at" | "version", unknown>>;
-  readonly boards: BoardsSaid;
-  readonly captures: CapturesSaid;
+  readonly boards: BoardProjection;
+  readonly captures: CaptureProjection;
   readonly runs: RunProjection;
   /** When each name was given to it last; null: taken away since. */
   readonly aliases: ReadonlyMap<string, unknown>;
@@ -190,8 +190,8 @@ export class Reader {
   readonly endings = new Endings();
   readonly heads = new Map<number, string | null | undefined>();
   readonly cuts = new Map<number, Cut>();
-  readonly #boards = new BoardsSaid();
-  readonly #captures = new CapturesSaid();
+  readonly #boards = new BoardProjection();
+  readonly #captures = new CaptureProjection();
   readonly #runs = new RunProjection();
   readonly #aliases = new Map<string, unknown>();
   /** For each clear how many messages it took, by its event and by what the messages say. */
@@ -231,8 +231,8 @@ export class Reader {
     if (type === "message/added") return;
     const { body, data } = dataOf(event.body) ?? { body: {}, data: {} };
     if (type.startsWith("session/")) this.#describe(type, event.at, body, data);
-    else if (type.startsWith("board/") || type.startsWith("task/")) this.#boards.see(type, event.at, data);
-    else if (type.startsWith("capture/")) this.#captures.see(event, body, data);
+    else if (type.startsWith("board/") || type.startsWith("task/")) this.#boards.apply(type, event.at, data);
+    else if (type.startsWith("capture/")) this.#captures.apply(event, body, data);
     else if (type.startsWith("alias/")) this.#aliases.set(String(data.name), type === "alias/set" ? event.at : null);
     else if (OF_RUNS.test(type))
       this.#runs.apply({ seq, branch: this.#branch, type, at: event.at, ...actors(body), data });
@@ -330,7 +330,7 @@ export class Reader {
 }
 
 /** The log is read once: each event is compared and counted as soon as it is known to be what was written. */
-export async function readLedger(survey: Survey, look: Look, session: CheckedSessionRow): Promise<Ledger> {
+export async function readLedger(survey: Survey, look: SecondLook, session: CheckedSessionRow): Promise<Ledger> {
   const { storage, count } = survey;
   const reader = new Reader("whole");
   const { ok, end } = await verifyLog(storage, look, session, (event) => {
@@ -355,7 +355,7 @@ export async function readLedger(survey: Survey, look: Look, session: CheckedSes
 }
 
 /** The blobs that the events of a session name, when it is checked alone. */
-async function readContents(survey: Survey, look: Look, session: CheckedSessionRow, end: number): Promise<void> {
+async function readContents(survey: Survey, look: SecondLook, session: CheckedSessionRow, end: number): Promise<void> {
   for await (const event of rowsOf<CheckedEventRow>((last) =>
     survey.storage.query("check.events", session.no, last?.seq ?? BEFORE_ALL, PAGE),
   )) {
@@ -367,7 +367,7 @@ async function readContents(survey: Survey, look: Look, session: CheckedSessionR
 }
 
 /** Content that is a blob: the event's row says its hash twice, and the chain commits to one of them. */
-export function checkContent(look: Look, session: CheckedSessionRow, event: CheckedEventRow): void {
+export function checkContent(look: SecondLook, session: CheckedSessionRow, event: CheckedEventRow): void {
   const { content, sha256, erased_seq, seq } = event;
   if (erased_seq !== null || content === null || (sha256 !== null && sameBytes(content, sha256))) return;
   look.report("commitment-mismatch", [rowId(session.id, seq)], { table: "events", payload: "content" });

@@ -2,7 +2,7 @@
 // capture's list its files. Without its link a blob that is named expires and is deleted.
 import { fromRef, toHex, toRef } from "../core/bytes.ts";
 import { json, list, plainObject } from "../core/decode.ts";
-import type { Look } from "./findings.ts";
+import type { SecondLook } from "./findings.ts";
 import type { BlobUse } from "./subject.ts";
 
 const NOTHING: readonly Uint8Array[] = [];
@@ -36,7 +36,7 @@ const MEDIA: ReadonlySet<unknown> = new Set(["image", "audio", "document"]);
 
 /** Every blob that is named is linked; a link too many keeps a blob and loses nothing. */
 export function compareLinks(
-  look: Look,
+  look: SecondLook,
   parent: Uint8Array,
   names: readonly Uint8Array[],
   links: readonly (Uint8Array | null)[],

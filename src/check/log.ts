@@ -7,12 +7,12 @@ import { sameBytes } from "../core/bytes.ts";
 import { genesis, nextHash } from "../core/chain.ts";
 import { rowId } from "../core/row-id.ts";
 import { verifyChain } from "../log/verify.ts";
-import type { Look } from "./findings.ts";
+import type { SecondLook } from "./findings.ts";
 
 /** `see` is told of every event in turn, once it is known to be what was written. */
 export async function verifyLog(
   storage: Storage,
-  look: Look,
+  look: SecondLook,
   session: CheckedSessionRow,
   see: (event: WholeEventRow) => void,
 ): Promise<{ readonly ok: boolean; readonly end: number }> {

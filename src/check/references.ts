@@ -6,7 +6,7 @@ import type { Storage } from "../contracts/storage.ts";
 import { type CheckedBlobRow, REFS_ASKED, type ReferenceTable } from "../contracts/store-check-queries.ts";
 import { toRef } from "../core/bytes.ts";
 import { BlobSet } from "./blob-set.ts";
-import type { Look } from "./findings.ts";
+import type { SecondLook } from "./findings.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 
 /** Blobs whose references are counted in one pass: four bytes each. */
@@ -32,7 +32,7 @@ const KEYS: Readonly<Record<ReferenceTable, readonly string[]>> = {
   captures: ["no"],
 };
 
-export async function checkReferences(storage: Storage, look: Look): Promise<void> {
+export async function checkReferences(storage: Storage, look: SecondLook): Promise<void> {
   const recounted = { left: RECOUNTED_MAX };
   for (let first = 0, more = true; more; first += COUNTED_AT_ONCE) {
     const counts = new Counts(first);
@@ -80,7 +80,7 @@ class Counts {
 /** Whether there are blobs behind the last that was counted. */
 async function compareCounts(
   storage: Storage,
-  look: Look,
+  look: SecondLook,
   counts: Counts,
   recounted: { left: number },
 ): Promise<boolean> {
@@ -104,7 +104,7 @@ async function compareCounts(
 
 async function reportWrong(
   storage: Storage,
-  look: Look,
+  look: SecondLook,
   counts: Counts,
   doubtful: readonly CheckedBlobRow[],
   isRecounted: boolean,

@@ -15,7 +15,7 @@ import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 import { compareRuns } from "./runs.ts";
 import type { Subject } from "./subject.ts";
 
-export interface Beside {
+export interface SessionRows {
   readonly boards: readonly CheckedBoardRow[];
   readonly tasks: readonly CheckedTaskRow[];
   readonly aliases: readonly CheckedAliasRow[];
@@ -28,10 +28,10 @@ export interface Beside {
 const ATTEMPTS = 10;
 
 /** The session's row, and what stood beside it while its log was no longer than the row says. */
-export async function readBeside(
+export async function readSessionRows(
   storage: Storage,
   found: CheckedSessionRow,
-): Promise<{ readonly session: CheckedSessionRow; readonly beside: Beside | null }> {
+): Promise<{ readonly session: CheckedSessionRow; readonly beside: SessionRows | null }> {
   let session = found;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const beside = await readRows(storage, session.no);
@@ -43,7 +43,7 @@ export async function readBeside(
   return { session, beside: null };
 }
 
-async function readRows(storage: Storage, no: number): Promise<Beside> {
+async function readRows(storage: Storage, no: number): Promise<SessionRows> {
   const all = async <R>(read: (last: R | undefined) => Promise<readonly R[]>): Promise<readonly R[]> => {
     const rows: R[] = [];
     for await (const row of rowsOf(read)) rows.push(row);
@@ -101,7 +101,11 @@ function tagsOf({ tags }: CheckedSessionRow): readonly string[] | undefined {
  * Names that the session has are names it was given; that one is missing says nothing, because another session may have
  * taken it over.
  */
-export async function checkBeside(subject: Subject, expected: ExpectedSession, beside: Beside): Promise<void> {
+export async function checkSessionRows(
+  subject: Subject,
+  expected: ExpectedSession,
+  beside: SessionRows,
+): Promise<void> {
   const { look, session } = subject;
   const tags = [...new Set(tagsOf(session))].sort();
   if (JSON.stringify(tags) !== JSON.stringify([...beside.tags].sort())) {

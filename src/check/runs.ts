@@ -3,9 +3,9 @@ import type { RunRows } from "../contracts/check-queries.ts";
 import { rowId } from "../core/row-id.ts";
 import { diffRuns } from "../core/run-diff.ts";
 import type { RunProjection } from "../core/run-projection.ts";
-import type { Look } from "./findings.ts";
+import type { SecondLook } from "./findings.ts";
 
-export function compareRuns(look: Look, session: string, said: RunProjection, beside: RunRows): void {
+export function compareRuns(look: SecondLook, session: string, said: RunProjection, beside: RunRows): void {
   for (const { kind, table, key, column } of diffRuns(said, beside)) {
     const name = typeof key === "number" ? rowId(session, key) : key;
     look.report(kind, [name], column === undefined ? { table } : { table, column });

@@ -7,12 +7,12 @@ import { boardOf, taskOf } from "../tasks/rows.ts";
 import { checkSessionChecksums } from "./checksums.ts";
 import { checkDecoding } from "./decoding.ts";
 import { checkBranches, checkDerivations, checkInvocations } from "./edges.ts";
-import type { Look } from "./findings.ts";
+import type { SecondLook } from "./findings.ts";
 import { checkHeads } from "./heads.ts";
 import { checkInherited } from "./inherited.ts";
 import { KINDS } from "./kinds.ts";
 import { type Ledger, readLedger } from "./ledger.ts";
-import { type Beside, checkBeside, checkRow, readBeside } from "./row.ts";
+import { checkRow, checkSessionRows, readSessionRows, type SessionRows } from "./row.ts";
 import { checkState } from "./state.ts";
 import type { Subject, Survey } from "./subject.ts";
 import { checkKeptRanges, checkLiving, checkTombstone, readKeptRanges } from "./tombstones.ts";
@@ -26,10 +26,10 @@ const BY_LOG = (Object.keys(KINDS) as (keyof typeof KINDS)[]).filter(
   (kind) => KINDS[kind].mode === "deep" && !kind.startsWith("blob-"),
 );
 
-export async function checkSession(survey: Survey, look: Look, found: CheckedSessionRow): Promise<void> {
+export async function checkSession(survey: Survey, look: SecondLook, found: CheckedSessionRow): Promise<void> {
   const isDeep = look.wants(...BY_LOG);
   await checkSessionChecksums(survey.storage, look, found);
-  const { session, beside } = isDeep ? await readBeside(survey.storage, found) : { session: found, beside: null };
+  const { session, beside } = isDeep ? await readSessionRows(survey.storage, found) : { session: found, beside: null };
   if (session.deleted_at !== null) return checkDeleted(survey, look, session, beside);
   survey.count("sessions");
   const ledger = isDeep ? await readLedger(survey, look, session) : null;
@@ -50,9 +50,9 @@ export async function checkSession(survey: Survey, look: Look, found: CheckedSes
 /** A tombstone, and what is left behind it because others inherit it. */
 async function checkDeleted(
   survey: Survey,
-  look: Look,
+  look: SecondLook,
   session: CheckedSessionRow,
-  beside: Beside | null,
+  beside: SessionRows | null,
 ): Promise<void> {
   survey.count(session.version === IN_PART ? "partialSessions" : "deletedSessions");
   const kept = await checkKeptRanges(survey, look, session);
@@ -117,12 +117,12 @@ async function checkContents({ survey, look, session, ledger }: Subject): Promis
 }
 
 /** What the log announced and nobody showed, and where the session row says it stands. */
-async function checkLedger(subject: Subject, ledger: Ledger, beside: Beside | null): Promise<void> {
+async function checkLedger(subject: Subject, ledger: Ledger, beside: SessionRows | null): Promise<void> {
   checkMissing(subject, ledger);
   const { expected } = ledger;
   if (expected === null) return;
   checkRow(subject, expected);
-  if (beside !== null) await checkBeside(subject, expected, beside);
+  if (beside !== null) await checkSessionRows(subject, expected, beside);
 }
 
 function checkMissing({ look, session }: Subject, ledger: Ledger): void {

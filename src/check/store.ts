@@ -2,7 +2,7 @@
 import type { CheckKind } from "../contracts/check.ts";
 import type { OwnedTable } from "../contracts/check-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
-import type { Look } from "./findings.ts";
+import type { SecondLook } from "./findings.ts";
 import { PAGE, rowsOf } from "./pages.ts";
 
 /** What it is called when rows of the table have no session. */
@@ -28,7 +28,7 @@ const STRAYS: Readonly<Record<OwnedTable, CheckKind>> = {
   session_tags: "row-session-missing",
 };
 
-export async function checkStrays(storage: Storage, look: Look): Promise<void> {
+export async function checkStrays(storage: Storage, look: SecondLook): Promise<void> {
   for (const table of Object.keys(STRAYS) as OwnedTable[]) {
     for (let after = 0, more = true; more; ) {
       const rows = await storage.query(`check.strays.${table}`, after, PAGE);
@@ -44,12 +44,12 @@ export async function checkStrays(storage: Storage, look: Look): Promise<void> {
 /** Every store has them from its first migration on. */
 const COUNTERS = ["gc", "word_refs"];
 
-export async function checkCounters(storage: Storage, look: Look): Promise<void> {
+export async function checkCounters(storage: Storage, look: SecondLook): Promise<void> {
   const found = new Set((await storage.query("check.counters")).map(({ name }) => name));
   for (const name of COUNTERS) if (!found.has(name)) look.report("counter-missing", [name], {});
 }
 
-export async function checkNames(storage: Storage, look: Look): Promise<void> {
+export async function checkNames(storage: Storage, look: SecondLook): Promise<void> {
   for await (const { name, there, deleted_at } of rowsOf<Alias>((last) =>
     storage.query("check.aliases", last?.name ?? "", PAGE),
   )) {
@@ -63,7 +63,7 @@ interface Alias {
   readonly deleted_at: number | null;
 }
 
-export async function checkTasks(storage: Storage, look: Look): Promise<void> {
+export async function checkTasks(storage: Storage, look: SecondLook): Promise<void> {
   for await (const task of rowsOf<{ readonly board_id: string; readonly id: string; readonly there: string | null }>(
     (last) => storage.query("check.tasks", last?.board_id ?? "", last?.id ?? "", PAGE),
   )) {

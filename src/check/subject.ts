@@ -3,7 +3,7 @@ import type { CheckedSessionRow } from "../contracts/check-queries.ts";
 import type { Counts } from "../contracts/lineage.ts";
 import type { Storage } from "../contracts/storage.ts";
 import type { ContentChars } from "./content-chars.ts";
-import type { Look } from "./findings.ts";
+import type { SecondLook } from "./findings.ts";
 import type { Ledger } from "./ledger.ts";
 
 /** Blobs whose bytes name other blobs: the content of a message, and the list of a capture's files. */
@@ -24,12 +24,12 @@ export interface Survey {
   /** One session is checked, and nobody looks at what it inherits from others. */
   readonly alone: boolean;
   /** Told of every blob a row names, when the session is checked alone; `as`: what the row has it for. */
-  readonly blob?: (look: Look, row: string, sha256: Uint8Array, as?: BlobUse | null) => Promise<void>;
+  readonly blob?: (look: SecondLook, row: string, sha256: Uint8Array, as?: BlobUse | null) => Promise<void>;
 }
 
 export interface Subject {
   readonly survey: Survey;
-  readonly look: Look;
+  readonly look: SecondLook;
   readonly session: CheckedSessionRow;
   /** null in quick mode, which does not read the log. */
   readonly ledger: Ledger | null;

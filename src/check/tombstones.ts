@@ -12,16 +12,20 @@ import { rowId } from "../core/row-id.ts";
 import { BEGINS_BRANCH, type ChainFault, checkColumns, checkEvent } from "../log/verify.ts";
 import { findInheritedRanges } from "../sessions/tombstones.ts";
 import { isCyclic } from "./edges.ts";
-import type { Look } from "./findings.ts";
+import type { SecondLook } from "./findings.ts";
 import { checkContent, dataOf, type KeptRanges, Ledger, Reader } from "./ledger.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
-import type { Beside } from "./row.ts";
+import type { SessionRows } from "./row.ts";
 import type { Subject, Survey } from "./subject.ts";
 
 /** Erased with its session, wherever it is inherited. */
 const EVERYWHERE = Number.MAX_SAFE_INTEGER;
 
-export async function checkKeptRanges(survey: Survey, look: Look, session: CheckedSessionRow): Promise<KeptRanges> {
+export async function checkKeptRanges(
+  survey: Survey,
+  look: SecondLook,
+  session: CheckedSessionRow,
+): Promise<KeptRanges> {
   const { storage } = survey;
   const rows = await storage.query("archive.remains", session.no);
   const kept = new Map(rows.map(({ branch, upto }) => [Number(branch), Number(upto)]));
@@ -47,7 +51,7 @@ export async function checkLiving({ survey, look, session }: Subject): Promise<v
 /** What a tombstone says nothing of any more. */
 const EMPTY = ["agent_no", "request", "tags", "origin", "cache_id", "head_no", "title"] as const;
 
-export function checkTombstone({ look, session }: Subject, { birth, end }: Ledger, beside: Beside | null): void {
+export function checkTombstone({ look, session }: Subject, { birth, end }: Ledger, beside: SessionRows | null): void {
   const { described, ...columns } = session;
   const found: Readonly<Record<string, unknown>> = { ...columns, title: described === 1 ? "" : null };
   const said: Record<string, unknown> = { ...Object.fromEntries(EMPTY.map((column) => [column, null])), ...birth };
@@ -70,7 +74,7 @@ export function checkTombstone({ look, session }: Subject, { birth, end }: Ledge
 
 export async function readKeptRanges(
   survey: Survey,
-  look: Look,
+  look: SecondLook,
   session: CheckedSessionRow,
   kept: KeptRanges,
 ): Promise<Ledger> {
@@ -110,7 +114,7 @@ class Stretches {
   readonly reader = new Reader("remains");
   /** Seqs whose event is there and is what was written. */
   readonly covered = new Set<number>();
-  readonly #look: Look;
+  readonly #look: SecondLook;
   readonly #session: CheckedSessionRow;
   readonly #kept: KeptRanges;
   /** The last event of each branch that is what was written. */
@@ -122,7 +126,7 @@ class Stretches {
   #before: WholeEventRow | null = null;
   #left = false;
 
-  constructor(look: Look, session: CheckedSessionRow, kept: KeptRanges) {
+  constructor(look: SecondLook, session: CheckedSessionRow, kept: KeptRanges) {
     this.#look = look;
     this.#session = session;
     this.#kept = kept;

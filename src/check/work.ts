@@ -161,13 +161,13 @@ export async function checkCalls(subject: Subject): Promise<void> {
   }
 }
 
-interface Placed extends Version {
+interface BranchedVersion extends Version {
   readonly branch: number;
   readonly event_branch: number | null;
 }
 
 /** A version may end on the line on which its first one began, wherever the session has gone meanwhile. */
-export function branchPair({ ledger }: Subject, row: Placed, before: Placed | null): readonly Pair[] {
+export function branchPair({ ledger }: Subject, row: BranchedVersion, before: BranchedVersion | null): readonly Pair[] {
   const { event_branch: now } = row;
   const begun = before?.first_seq === row.first_seq ? before : null;
   const line = begun === null || now === null || ledger === null ? now : ledger.lineOf(now, begun);

@@ -1,6 +1,6 @@
 // holdfast cost: what calls to models took and cost.
 
-import { plus } from "../../archive/spending.ts";
+import { addSpending } from "../../archive/spending.ts";
 import { isObject } from "../../coding/conversation/content.ts";
 import type { CostReport, Spending } from "../../contracts/archive.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
@@ -85,7 +85,7 @@ async function costOfFamily(holdfast: Holdfast, at: Locator | undefined): Promis
   const reports: CostReport[] = [];
   for (const session of await familyOf(holdfast, at.session)) reports.push(await holdfast.cost({ session }));
   return {
-    total: reports.map(({ total }) => total).reduce(plus),
+    total: reports.map(({ total }) => total).reduce(addSpending),
     sessions: reports.flatMap(({ sessions }) => sessions),
   };
 }

@@ -7,9 +7,12 @@ import type { Storage } from "../contracts/storage.ts";
 const SLICE_MS = 8;
 const SLICE_READS = 32;
 
-export type Reading = Pick<Blobs, "stream">;
+export type BlobReader = Pick<Blobs, "stream">;
 
-export function patient(storage: Storage, blobs: Reading): { readonly storage: Storage; readonly blobs: Reading } {
+export function yieldBetweenReads(
+  storage: Storage,
+  blobs: BlobReader,
+): { readonly storage: Storage; readonly blobs: BlobReader } {
   const { environment } = storage;
   let since = environment.monotonic();
   let reads = 0;

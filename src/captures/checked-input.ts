@@ -19,7 +19,7 @@ import { AGENTS, ROLES } from "./manifest.ts";
 
 const MOST_TTL_MS = 1e15;
 
-export interface Given extends CaptureOrigin {
+export interface CheckedCapture extends CaptureOrigin {
   readonly request: string;
   readonly agent: CodingAgent;
   readonly sessionId: string;
@@ -55,7 +55,7 @@ const SESSION_IDS: Readonly<Record<CodingAgent, string>> = {
 
 const FILE = ["role", "path", "content", "grows", "owned"];
 
-export function checkCapture(input: unknown): Given {
+export function checkCapture(input: unknown): CheckedCapture {
   const given = checkRecord(input, "capture", INPUT);
   const told = (name: string) =>
     given[name] === undefined || given[name] === null ? null : checkText(given[name], `capture.${name}`, "titleBytes");
@@ -75,7 +75,7 @@ export function checkCapture(input: unknown): Given {
 }
 
 /** What could not be put back is refused here already, where whoever made it is still there to mend it. */
-function checkSession(given: Readonly<Record<string, unknown>>): Pick<Given, "agent" | "sessionId" | "files"> {
+function checkSession(given: Readonly<Record<string, unknown>>): Pick<CheckedCapture, "agent" | "sessionId" | "files"> {
   const agent = checkOneOf(given.agent, "capture.agent", AGENTS);
   const sessionId = checkId(given.sessionId, "capture.sessionId");
   const files = checkFiles(given.files);
@@ -92,7 +92,7 @@ function checkSession(given: Readonly<Record<string, unknown>>): Pick<Given, "ag
   );
 }
 
-function checkBasis(basis: unknown): Given["basis"] {
+function checkBasis(basis: unknown): CheckedCapture["basis"] {
   const { id, generation } = checkRecord(basis, "capture.basis");
   return {
     id: checkId(id, "capture.basis.id"),
