@@ -120,9 +120,9 @@ const TRACE = new LazyModule(() => import("./log/trace.ts"));
 const CHECK = new LazyModule(() => import("./check/check.ts"));
 const ARCHIVES = new LazyModule(() => import("./archive/archives.ts"));
 
-type Composed = Omit<Holdfast, "clock"> & Fencing & StoredCaptures;
+type ComposedStore = Omit<Holdfast, "clock"> & Fencing & StoredCaptures;
 
-function compose(info: StoreInfo, base: Base): Composed {
+function compose(info: StoreInfo, base: Base): ComposedStore {
   const { storage, payloads, options, lazy } = base;
   const { runs, close: giveBack } = createRuns(storage, payloads, lazy);
   const claims = new OpenClaims();
@@ -138,7 +138,7 @@ function compose(info: StoreInfo, base: Base): Composed {
     createCaptures({ storage, payloads, blobs: nouns.blobs, sessions: nouns.sessions, claims, importConversation }),
   );
   const counted = Object.entries(nouns).map(([name, noun]) => [name, lifetime.of(noun)]);
-  const made: Composed = {
+  const made: ComposedStore = {
     info,
     ...(Object.fromEntries(counted) as typeof nouns),
     history: options.history ?? lifetime.of(history),

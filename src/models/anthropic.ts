@@ -89,13 +89,13 @@ interface PartialBlock {
   readonly citations: unknown[];
 }
 
-interface Gathered {
+interface GatheredReply {
   readonly blocks: readonly PartialBlock[];
   readonly stopReason: string;
   readonly usage: AnthropicUsage;
 }
 
-async function gather(stream: AsyncIterable<AnthropicEvent>, call: ModelCall): Promise<Gathered> {
+async function gather(stream: AsyncIterable<AnthropicEvent>, call: ModelCall): Promise<GatheredReply> {
   const blocks = new Map<number, PartialBlock>();
   let usage: AnthropicUsage = {};
   let stopReason = "";
@@ -136,7 +136,7 @@ function mergeUsage(first: AnthropicUsage, last: AnthropicUsage): AnthropicUsage
   return { ...first, ...Object.fromEntries(known) };
 }
 
-function replyOf({ blocks, stopReason, usage }: Gathered, price: ChatModelOptions["price"]): ChatReply {
+function replyOf({ blocks, stopReason, usage }: GatheredReply, price: ChatModelOptions["price"]): ChatReply {
   const [cached, written] = [usage.cache_read_input_tokens ?? 0, usage.cache_creation_input_tokens ?? 0];
   const { input_tokens: plain, output_tokens: output } = usage;
   const input = typeof plain === "number" ? plain + cached + written : undefined;

@@ -2,14 +2,14 @@
 // finds its variables bound, with the scopes of `not` and `or` worked out. Written order does not matter to the meaning.
 import { LIMITS } from "../contracts/limits.ts";
 import type { Clause, Not, Or } from "./ast.ts";
-import { invalidQuery, overLimit, type Place, shorten } from "./form.ts";
+import { invalidQuery, overLimit, type SourcePosition, shorten } from "./form.ts";
 
 /** A clause as written. What a `not` or an `or` shares with the outside is known only when the outside is. */
 export type Draft = Exclude<Clause, Not | Or> | DraftNot | DraftOr;
 
 export interface DraftNot {
   readonly kind: "not";
-  readonly at: Place | undefined;
+  readonly at: SourcePosition | undefined;
   /** Null for `not`, which joins on what it shares; `not-join` says it. */
   readonly join: readonly string[] | null;
   readonly body: readonly Draft[];
@@ -17,12 +17,12 @@ export interface DraftNot {
 
 export interface DraftOr {
   readonly kind: "or";
-  readonly at: Place | undefined;
+  readonly at: SourcePosition | undefined;
   readonly join: { readonly required: readonly string[]; readonly free: readonly string[] } | null;
   readonly branches: readonly (readonly Draft[])[];
 }
 
-export interface Arranged {
+export interface ArrangedClauses {
   readonly clauses: readonly Clause[];
   /** What had to be taken from outside, out of `outer`. */
   readonly needs: ReadonlySet<string>;
@@ -33,7 +33,11 @@ export interface Arranged {
  * `bound` are bound before the body, `outer` can be taken from outside if the body does not bind them itself. Greedy: the
  * first clause that is ready comes next, so that a body already in order stays as it is.
  */
-export function arrange(drafts: readonly Draft[], bound: Iterable<string>, outer: ReadonlySet<string>): Arranged {
+export function arrangeClauses(
+  drafts: readonly Draft[],
+  bound: Iterable<string>,
+  outer: ReadonlySet<string>,
+): ArrangedClauses {
   const have = new Set(bound);
   const binders = countBinders(drafts);
   const offers = new Set([...have, ...outer, ...binders.keys()]);
@@ -67,7 +71,7 @@ export function arrange(drafts: readonly Draft[], bound: Iterable<string>, outer
   return { clauses, needs, binds };
 }
 
-export function checkClauses(at: Place | undefined, count: number): void {
+export function checkClauses(at: SourcePosition | undefined, count: number): void {
   if (count > LIMITS.queryClauses) throw overLimit(at, "queryClauses", "the number of clauses", count);
 }
 
@@ -140,14 +144,14 @@ function resolveNot(draft: DraftNot, offers: ReadonlySet<string>): Clause {
     const seen = mentioned.length === 0 ? "it names none" : `its own are ${shorten(mentioned.join(" "))}`;
     throw invalidQuery(draft.at, `not shares no variable with the clauses beside it: ${seen}`, boundText(offers));
   }
-  const body = arrange(draft.body, join, new Set());
+  const body = arrangeClauses(draft.body, join, new Set());
   return { kind: "not", join, body: body.clauses, needs: join, binds: [], at: draft.at };
 }
 
 /** Every branch of an `or` must use the same variables: the union would have holes otherwise. */
 function resolveOr(draft: DraftOr, offers: ReadonlySet<string>): Clause {
-  const branches = draft.branches.map((branch) => arrange(branch, [], offers));
-  const uses = (branch: Arranged, name: string) => branch.binds.has(name) || branch.needs.has(name);
+  const branches = draft.branches.map((branch) => arrangeClauses(branch, [], offers));
+  const uses = (branch: ArrangedClauses, name: string) => branch.binds.has(name) || branch.needs.has(name);
   const mentioned = [...new Set(draft.branches.flat().flatMap(mentions))];
   const join = mentioned.filter((name) => branches.some((branch) => uses(branch, name)));
   for (const [i, branch] of branches.entries()) {
@@ -165,7 +169,7 @@ function resolveOrJoin(
   offers: ReadonlySet<string>,
 ): Clause {
   const outer = new Set(free.filter((name) => offers.has(name)));
-  const branches = draft.branches.map((branch) => arrange(branch, required, outer));
+  const branches = draft.branches.map((branch) => arrangeClauses(branch, required, outer));
   for (const [i, branch] of branches.entries()) {
     const absent = free.filter((name) => !branch.binds.has(name) && !branch.needs.has(name));
     if (absent.length === 0) continue;
@@ -178,7 +182,7 @@ function resolveOrJoin(
 function orClause(
   draft: DraftOr,
   names: readonly string[],
-  branches: readonly Arranged[],
+  branches: readonly ArrangedClauses[],
   required: readonly string[],
 ): Or {
   const isNeeded = (name: string) => required.includes(name) || branches.some((branch) => branch.needs.has(name));

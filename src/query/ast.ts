@@ -1,6 +1,6 @@
 // The tree of a parsed query: what a compiler to SQL walks. Variables are plain names (`?x`) that hold within one body;
 // clauses stand in an order in which each one's `needs` are bound before it, and say what they bind themselves.
-import type { Place } from "./form.ts";
+import type { SourcePosition } from "./form.ts";
 
 /** What a fact's value can be compared with. Keywords keep their colon, instants are epoch milliseconds. There is no nil:
  * what is not known is no fact. */
@@ -9,32 +9,32 @@ export type Constant =
   | { readonly type: "number" | "inst"; readonly value: number }
   | { readonly type: "boolean"; readonly value: boolean };
 
-interface Placed {
-  readonly at: Place | undefined;
+interface PlacedNode {
+  readonly at: SourcePosition | undefined;
 }
 
 /** `:session/id`; never a reverse one (`:message/_session`) outside a pull. */
-export interface Attribute extends Placed {
+export interface Attribute extends PlacedNode {
   readonly name: string;
 }
 
-export interface Variable extends Placed {
+export interface Variable extends PlacedNode {
   readonly kind: "variable";
   readonly name: string;
 }
 
 /** `_`: anything, and never the same as another `_`. */
-export interface Blank extends Placed {
+export interface Blank extends PlacedNode {
   readonly kind: "blank";
 }
 
-export interface Literal extends Placed {
+export interface Literal extends PlacedNode {
   readonly kind: "constant";
   readonly value: Constant;
 }
 
 /** `[:session/id "x"]`: the entity with that value of a unique attribute. */
-export interface Lookup extends Placed {
+export interface Lookup extends PlacedNode {
   readonly kind: "lookup";
   readonly attribute: Attribute;
   readonly value: Constant;
@@ -49,7 +49,7 @@ export type EntityTerm = Variable | Literal | Lookup;
 /** What every clause says about variables: `needs` must be bound before it, `binds` are bound after it. A variable that
  * is bound already when it is bound again must be equal. Both are without repetition; they overlap only when a function
  * gives its own argument (`[(+ ?a 1) ?a]`). */
-interface Flow extends Placed {
+interface Flow extends PlacedNode {
   readonly needs: readonly string[];
   readonly binds: readonly string[];
 }
@@ -102,7 +102,7 @@ export interface GetElse extends Flow {
 
 /** A table of constants, which is what every binding of data comes to: a scalar is one row of one column, a collection one
  * column, a tuple one row. A column without a variable (`_`) is null. Rows may repeat; they are a set all the same. */
-export interface Rows extends Placed {
+export interface Rows extends PlacedNode {
   readonly shape: "scalar" | "collection" | "tuple" | "relation";
   readonly columns: readonly (string | null)[];
   readonly rows: readonly (readonly Constant[])[];
@@ -140,7 +140,7 @@ export interface RuleCall extends Flow {
 export type Clause = Pattern | Predicate | Missing | FunctionCall | GetElse | Ground | Not | Or | RuleCall;
 
 /** One definition `[(name [?required] ?free) clause ...]`: a scope of its own. The parameters are distinct. */
-export interface RuleBranch extends Placed {
+export interface RuleBranch extends PlacedNode {
   readonly params: readonly string[];
   readonly body: readonly Clause[];
 }
@@ -177,8 +177,8 @@ export type AggregateName = "count" | "count-distinct" | "sum" | "min" | "max" |
 
 export type FindElement =
   | Variable
-  | (Placed & { readonly kind: "aggregate"; readonly name: AggregateName; readonly of: string })
-  | (Placed & { readonly kind: "pull"; readonly of: string; readonly pattern: PullPattern });
+  | (PlacedNode & { readonly kind: "aggregate"; readonly name: AggregateName; readonly of: string })
+  | (PlacedNode & { readonly kind: "pull"; readonly of: string; readonly pattern: PullPattern });
 
 /** The answer is a set of rows of the elements' variables and those of :with; aggregates group it by the other elements. */
 export interface Find {
@@ -187,12 +187,12 @@ export interface Find {
 }
 
 /** By an element of :find (its place), or by a variable of :with, which then is part of the row that is ordered. */
-export interface Order extends Placed {
+export interface Order extends PlacedNode {
   readonly by: { readonly find: number } | { readonly with: string };
   readonly direction: "asc" | "desc";
 }
 
-export interface PullPattern extends Placed {
+export interface PullPattern extends PlacedNode {
   /** `*`: every attribute the entity has. */
   readonly wildcard: boolean;
   readonly items: readonly PullItem[];
@@ -205,7 +205,7 @@ export type PullNested =
   /** At most `depth` times; `...` is the limit pullDepth. */
   | { readonly kind: "again"; readonly depth: number };
 
-export interface PullItem extends Placed {
+export interface PullItem extends PlacedNode {
   /** Without the underscore of a reverse one. */
   readonly attribute: Attribute;
   readonly reverse: boolean;

@@ -1,7 +1,7 @@
 // Predicates, functions and tables of constants to SQL. Arithmetic is that of doubles, as in JSON; what has no result (a
 // division by zero, a part of a text that is not there) is no fact.
 import type { Argument, Constant, FunctionCall, FunctionName, Predicate, Rows } from "./ast.ts";
-import { invalidQuery, type Place } from "./form.ts";
+import { invalidQuery, type SourcePosition } from "./form.ts";
 import { checkLength, isLong, level } from "./levels.ts";
 import { addItem, type Build, bind, type Scope, unlike } from "./scope.ts";
 import { and, FALSE, join, lift, param, raw, type Sql, sql } from "./sql.ts";
@@ -81,13 +81,13 @@ function compareText(name: string, whole: Sql, part: Sql, fragments: Build["frag
   return sql`(length(${whole}) >= length(${part}) AND substr(${whole}, ${start}) = ${part})`;
 }
 
-function text(value: Value, name: string, at: Place | undefined, fragments: Build["fragments"]): Sql {
+function text(value: Value, name: string, at: SourcePosition | undefined, fragments: Build["fragments"]): Sql {
   if (value.type.is === "text" || value.type.is === "entity" || value.type.is === "ref")
     return textOf(value, fragments);
   throw invalidQuery(at, `${name} takes texts, not ${typeName(value.type)}`);
 }
 
-function number(value: Value, name: string, at: Place | undefined, fragments: Build["fragments"]): Sql {
+function number(value: Value, name: string, at: SourcePosition | undefined, fragments: Build["fragments"]): Sql {
   if (value.type.is === "int" || value.type.is === "real") return sql`CAST(${only(value)} AS ${raw(fragments.real)})`;
   throw invalidQuery(at, `${name} takes numbers, not ${typeName(value.type)}`);
 }
@@ -112,7 +112,12 @@ interface Result {
   readonly partial?: boolean;
 }
 
-function call(name: FunctionName, values: readonly Value[], at: Place | undefined, { fragments }: Build): Result {
+function call(
+  name: FunctionName,
+  values: readonly Value[],
+  at: SourcePosition | undefined,
+  { fragments }: Build,
+): Result {
   const texts = () => values.map((value) => text(value, name, at, fragments));
   const numbers = () => values.map((value) => number(value, name, at, fragments));
   const isText = { is: "text" } as const;
@@ -156,7 +161,7 @@ function call(name: FunctionName, values: readonly Value[], at: Place | undefine
   }
 }
 
-function part(values: readonly Value[], at: Place | undefined, fragments: Build["fragments"]): Sql {
+function part(values: readonly Value[], at: SourcePosition | undefined, fragments: Build["fragments"]): Sql {
   const [whole, from, until] = values;
   if (whole === undefined || from === undefined) throw new Error("bug: subs has two arguments");
   const own = text(whole, "subs", at, fragments);
@@ -201,7 +206,7 @@ function distinct(rows: Rows["rows"]): Rows["rows"] {
   return [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()];
 }
 
-function columnType(rows: Rows["rows"], i: number, name: string, at: Place | undefined): Type {
+function columnType(rows: Rows["rows"], i: number, name: string, at: SourcePosition | undefined): Type {
   return rows.reduce<Type>(
     (type, row) => {
       const constant = row[i];

@@ -7,7 +7,7 @@ import { compileFunction, compileGround, compilePredicate } from "./compile-call
 import { compileRuleCall } from "./compile-rules.ts";
 import { expandRule } from "./expand.ts";
 import { type Attribute, NO_FRAGMENTS } from "./facts.ts";
-import { invalidQuery, overLimit, type Place } from "./form.ts";
+import { invalidQuery, overLimit, type SourcePosition } from "./form.ts";
 import { KINDS } from "./kinds.ts";
 import {
   addItem,
@@ -273,7 +273,7 @@ function compileOr(clause: Or, scope: Scope): void {
 }
 
 /** The same names out of several SELECTs, as one: types that differ become one that holds both. */
-export function union(branches: readonly Scope[], names: readonly string[], at: Place | undefined): Domain {
+export function union(branches: readonly Scope[], names: readonly string[], at: SourcePosition | undefined): Domain {
   const values = new Map<string, { type: Type; columns: readonly string[] }>();
   let width = 0;
   for (const name of names) {
@@ -301,7 +301,7 @@ export function valueIn(scope: Scope, name: string): Value {
   return value;
 }
 
-export function commonType(values: readonly Value[], name: string, at: Place | undefined): Type {
+export function commonType(values: readonly Value[], name: string, at: SourcePosition | undefined): Type {
   return values.reduce<Type>(
     (type, value) => {
       const merged = mergeTypes(type, value.type);
@@ -316,7 +316,7 @@ export function commonType(values: readonly Value[], name: string, at: Place | u
  * A query inside FROM cannot see the rows beside it. What it needs of them it finds again by itself: all values that the
  * clauses taken in so far allow. The join with the rows themselves then leaves the right ones.
  */
-function addDomain(scope: Scope, inside: Scope, needed: readonly string[], at: Place | undefined): void {
+function addDomain(scope: Scope, inside: Scope, needed: readonly string[], at: SourcePosition | undefined): void {
   const around = insideFrom(scope, [...scope.vars.keys()]);
   const domain = newScope(scope.build, { vars: around.vars, outerRows: around.outerRows });
   const clauses = connected(scope.done, needed);
@@ -328,7 +328,7 @@ function addDomain(scope: Scope, inside: Scope, needed: readonly string[], at: P
 }
 
 /** What the SELECT begins with no clause of its own says: a query inside it that needs it begins with it as well. */
-function begin(scope: Scope, domain: Domain, at: Place | undefined): void {
+function begin(scope: Scope, domain: Domain, at: SourcePosition | undefined): void {
   scope.domains.push(domain);
   const alias = addItem(scope, sql`(${domain.text})`, "n", domain.columns);
   for (const [name, { type, columns }] of domain.values) {

@@ -17,7 +17,7 @@ export type Output =
   | { readonly kind: "value"; readonly boolean: boolean; readonly isUsd?: boolean }
   | { readonly kind: "pull"; readonly of: KindName; readonly width: number; readonly pattern: PullPattern };
 
-export interface Compiled {
+export interface CompiledQuery {
   readonly sql: string;
   readonly params: Sql["params"];
   readonly outputs: readonly Output[];
@@ -40,7 +40,7 @@ export function newBuild(query: Pick<Query, "rules">, fragments: SqlFragments): 
 }
 
 /** `most` rows at most are given, one more when there are more. */
-export function compileQuery(query: Query, fragments: SqlFragments, most: number): Compiled {
+export function compileQuery(query: Query, fragments: SqlFragments, most: number): CompiledQuery {
   const build = newBuild(query, fragments);
   const scope = newScope(build);
   const inputs = query.inputs.map(

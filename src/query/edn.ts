@@ -3,13 +3,13 @@
 import { LIMITS } from "../contracts/limits.ts";
 import { invalid } from "../core/check.ts";
 import {
+  describePosition,
   type Form,
   invalidQuery,
   isExact,
   KEYWORD,
   overLimit,
-  type Place,
-  placeText,
+  type SourcePosition,
   SYMBOL,
   shorten,
 } from "./form.ts";
@@ -85,7 +85,7 @@ function skip(cursor: Cursor, depth: number): boolean {
 }
 
 /** The form that a prefix stands before. A prefix nests like a bracket: a row of them must not exhaust the stack. */
-function readNext(cursor: Cursor, depth: number, at: Place, prefix: string): Form {
+function readNext(cursor: Cursor, depth: number, at: SourcePosition, prefix: string): Form {
   checkDepth(at, depth);
   if (!skip(cursor, depth) || ")]}".includes(cursor.text.charAt(cursor.pos))) {
     throw invalidQuery(at, `${prefix} stands before nothing`);
@@ -107,7 +107,7 @@ function readForm(cursor: Cursor, depth: number): Form {
   return token.startsWith("#") ? readTagged(cursor, token, depth, at) : atom(token, at);
 }
 
-function readCollection(cursor: Cursor, opener: string, closer: string, depth: number, at: Place): Form {
+function readCollection(cursor: Cursor, opener: string, closer: string, depth: number, at: SourcePosition): Form {
   checkDepth(at, depth);
   cursor.pos += opener.length;
   const items: Form[] = [];
@@ -118,7 +118,11 @@ function readCollection(cursor: Cursor, opener: string, closer: string, depth: n
     if (char === closer) break;
     if (")]}".includes(char)) {
       const here = placeOf(cursor, cursor.pos);
-      throw invalidQuery(here, `"${char}" does not close the "${opener}" at ${placeText(at)}`, `"${closer}" does`);
+      throw invalidQuery(
+        here,
+        `"${char}" does not close the "${opener}" at ${describePosition(at)}`,
+        `"${closer}" does`,
+      );
     }
     items.push(readForm(cursor, depth));
   }
@@ -153,7 +157,7 @@ function readToken(cursor: Cursor): string {
   return text.slice(pos, end);
 }
 
-function readTagged(cursor: Cursor, token: string, depth: number, at: Place): Form {
+function readTagged(cursor: Cursor, token: string, depth: number, at: SourcePosition): Form {
   if (token !== "#inst" && token !== "#uuid") {
     throw invalidQuery(at, `the tag ${shorten(token)} is not known`, "#inst, #uuid, sets #{…} and #_ are");
   }
@@ -170,7 +174,7 @@ function readTagged(cursor: Cursor, token: string, depth: number, at: Place): Fo
   return { kind: "inst", value, at };
 }
 
-function atom(token: string, at: Place): Form {
+function atom(token: string, at: SourcePosition): Form {
   if (token === "nil") return { kind: "nil", at };
   if (token === "true" || token === "false") return { kind: "boolean", value: token === "true", at };
   if (/^[+-]?[0-9]/.test(token)) return number(token, at);
@@ -185,7 +189,7 @@ function atom(token: string, at: Place): Form {
   );
 }
 
-function number(token: string, at: Place): Form {
+function number(token: string, at: SourcePosition): Form {
   const isInt = /^[+-]?(?:0|[1-9][0-9]*)$/.test(token);
   const isFloat = /^[+-]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/.test(token);
   if (!isInt && !isFloat) {
@@ -201,7 +205,7 @@ function number(token: string, at: Place): Form {
   return { kind: isInt ? "int" : "float", value, at };
 }
 
-function readString(cursor: Cursor, at: Place): string {
+function readString(cursor: Cursor, at: SourcePosition): string {
   const { text } = cursor;
   let value = "";
   let from = ++cursor.pos;
@@ -237,7 +241,7 @@ function readEscape(cursor: Cursor): string {
 }
 
 /** `\a`, `\newline`, `\u0041`; also `\(` and `\"`, because what follows the backslash is taken whatever it is. */
-function readCharacter(cursor: Cursor, at: Place): string {
+function readCharacter(cursor: Cursor, at: SourcePosition): string {
   const { text } = cursor;
   const start = cursor.pos + 1;
   let end = start + String.fromCodePoint(text.codePointAt(start) ?? 0).length;
@@ -253,12 +257,12 @@ function readCharacter(cursor: Cursor, at: Place): string {
   return value;
 }
 
-function checkDepth(at: Place, depth: number): void {
+function checkDepth(at: SourcePosition, depth: number): void {
   if (depth > LIMITS.queryDepth) throw overLimit(at, "queryDepth", "the nesting", depth);
 }
 
 /** Positions are asked for in order, so that counting lines stays linear. */
-function placeOf(cursor: Cursor, pos: number): Place {
+function placeOf(cursor: Cursor, pos: number): SourcePosition {
   while (cursor.newline < pos) {
     cursor.line++;
     cursor.lineStart = cursor.newline + 1;

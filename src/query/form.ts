@@ -4,40 +4,40 @@ import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS, type LimitName } from "../contracts/limits.ts";
 
 /** Line and column from 1 in a text (columns in UTF-16 units), or the path in a JSON value: `where[0][1]`. */
-export type Place = { readonly line: number; readonly column: number } | { readonly path: string };
+export type SourcePosition = { readonly line: number; readonly column: number } | { readonly path: string };
 
-interface Placed {
-  readonly at?: Place | undefined;
+interface PlacedForm {
+  readonly at?: SourcePosition | undefined;
 }
 
 export type Form =
-  | (Placed & { readonly kind: "nil" })
-  | (Placed & { readonly kind: "boolean"; readonly value: boolean })
-  | (Placed & { readonly kind: "int" | "float"; readonly value: number })
-  | (Placed & { readonly kind: "string" | "char" | "uuid"; readonly value: string })
+  | (PlacedForm & { readonly kind: "nil" })
+  | (PlacedForm & { readonly kind: "boolean"; readonly value: boolean })
+  | (PlacedForm & { readonly kind: "int" | "float"; readonly value: number })
+  | (PlacedForm & { readonly kind: "string" | "char" | "uuid"; readonly value: string })
   /** Epoch milliseconds. */
-  | (Placed & { readonly kind: "inst"; readonly value: number })
+  | (PlacedForm & { readonly kind: "inst"; readonly value: number })
   /** A keyword's name begins with its colon. */
-  | (Placed & { readonly kind: "keyword" | "symbol"; readonly name: string })
-  | (Placed & { readonly kind: "list" | "vector" | "set"; readonly items: readonly Form[] })
-  | (Placed & { readonly kind: "map"; readonly entries: readonly (readonly [Form, Form])[] });
+  | (PlacedForm & { readonly kind: "keyword" | "symbol"; readonly name: string })
+  | (PlacedForm & { readonly kind: "list" | "vector" | "set"; readonly items: readonly Form[] })
+  | (PlacedForm & { readonly kind: "map"; readonly entries: readonly (readonly [Form, Form])[] });
 
 export type Sequence = Extract<Form, { kind: "list" | "vector" | "set" }>;
-export type Named = Extract<Form, { kind: "keyword" | "symbol" }>;
+export type NameForm = Extract<Form, { kind: "keyword" | "symbol" }>;
 
-export function symbol(name: string, at?: Place): Form {
+export function symbol(name: string, at?: SourcePosition): Form {
   return { kind: "symbol", name, at };
 }
 
-export function keyword(name: string, at?: Place): Form {
+export function keyword(name: string, at?: SourcePosition): Form {
   return { kind: "keyword", name, at };
 }
 
-export function list(items: readonly Form[], at?: Place): Form {
+export function list(items: readonly Form[], at?: SourcePosition): Form {
   return { kind: "list", items, at };
 }
 
-export function vector(items: readonly Form[], at?: Place): Form {
+export function vector(items: readonly Form[], at?: SourcePosition): Form {
   return { kind: "vector", items, at };
 }
 
@@ -61,20 +61,25 @@ export function isExact(value: number): boolean {
   return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
 }
 
-export function placeText(at: Place): string {
+export function describePosition(at: SourcePosition): string {
   return "path" in at ? at.path : `${at.line}:${at.column}`;
 }
 
 /** A mistake in a query: what is wrong, where, and (as the hint) what is allowed there. */
-export function invalidQuery(at: Place | undefined, problem: string, allowed?: string): HoldfastError {
-  return new HoldfastError("InvalidQuery", at === undefined ? problem : `${problem} (at ${placeText(at)})`, {
+export function invalidQuery(at: SourcePosition | undefined, problem: string, allowed?: string): HoldfastError {
+  return new HoldfastError("InvalidQuery", at === undefined ? problem : `${problem} (at ${describePosition(at)})`, {
     details: { ...at },
     ...(allowed === undefined ? {} : { hint: allowed }),
   });
 }
 
-export function overLimit(at: Place | undefined, limit: LimitName, what: string, actual: number): HoldfastError {
-  const place = at === undefined ? "" : ` (at ${placeText(at)})`;
+export function overLimit(
+  at: SourcePosition | undefined,
+  limit: LimitName,
+  what: string,
+  actual: number,
+): HoldfastError {
+  const place = at === undefined ? "" : ` (at ${describePosition(at)})`;
   return new HoldfastError("LimitExceeded", `${what} is ${actual}; the limit ${limit} is ${LIMITS[limit]}${place}`, {
     details: { limit, max: LIMITS[limit], actual, ...at },
   });

@@ -2,7 +2,7 @@
 // far becomes a level: a query with a name, whose columns are the variables, so that the SQL grows with the clauses and not
 // with the ways through them.
 import { LIMITS } from "../contracts/limits.ts";
-import { overLimit, type Place } from "./form.ts";
+import { overLimit, type SourcePosition } from "./form.ts";
 import { bodyText, isDistinct, newAlias, type Scope } from "./scope.ts";
 import { isColumn, join, raw, type Sql, sql } from "./sql.ts";
 import type { Value } from "./values.ts";
@@ -16,7 +16,7 @@ export function isLong({ columns, constant }: Value): boolean {
 
 /** Makes everything the SELECT has found so far a level of it, unless it reads from a rule that is just being made: engines
  * allow that in the SELECT itself only. */
-export function level(scope: Scope, at: Place | undefined): void {
+export function level(scope: Scope, at: SourcePosition | undefined): void {
   if (isRecursive(scope)) return;
   const { build, vars, local, levels } = scope;
   const alias = newAlias(build, "l");
@@ -70,10 +70,10 @@ function asColumns(value: Value, named: (column: Sql) => Sql): Value {
 }
 
 /** Where there are no levels, an expression can still double and double again. */
-export function checkLength({ text }: Sql, at: Place | undefined): void {
+export function checkLength({ text }: Sql, at: SourcePosition | undefined): void {
   checkChars(text.length, at);
 }
 
-function checkChars(chars: number, at: Place | undefined): void {
+function checkChars(chars: number, at: SourcePosition | undefined): void {
   if (chars > LIMITS.querySql) throw overLimit(at, "querySql", "the length of the query as SQL", chars);
 }

@@ -1,9 +1,9 @@
 // From forms to the tree of a query: its sections, and what they say about each other. The text or JSON it came from is
 // read before (edn.ts, json.ts); attributes are looked up after, by who compiles it.
-import { arrange, boundText } from "./arrange.ts";
+import { arrangeClauses, boundText } from "./arrange.ts";
 import type { Find, Query, Rows } from "./ast.ts";
 import { elementVariable, parseFind, parseOrderBy } from "./find.ts";
-import { type Form, invalidQuery, isSymbol, type Place, type Sequence } from "./form.ts";
+import { type Form, invalidQuery, isSymbol, type Sequence, type SourcePosition } from "./form.ts";
 import { type Binding, bindRows, columnNames, parseBinding } from "./rows.ts";
 import { parseDefinitions, parseRules, signaturesOf } from "./rules.ts";
 import { callSites, stratify } from "./strata.ts";
@@ -18,7 +18,7 @@ const SECTIONS = `a query is [:find … :where …] or {:find […] :where […]
 
 interface Section {
   readonly forms: readonly Form[];
-  readonly at: Place | undefined;
+  readonly at: SourcePosition | undefined;
 }
 
 type Sections = ReadonlyMap<string, Section>;
@@ -33,7 +33,7 @@ export function parseQuery(form: Form, inputs: readonly Form[] = []): Query {
   const rules = parseRules(definitions, context);
   const given = rows.flatMap(columnNames);
   const drafts = parseClauses(sections.get(":where")?.forms ?? [], context);
-  const where = arrange(drafts, given, new Set());
+  const where = arrangeClauses(drafts, given, new Set());
   const bound = new Set([...given, ...where.binds]);
   checkFind(find, bound);
   const withs = parseWith(sections.get(":with"), find, bound);
@@ -74,7 +74,7 @@ function parseSections(form: Form): Sections {
 }
 
 function vectorSections(form: Sequence): Sections {
-  const sections = new Map<string, { forms: Form[]; at: Place | undefined }>();
+  const sections = new Map<string, { forms: Form[]; at: SourcePosition | undefined }>();
   let current: { forms: Form[] } | undefined;
   for (const item of form.items) {
     if (item.kind === "keyword") {

@@ -4,11 +4,11 @@ import { LIMITS } from "../contracts/limits.ts";
 import type { SqlFragments } from "../contracts/storage.ts";
 import { checkInt } from "../core/check.ts";
 import type { Query } from "./ast.ts";
-import { type Compiled, compileQuery } from "./compile.ts";
+import { type CompiledQuery, compileQuery } from "./compile.ts";
 import { checkPattern } from "./pulling.ts";
 import { readQuery } from "./query.ts";
 
-export interface Prepared extends Compiled {
+export interface PreparedQuery extends CompiledQuery {
   readonly query: Query;
 }
 
@@ -20,13 +20,13 @@ const KEY_CHARS = 20_000;
 
 export class PreparedQueries {
   readonly #fragments: SqlFragments;
-  readonly #kept = new Map<string, Prepared>();
+  readonly #kept = new Map<string, PreparedQuery>();
 
   constructor(fragments: SqlFragments) {
     this.#fragments = fragments;
   }
 
-  prepare(query: unknown, inputs: readonly unknown[], options: Options, maxRows: number): Prepared {
+  prepare(query: unknown, inputs: readonly unknown[], options: Options, maxRows: number): PreparedQuery {
     // Checked before one that is kept is looked for: what is wrong must not find it.
     const limit = options.limit === undefined ? null : checkInt(options.limit, "limit", 1, LIMITS.queryRows);
     const key = keyOf(query, [...inputs, limit ?? 0, maxRows]);
@@ -36,7 +36,7 @@ export class PreparedQueries {
     return made;
   }
 
-  #make(query: unknown, inputs: readonly unknown[], limit: number | null, maxRows: number): Prepared {
+  #make(query: unknown, inputs: readonly unknown[], limit: number | null, maxRows: number): PreparedQuery {
     const read = limited(readQuery(query, inputs), limit);
     const compiled = compileQuery(read, this.#fragments, maxRows);
     for (const output of compiled.outputs) if (output.kind === "pull") checkPattern(output.of, output.pattern);
@@ -44,7 +44,7 @@ export class PreparedQueries {
   }
 
   /** The one used longest ago goes. */
-  #keep(key: string, made: Prepared): void {
+  #keep(key: string, made: PreparedQuery): void {
     this.#kept.delete(key);
     this.#kept.set(key, made);
     const [oldest] = this.#kept.keys();

@@ -28,7 +28,7 @@ interface Entity {
   readonly above: ReadonlySet<string>;
 }
 
-interface Want extends PullItem {
+interface PullColumn extends PullItem {
   readonly found: Attribute;
 }
 
@@ -55,32 +55,32 @@ async function pullPattern(
 ): Promise<readonly Json[]> {
   // Without a prototype: a key called __proto__ is just a key.
   const results = entities.map((): Record<string, Json> => Object.create(null));
-  const wants = wantsOf(kind, pattern);
+  const columns = pullColumnsOf(kind, pattern);
   for (let start = 0; start < entities.length; start += BATCH) {
     const batch = entities.slice(start, start + BATCH);
     const into = results.slice(start, start + BATCH);
-    const isPlain = (want: Want) => !want.reverse && !want.found.many && want.nested.kind === "none";
-    for (const group of Map.groupBy(wants.filter(isPlain), ({ found }) => sourceKey(found)).values()) {
+    const isPlain = (column: PullColumn) => !column.reverse && !column.found.many && column.nested.kind === "none";
+    for (const group of Map.groupBy(columns.filter(isPlain), ({ found }) => sourceKey(found)).values()) {
       await pullPlain(pulling, kind, batch, group, into);
     }
-    for (const want of wants.filter((one) => !isPlain(one))) {
-      await pullMany(pulling, kind, batch, { want, pattern, left }, into);
+    for (const column of columns.filter((one) => !isPlain(one))) {
+      await pullMany(pulling, kind, batch, { want: column, pattern, left }, into);
     }
-    for (const result of into) fillDefaults(result, wants);
+    for (const result of into) fillDefaults(result, columns);
   }
-  return results.map((result) => inOrder(result, wants));
+  return results.map((result) => inOrder(result, columns));
 }
 
 /** A mistake in it is one also where nothing is found to pull from. */
 export function checkPattern(kind: KindName, pattern: PullPattern): void {
-  for (const { found, reverse, nested } of wantsOf(kind, pattern)) {
+  for (const { found, reverse, nested } of pullColumnsOf(kind, pattern)) {
     const target = reverse ? found.kind : found.type.is === "entity" ? found.type.kind : null;
     if (target !== null && nested.kind === "pattern") checkPattern(target, nested.pattern);
   }
 }
 
-function wantsOf(kind: KindName, { wildcard, items }: PullPattern): readonly Want[] {
-  const wants = items.map((item): Want => {
+function pullColumnsOf(kind: KindName, { wildcard, items }: PullPattern): readonly PullColumn[] {
+  const columns = items.map((item): PullColumn => {
     const found = attributeOf(item.attribute);
     const of = item.reverse ? (found.type.is === "entity" ? found.type.kind : null) : found.kind;
     if (of === null) throw invalidQuery(item.at, `${found.name} is no reference, so that nothing leads back from it`);
@@ -90,13 +90,13 @@ function wantsOf(kind: KindName, { wildcard, items }: PullPattern): readonly Wan
     }
     return { ...item, found };
   });
-  if (!wildcard) return wants;
-  const named = new Set(wants.filter(({ reverse }) => !reverse).map(({ found }) => found.name));
+  if (!wildcard) return columns;
+  const named = new Set(columns.filter(({ reverse }) => !reverse).map(({ found }) => found.name));
   const all = attributesOf(kind).filter(({ name }) => !named.has(name));
-  return [...all.map(wholeWant), ...wants];
+  return [...all.map(wholeColumn), ...columns];
 }
 
-function wholeWant(found: Attribute): Want {
+function wholeColumn(found: Attribute): PullColumn {
   const attribute = { name: found.name, at: undefined };
   const none = { otherwise: undefined, nested: { kind: "none" }, at: undefined } as const;
   return { attribute, reverse: false, key: found.name, limit: LIMITS.page, found, ...none };
@@ -139,7 +139,7 @@ async function pullPlain(
   pulling: Pulling,
   kind: KindName,
   batch: readonly Entity[],
-  group: readonly Want[],
+  group: readonly PullColumn[],
   into: readonly Record<string, Json>[],
 ): Promise<void> {
   const { storage } = pulling;
@@ -175,7 +175,7 @@ function whereOf(source: Attribute["source"], fragments: SqlFragments): readonly
 }
 
 interface Following {
-  readonly want: Want;
+  readonly want: PullColumn;
   readonly pattern: PullPattern;
   readonly left: ReadonlyMap<PullItem, number>;
 }
@@ -188,8 +188,8 @@ async function pullMany(
   following: Following,
   into: readonly Record<string, Json>[],
 ): Promise<void> {
-  const { want } = following;
-  const { found, reverse } = want;
+  const { want: column } = following;
+  const { found, reverse } = column;
   const { storage } = pulling;
   const { fragments } = storage;
   const { table, value: keys } = keyTable(kind, batch, storage);
@@ -204,13 +204,13 @@ async function pullMany(
   const shown = sql`${shownAs(there, fragments)} AS shown`;
   const from = sql`${table}, ${raw(found.source.table)} AS t0 WHERE ${and(conditions)}`;
   const inner = sql`SELECT k0.column1 AS n, ${join([place, shown, ...cells], ", ")} FROM ${from}`;
-  const limit = cast(want.limit, "int", fragments);
+  const limit = cast(column.limit, "int", fragments);
   const given = await ask(pulling, sql`SELECT * FROM (${inner}) AS p WHERE p.place <= ${limit} ORDER BY p.n, p.place`);
   // Several rows may say the same.
   const rows = [...new Map(given.map((row) => [`${row.n} ${row.shown}`, row])).values()];
   const target = there.type.is === "entity" ? there.type.kind : null;
   const values =
-    target === null || want.nested.kind === "none"
+    target === null || column.nested.kind === "none"
       ? rows.map((row) => cell(row.shown, found.type.is === "boolean"))
       : await follow(pulling, target, rows, batch, following, cells.length);
   const single = !reverse && !found.many;
@@ -218,9 +218,9 @@ async function pullMany(
     const result = into[Number(row.n)];
     const one = values[i] ?? null;
     if (result === undefined || one === null) continue;
-    const list = result[want.key];
-    if (single) result[want.key] = one;
-    else result[want.key] = Array.isArray(list) ? [...list, one] : [one];
+    const list = result[column.key];
+    if (single) result[column.key] = one;
+    else result[column.key] = Array.isArray(list) ? [...list, one] : [one];
   }
 }
 
@@ -229,11 +229,11 @@ async function follow(
   target: KindName,
   rows: readonly InspectRow[],
   batch: readonly Entity[],
-  { want, pattern, left }: Following,
+  { want: column, pattern, left }: Following,
   width: number,
 ): Promise<readonly Json[]> {
-  const { nested } = want;
-  const item = pattern.items.find((one) => one.key === want.key) ?? want;
+  const { nested } = column;
+  const item = pattern.items.find((one) => one.key === column.key) ?? column;
   const again = nested.kind === "again";
   const remaining = nested.kind === "again" ? (left.get(item) ?? nested.depth) : 0;
   const next = nested.kind === "pattern" ? nested.pattern : pattern;
@@ -270,15 +270,15 @@ function patternKind({ items }: PullPattern): KindName | null {
   return first.reverse ? (found.type.is === "entity" ? found.type.kind : null) : found.kind;
 }
 
-function fillDefaults(result: Record<string, Json>, wants: readonly Want[]): void {
-  for (const { key, otherwise } of wants) {
+function fillDefaults(result: Record<string, Json>, columns: readonly PullColumn[]): void {
+  for (const { key, otherwise } of columns) {
     if (result[key] === undefined && otherwise !== undefined) result[key] = otherwise?.value ?? null;
   }
 }
 
 /** In the order of the pattern; null when the entity has none of it. */
-function inOrder(result: Record<string, Json>, wants: readonly Want[]): Json {
-  const entries = wants.flatMap(({ key }): [string, Json][] => {
+function inOrder(result: Record<string, Json>, columns: readonly PullColumn[]): Json {
+  const entries = columns.flatMap(({ key }): [string, Json][] => {
     const value = result[key];
     return value === undefined ? [] : [[key, value]];
   });

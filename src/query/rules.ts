@@ -1,9 +1,9 @@
 // Rules: `[(ancestor ?a ?b) clause ...]`, several definitions to a name. Heads are read before bodies, because rules may
 // call each other in any order.
-import { arrange, checkClauses } from "./arrange.ts";
+import { arrangeClauses, checkClauses } from "./arrange.ts";
 import type { Rule, RuleBranch } from "./ast.ts";
 import { CALL_NAMES } from "./calls.ts";
-import { type Form, invalidQuery, type Place } from "./form.ts";
+import { type Form, invalidQuery, type SourcePosition } from "./form.ts";
 import { callSites } from "./strata.ts";
 import { isVariable } from "./terms.ts";
 import { CLAUSE_NAMES, type Context, parseClauses, parseHead, type Signature } from "./where.ts";
@@ -19,7 +19,7 @@ interface Definition {
   readonly required: readonly string[];
   readonly free: readonly string[];
   readonly body: readonly Form[];
-  readonly at: Place | undefined;
+  readonly at: SourcePosition | undefined;
 }
 
 export function parseDefinitions(form: Form): readonly Definition[] {
@@ -76,7 +76,7 @@ export function parseRules(definitions: readonly Definition[], context: Context)
 
 function parseBranch(definition: Definition, context: Context): RuleBranch & { readonly needs: readonly number[] } {
   const { name, required, free, body, at } = definition;
-  const arranged = arrange(parseClauses(body, context), [], new Set(required));
+  const arranged = arrangeClauses(parseClauses(body, context), [], new Set(required));
   const absent = free.filter((param) => !arranged.binds.has(param));
   if (absent.length > 0) {
     const allowed = `bind it in the rule's clauses, or require it of the callers: [(${name} [${absent.join(" ")}] …) …]`;

@@ -9,7 +9,7 @@ import { roundUsd } from "../core/money.ts";
 import type { Find } from "./ast.ts";
 import type { Output } from "./compile.ts";
 import { invalidQuery } from "./form.ts";
-import { type Prepared, PreparedQueries } from "./prepared.ts";
+import { PreparedQueries, type PreparedQuery } from "./prepared.ts";
 import { pullAll } from "./pulling.ts";
 import { listOf } from "./query.ts";
 
@@ -35,7 +35,7 @@ function limitsOf(given: Readonly<Record<string, unknown>>): InspectLimits {
   };
 }
 
-async function run(storage: Storage, compiled: Prepared, limits: InspectLimits): Promise<QueryAnswer> {
+async function run(storage: Storage, compiled: PreparedQuery, limits: InspectLimits): Promise<QueryAnswer> {
   const started = storage.environment.monotonic();
   const rows = await storage.inspect(compiled.sql, compiled.params, { ...limits, maxRows: limits.maxRows + 1 });
   if (rows.length > limits.maxRows) throw tooManyRows(limits.maxRows);
@@ -108,7 +108,7 @@ function shape({ shape: wanted }: Find, rows: readonly (readonly Json[])[]): Que
   }
 }
 
-async function explain(storage: Storage, { sql, params }: Prepared, limits: InspectLimits): Promise<Explanation> {
+async function explain(storage: Storage, { sql, params }: PreparedQuery, limits: InspectLimits): Promise<Explanation> {
   const rows = await storage.inspect(storage.fragments.explain + sql, params, { ...limits, maxRows: LIMITS.queryRows });
   return {
     sql,

@@ -2,7 +2,7 @@
 // which row of which table stands for an entity already, so that ten facts of a call are one row and no self-join.
 import type { SqlFragments } from "../contracts/storage.ts";
 import type { Clause, Component, Constant, Rule } from "./ast.ts";
-import { invalidQuery, type Place, shorten } from "./form.ts";
+import { invalidQuery, type SourcePosition, shorten } from "./form.ts";
 import { parseInstant } from "./instant.ts";
 import { and, FALSE, isColumn, join, raw, type Sql, sql, TRUE } from "./sql.ts";
 import { equal, typeName, type Value } from "./values.ts";
@@ -115,7 +115,7 @@ export function addItem(scope: Scope, table: Sql, letter: string, unique: Item["
 }
 
 /** The variable stands for this value, or what it stands for already is equal to it. */
-export function bind(scope: Scope, name: string, value: Value, at: Place | undefined): void {
+export function bind(scope: Scope, name: string, value: Value, at: SourcePosition | undefined): void {
   const known = scope.vars.get(name);
   if (known !== undefined) equate(scope, known, value, at, name);
   else {
@@ -124,7 +124,7 @@ export function bind(scope: Scope, name: string, value: Value, at: Place | undef
   }
 }
 
-export function equate(scope: Scope, a: Value, b: Value, at: Place | undefined, what: string): void {
+export function equate(scope: Scope, a: Value, b: Value, at: SourcePosition | undefined, what: string): void {
   const pairs = equal(a, b, scope.build.fragments);
   if (pairs === null) throw unlike(a, b, at, what);
   if ("text" in pairs) {
@@ -138,7 +138,7 @@ export function equate(scope: Scope, a: Value, b: Value, at: Place | undefined, 
   }
 }
 
-export function unlike(a: Value, b: Value, at: Place | undefined, what: string): Error {
+export function unlike(a: Value, b: Value, at: SourcePosition | undefined, what: string): Error {
   if (a.constant?.type === "keyword" || b.constant?.type === "keyword") {
     const allowed = "keywords are for attributes with a few fixed words; write other texts as strings";
     return invalidQuery(at, `${what} is compared with a keyword`, allowed);
@@ -159,7 +159,7 @@ function unlikeConstant(
   is: string,
   { name, type }: NonNullable<Value["attribute"]>,
   takes: string,
-  at: Place | undefined,
+  at: SourcePosition | undefined,
 ): Error {
   const isTime = type.is === "instant";
   const written = typeof value === "string" ? JSON.stringify(shorten(value)) : String(value);

@@ -1,13 +1,13 @@
 // The graph of which rule calls which: its strongly connected components, callees first, and the refusal of recursion
 // through a negation, which has no one answer.
 import type { Clause, Component, Rule } from "./ast.ts";
-import { invalidQuery, type Place } from "./form.ts";
+import { invalidQuery, type SourcePosition } from "./form.ts";
 
 /** A call of a rule somewhere in a body. */
 export interface CallSite {
   readonly name: string;
   readonly negated: boolean;
-  readonly at: Place | undefined;
+  readonly at: SourcePosition | undefined;
 }
 
 export function callSites(clauses: readonly Clause[], negated = false): readonly CallSite[] {

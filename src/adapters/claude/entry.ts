@@ -11,5 +11,5 @@ export {
   type QueryStart,
   type RestoredSession,
 } from "./persistent-query.ts";
-export type { SessionsOf } from "./places.ts";
 export { type ClaudeSessionStore, claudeSessionStore } from "./session-store.ts";
+export type { SessionsOf } from "./transcript-sessions.ts";

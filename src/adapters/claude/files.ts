@@ -43,13 +43,13 @@ export interface ClaudeFiles {
   readonly last: () => Capture | null;
 }
 
-interface ToRestore {
+interface RestoreSources {
   readonly captured: (CaptureSource & CaptureWithFiles) | null;
   readonly mirrored: MirroredSession | null;
 }
 
 /** The newest capture with what was mirrored of its session; a session that began since and was never captured comes before it. */
-async function toRestore(hf: Holdfast, request: string): Promise<ToRestore | null> {
+async function findRestoreSources(hf: Holdfast, request: string): Promise<RestoreSources | null> {
   const capture = await hf.captures.latest(request, "claude-code");
   const newest = await mirroredSession(hf, request);
   const isUncaptured = newest !== null && (capture === null || newest.createdAt > capture.savedAt);
@@ -60,7 +60,7 @@ async function toRestore(hf: Holdfast, request: string): Promise<ToRestore | nul
   return { captured: await sourceOfCapture(hf.captures, capture.id), mirrored };
 }
 
-async function transcriptOf(captured: ToRestore["captured"]): Promise<string> {
+async function transcriptOf(captured: RestoreSources["captured"]): Promise<string> {
   if (captured === null) return "";
   return decodeText(await contentOf(captured, mainFileOf("claude-code", captured.sessionId).path));
 }
@@ -98,7 +98,7 @@ export function claudeFiles(options: ClaudeFilesOptions): ClaudeFiles {
   return {
     last: () => last,
     async restore() {
-      const found = await toRestore(hf, request);
+      const found = await findRestoreSources(hf, request);
       if (found === null) return null;
       const { captured, mirrored } = found;
       const missing = mirrored === null ? 0 : missingIn(mirrored, await transcriptOf(captured));

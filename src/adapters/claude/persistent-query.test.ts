@@ -12,12 +12,12 @@ import {
   type QueryProblem,
 } from "./entry.ts";
 
-type Said = Readonly<Record<string, unknown>>;
+type SdkMessage = Readonly<Record<string, unknown>>;
 type Options = { resume?: string; continue?: boolean; enableFileCheckpointing?: boolean; model?: string } & {
   sessionStore?: SessionStore;
   sessionStoreFlush?: "batched" | "eager";
 };
-type Query = (input: { prompt: string; options?: Options }) => AsyncGenerator<Said, void>;
+type Query = (input: { prompt: string; options?: Options }) => AsyncGenerator<SdkMessage, void>;
 
 const INIT = { type: "system", subtype: "init", session_id: "s1" };
 const ANSWER = { type: "assistant", session_id: "s1" };
@@ -25,7 +25,7 @@ const RESULT = { type: "result", subtype: "success", session_id: "s1" };
 const KEY = { projectKey: "-a", sessionId: "s1" };
 
 /** Plays the lines; what is a function is done in between. */
-function played(lines: readonly (Said | (() => Promise<void>))[]) {
+function played(lines: readonly (SdkMessage | (() => Promise<void>))[]) {
   const told: { prompt: string; options?: Options }[] = [];
   const query: Query = (input) => {
     told.push(input);
@@ -39,8 +39,8 @@ function played(lines: readonly (Said | (() => Promise<void>))[]) {
   return { query, told };
 }
 
-async function all(messages: AsyncIterable<Said>): Promise<Said[]> {
-  const found: Said[] = [];
+async function all(messages: AsyncIterable<SdkMessage>): Promise<SdkMessage[]> {
+  const found: SdkMessage[] = [];
   for await (const message of messages) found.push(message);
   return found;
 }
@@ -54,10 +54,10 @@ async function inStore<T>(work: (hf: Awaited<ReturnType<typeof open>>) => Promis
   }
 }
 
-type Given = Partial<Omit<PersistentQueryInput<Query>, "hf">>;
+type QueryInput = Partial<Omit<PersistentQueryInput<Query>, "hf">>;
 
 /** What it says, and what the SDK was told, with the lines played. */
-async function run(lines: Parameters<typeof played>[0], given: Given = {}) {
+async function run(lines: Parameters<typeof played>[0], given: QueryInput = {}) {
   return inStore(async (hf) => {
     const { query, told } = played(lines);
     const messages = await all(persistentQuery({ hf, query, prompt: "go", onProblem: () => undefined, ...given }));

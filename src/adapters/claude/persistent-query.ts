@@ -7,8 +7,8 @@ import type { FoldSessionSummary, ProjectScope, SessionStore } from "../../contr
 import { invalid } from "../../core/check.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { type CaptureMoment, Capturing } from "./capturing.ts";
-import type { SessionsOf } from "./places.ts";
 import { claudeSessionStore } from "./session-store.ts";
+import type { SessionsOf } from "./transcript-sessions.ts";
 
 export type { CaptureMoment } from "./capturing.ts";
 

@@ -7,9 +7,16 @@ import type { SessionStore, SessionStoreOptions } from "../../contracts/session-
 import { checkId, checkOneOf, checkOptionalId, checkRecord, invalid } from "../../core/check.ts";
 import { SessionQueue } from "../../core/session-queue.ts";
 import { entryOf, messagesOf } from "./entries.ts";
-import { checkPlace, nameOf, type Place, Places, type SessionsOf, type Transcript } from "./places.ts";
 import { Summaries } from "./summaries.ts";
 import { Titles } from "./titles.ts";
+import {
+  checkTranscriptKey,
+  nameOf,
+  type SessionsOf,
+  type Transcript,
+  type TranscriptKey,
+  TranscriptSessions,
+} from "./transcript-sessions.ts";
 
 /** All of it; summaries only when there is a fold to make them. */
 export type ClaudeSessionStore = Required<Omit<SessionStore, "listSessionSummaries">> &
@@ -23,16 +30,17 @@ const AT_ONCE = 16;
 
 export function claudeSessionStore(hf: SessionsOf, options: SessionStoreOptions = {}): ClaudeSessionStore {
   const { agent, projects, request, fold } = checkOptions(options);
-  const places = new Places(hf, { agent, projects, request });
+  const places = new TranscriptSessions(hf, { agent, projects, request });
   const summaries = fold === undefined ? undefined : new Summaries(hf, agent, fold);
   const transcripts = new Transcripts(hf, places, agent);
   const titles = new Titles(hf);
   const queue = new SessionQueue();
   /** What was asked for first is done first, transcript by transcript. */
-  const serialize = <T>(place: Place, work: () => Promise<T>) => queue.enqueue(nameOf(place), Promise.resolve(), work);
+  const serialize = <T>(place: TranscriptKey, work: () => Promise<T>) =>
+    queue.enqueue(nameOf(place), Promise.resolve(), work);
   return {
     async append(key, entries) {
-      const place = checkPlace(key);
+      const place = checkTranscriptKey(key);
       const messages = messagesOf(entries);
       if (messages.length === 0) return;
       await serialize(place, async () => {
@@ -43,7 +51,7 @@ export function claudeSessionStore(hf: SessionsOf, options: SessionStoreOptions 
       });
     },
     async load(key) {
-      const id = await places.find(checkPlace(key));
+      const id = await places.find(checkTranscriptKey(key));
       if (id === null) return null;
       const messages = await hf.history.get({ session: id, agent });
       const entries = messages.flatMap((message) => entryOf(message) ?? []);
@@ -60,7 +68,7 @@ export function claudeSessionStore(hf: SessionsOf, options: SessionStoreOptions 
             allOf(await places.mains(checkProject(projectKey)), (one) => summaries.of(one)),
         }),
     async delete(key) {
-      const place = checkPlace(key);
+      const place = checkTranscriptKey(key);
       await serialize(place, async () => {
         const id = place.subpath === undefined ? null : await places.find(place);
         const gone = place.subpath === undefined ? (await places.family(place)).map(({ session }) => session.id) : [id];
@@ -68,7 +76,7 @@ export function claudeSessionStore(hf: SessionsOf, options: SessionStoreOptions 
       });
     },
     async listSubkeys(key) {
-      const { projectKey, sessionId } = checkPlace(key);
+      const { projectKey, sessionId } = checkTranscriptKey(key);
       const family = await places.family({ projectKey, sessionId });
       return family.flatMap(({ subpath, session }) => (session.messages > 0 ? (subpath ?? []) : []));
     },
@@ -110,17 +118,17 @@ async function allOf<T>(
 /** Appending, to whichever session holds the transcript at the moment. */
 class Transcripts {
   readonly #hf: SessionsOf;
-  readonly #places: Places;
+  readonly #places: TranscriptSessions;
   readonly #agent: string;
   readonly #ids = new Map<string, string>();
 
-  constructor(hf: SessionsOf, places: Places, agent: string) {
+  constructor(hf: SessionsOf, places: TranscriptSessions, agent: string) {
     this.#hf = hf;
     this.#places = places;
     this.#agent = agent;
   }
 
-  async append(place: Place, messages: readonly MessageInput[]): Promise<string> {
+  async append(place: TranscriptKey, messages: readonly MessageInput[]): Promise<string> {
     const name = nameOf(place);
     for (let attempt = 1; ; attempt++) {
       const id = this.#ids.get(name) ?? (await this.#places.findOrMake(place));

@@ -8,14 +8,14 @@ import { LIMITS } from "../../contracts/limits.ts";
 import type { FoldSessionSummary, SessionSummaryEntry } from "../../contracts/session-store.ts";
 import { copyJson } from "../../core/check.ts";
 import { entryOf } from "./entries.ts";
-import type { Place, SessionsOf, Transcript } from "./places.ts";
+import type { SessionsOf, Transcript, TranscriptKey } from "./transcript-sessions.ts";
 
 const KEY = "claude-summary";
 
 /** Most entries change nothing in a summary; it is then written only once in so many. */
 const BEHIND = 16;
 
-interface Kept {
+interface StoredSummary {
   /** The last message that is in it, and how many are. */
   readonly upTo: number;
   readonly count: number;
@@ -45,7 +45,7 @@ export class Summaries {
   }
 
   /** Folds what is not folded yet. */
-  async follow(id: string, place: Place): Promise<SessionSummaryEntry | undefined> {
+  async follow(id: string, place: TranscriptKey): Promise<SessionSummaryEntry | undefined> {
     for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
       const { value, version } = await this.#hf.state.getVersioned(id);
       const kept = keptOf(value[KEY]);
@@ -60,7 +60,11 @@ export class Summaries {
     return undefined;
   }
 
-  async #next(id: string, { projectKey, sessionId }: Place, kept: Kept | undefined): Promise<Kept | undefined> {
+  async #next(
+    id: string,
+    { projectKey, sessionId }: TranscriptKey,
+    kept: StoredSummary | undefined,
+  ): Promise<StoredSummary | undefined> {
     const range = kept === undefined ? {} : { after: kept.upTo };
     const messages = await this.#hf.history.get({ session: id, agent: this.#agent }, range);
     const last = messages.at(-1);
@@ -90,9 +94,9 @@ function isSame(a: SessionSummaryEntry, b: SessionSummaryEntry): boolean {
   return isDeepStrictEqual(a.data, b.data);
 }
 
-function keptOf(value: Json | undefined): Kept | undefined {
+function keptOf(value: Json | undefined): StoredSummary | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  const { upTo, count, summary } = value as unknown as Partial<Kept>;
+  const { upTo, count, summary } = value as unknown as Partial<StoredSummary>;
   return typeof upTo === "number" && typeof count === "number" && summary !== undefined
     ? { upTo, count, summary }
     : undefined;

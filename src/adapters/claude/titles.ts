@@ -5,7 +5,7 @@ import { firstPrompt } from "../../coding/conversation/facts.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { MessageInput } from "../../contracts/messages.ts";
 import { entryOf } from "./entries.ts";
-import type { SessionsOf } from "./places.ts";
+import type { SessionsOf } from "./transcript-sessions.ts";
 
 /** Sessions that are known to have one. */
 const REMEMBERED = 1000;

@@ -12,14 +12,14 @@ import { checkSome, invalid } from "../../core/check.ts";
 /** What this needs of a store, wherever it is. */
 export type SessionsOf = Pick<Holdfast, "history" | "state"> & { readonly sessions: Sessions };
 
-export interface Place {
+export interface TranscriptKey {
   readonly projectKey: string;
   readonly sessionId: string;
   readonly subpath?: string;
 }
 
 /** A transcript that is there. */
-export interface Transcript extends Place {
+export interface Transcript extends TranscriptKey {
   readonly session: Session;
 }
 
@@ -31,7 +31,7 @@ export interface Naming {
 
 const PAGE = 1000;
 
-export function checkPlace(key: unknown): Place {
+export function checkTranscriptKey(key: unknown): TranscriptKey {
   const { projectKey, sessionId, subpath } = checkSome(key, "key", ["projectKey", "sessionId", "subpath"]);
   const text = (value: unknown, what: string): string => {
     if (typeof value === "string") return value;
@@ -44,11 +44,11 @@ export function checkPlace(key: unknown): Place {
 }
 
 /** One text for each place; no two places have the same. */
-export function nameOf({ projectKey, sessionId, subpath }: Place): string {
+export function nameOf({ projectKey, sessionId, subpath }: TranscriptKey): string {
   return JSON.stringify([projectKey, sessionId, subpath ?? null]);
 }
 
-export class Places {
+export class TranscriptSessions {
   readonly #hf: SessionsOf;
   readonly #naming: Naming;
 
@@ -58,11 +58,11 @@ export class Places {
   }
 
   /** The id of the session that holds the transcript; null when there is none. */
-  async find(asked: Place): Promise<string | null> {
+  async find(asked: TranscriptKey): Promise<string | null> {
     return this.#exact(await this.#home(asked));
   }
 
-  async findOrMake(asked: Place): Promise<string> {
+  async findOrMake(asked: TranscriptKey): Promise<string> {
     const place = await this.#home(asked);
     return (await this.#exact(place)) ?? this.#make(place);
   }
@@ -83,14 +83,14 @@ export class Places {
   }
 
   /** All transcripts of the session, the main one last. */
-  async family(asked: Place): Promise<readonly Transcript[]> {
+  async family(asked: TranscriptKey): Promise<readonly Transcript[]> {
     const place = await this.#home(asked);
     const found = await this.#list(this.#familyTag(place));
     return found.sort((a, b) => Number(a.subpath === undefined) - Number(b.subpath === undefined));
   }
 
   /** Where the transcript of that name really is: when projects do not count, in whichever has the session. */
-  async #home(place: Place): Promise<Place> {
+  async #home(place: TranscriptKey): Promise<TranscriptKey> {
     if (this.#naming.projects === "separate") return place;
     const mains = await this.#list(`${MAIN}:${wordOf(place.sessionId)}`);
     const held = mains.filter((one) => one.sessionId === place.sessionId && one.session.messages > 0);
@@ -99,7 +99,7 @@ export class Places {
     return { ...place, projectKey: (own ?? newest ?? place).projectKey };
   }
 
-  async #exact(place: Place): Promise<string | null> {
+  async #exact(place: TranscriptKey): Promise<string | null> {
     const id = this.#id(place, 1);
     // Nearly always this one; it may also be the alias of another, which is none of ours.
     if ((await this.#hf.sessions.get(id))?.id === id) return id;
@@ -107,7 +107,7 @@ export class Places {
     return again?.session.id ?? null;
   }
 
-  async #make(place: Place): Promise<string> {
+  async #make(place: TranscriptKey): Promise<string> {
     const { agent, request } = this.#naming;
     const { projectKey, sessionId, subpath } = place;
     const described = {
@@ -131,22 +131,22 @@ export class Places {
     }
   }
 
-  #tags(place: Place): readonly string[] {
+  #tags(place: TranscriptKey): readonly string[] {
     const own = [`claude-key:${this.#digest(place)}`, this.#familyTag(place)];
     if (place.subpath !== undefined) return ["claude-subpath", ...own];
     return [MAIN, `claude-project:${wordOf(place.projectKey)}`, `${MAIN}:${wordOf(place.sessionId)}`, ...own];
   }
 
-  #familyTag({ projectKey, sessionId }: Place): string {
+  #familyTag({ projectKey, sessionId }: TranscriptKey): string {
     return `claude-family:${this.#digest({ projectKey, sessionId })}`;
   }
 
-  #id(place: Place, n: number): string {
+  #id(place: TranscriptKey, n: number): string {
     const number = n === 1 ? "" : `:${n}`;
     return `claude:${wordOf(place.sessionId)}:${this.#digest(place)}${number}`;
   }
 
-  #digest(place: Place): string {
+  #digest(place: TranscriptKey): string {
     return hashOf(`${JSON.stringify(this.#naming.agent)}${nameOf(place)}`);
   }
 
