@@ -19,7 +19,7 @@ export function ordinaryTranscript(bytes: number, seed = 1): Uint8Array {
 export function repetitiveTranscript(bytes: number, seed = 1): Uint8Array {
   const random = xorshift(seed);
   const writer = new Writer(random);
-  const shown = new Shown();
+  const shown = new ShownFiles();
   while (writer.length < bytes) {
     if (random(8) === 0) {
       writer.line("assistant", writer.prose(100 + random(300)));
@@ -82,7 +82,7 @@ function pickDistance(random: Random, length: number): number {
 }
 
 /** What was printed, ordered by when it was last printed: a repeat moves to the end, so distances are true distances. */
-class Shown {
+class ShownFiles {
   readonly #entries: { at: number; content: string }[] = [];
 
   add(at: number, content: string): void {

@@ -48,14 +48,14 @@ async function registryCode(folder: string): Promise<string> {
   ].join("\n");
 }
 
-interface Place {
+interface CommandExport {
   readonly file: string;
   /** Under which the file exports the command. */
   readonly name: string;
 }
 
-async function placesOf(folder: string): Promise<ReadonlyMap<unknown, Place>> {
-  const places = new Map<unknown, Place>();
+async function placesOf(folder: string): Promise<ReadonlyMap<unknown, CommandExport>> {
+  const places = new Map<unknown, CommandExport>();
   for (const file of readdirSync(folder).filter((one) => one.endsWith(".ts") && !one.endsWith(".test.ts"))) {
     const exported = (await import(path.join(folder, file))) as Readonly<Record<string, unknown>>;
     for (const [name, value] of Object.entries(exported)) places.set(value, { file, name });

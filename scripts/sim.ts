@@ -1,7 +1,7 @@
 // `npm run sim`: plays seeds of the simulations in test/sim. One seed shows what happened in it; many are a search, and each
 // that fails is printed as the one command that plays it again, and kept in test/sim/seeds.json.
 import { parseArgs } from "node:util";
-import { command, keepSeed, play } from "../test/sim/play.ts";
+import { command, keepSeed, runScenario } from "../test/sim/run-scenario.ts";
 import { SCENARIOS, type Scenario } from "../test/sim/scenarios.ts";
 
 const HELP = `npm run sim -- [options]
@@ -61,7 +61,7 @@ async function search(scenario: Scenario, rate: number, { first, last, forget, i
   const failed: Report["failed"][number][] = [];
   let commits = 0;
   for (let seed = first; seed <= last; seed++) {
-    const found = await play(scenario, seed, rate);
+    const found = await runScenario(scenario, seed, rate);
     interleavings.add(found.interleaving);
     commits += found.commits.length;
     for (const [kind, n] of Object.entries(found.fired)) faults[kind] = (faults[kind] ?? 0) + n;

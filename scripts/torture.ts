@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { parseArgs } from "node:util";
-import { ENGINES } from "../test/real/places.ts";
+import { ENGINES } from "../test/real/stores.ts";
 import type { TorturePart } from "../test/torture/part.ts";
 import { TORTURE_PARTS } from "../test/torture/parts.ts";
 

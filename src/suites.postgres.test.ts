@@ -1,12 +1,12 @@
 // Every contract suite on PostgreSQL: each case in a schema that nobody else has.
 
 import { takeSchema } from "../test/schemas.ts";
-import { type Place, runEverySuite } from "../test/suites.ts";
+import { runEverySuite, type SuiteStore } from "../test/suites.ts";
 import { scaled } from "./testing/scale.ts";
 
 const POOL = { poolSize: 4 };
 
-async function inSchema(): Promise<Place> {
+async function inSchema(): Promise<SuiteStore> {
   const { url, driver, leave } = await takeSchema();
   return {
     url,

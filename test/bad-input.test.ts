@@ -73,7 +73,7 @@ const BACKENDS: readonly (readonly [string, () => Promise<Ground>])[] = [
 /** Made once: it is shared by all that refuse it. */
 const HUGE = "x".repeat(300_000_000);
 
-type Asked = readonly [what: string, codes: ErrorCode | readonly ErrorCode[], call: () => unknown];
+type BadCall = readonly [what: string, codes: ErrorCode | readonly ErrorCode[], call: () => unknown];
 
 /** Whatever is promised is waited for, also an iteration. */
 async function settled(made: unknown): Promise<unknown> {
@@ -112,7 +112,7 @@ describe.each(BACKENDS)("ST7 bad input on %s is a typed error, and nothing is wr
   });
   afterAll(() => ground?.end());
 
-  async function refused(asked: readonly Asked[]): Promise<void> {
+  async function refused(asked: readonly BadCall[]): Promise<void> {
     const before = await ground.dump();
     const failures: string[] = [];
     for (const [what, codes, call] of asked) {
@@ -146,7 +146,7 @@ describe.each(BACKENDS)("ST7 bad input on %s is a typed error, and nothing is wr
 
   test("unknown ids", () => {
     const none = `hd-${"0".repeat(64)}`;
-    const nobody: readonly Asked[] = [
+    const nobody: readonly BadCall[] = [
       ["at", "NotFound", () => hf.sessions.at("nobody")],
       ["update", "NotFound", () => hf.sessions.update("nobody", { title: "x" })],
       ["alias", "NotFound", () => hf.sessions.setAlias("nobody", "name")],
@@ -300,7 +300,7 @@ describe.each(BACKENDS)("ST7 bad input on %s is a typed error, and nothing is wr
       "\\",
     ];
     return refused([
-      ...garbage.map((text): Asked => [`EDN ${JSON.stringify(text)}`, "InvalidQuery", () => hf.query(text)]),
+      ...garbage.map((text): BadCall => [`EDN ${JSON.stringify(text)}`, "InvalidQuery", () => hf.query(text)]),
       ["EDN explained", "InvalidQuery", () => hf.explain("[:find ?x :where [?x")],
       ["an attribute there is not", "InvalidQuery", () => hf.query("[:find ?x :where [?x :no/such ?y]]")],
       ["a table", "InvalidQuery", () => hf.query("[:find ?x :where [?x :sqlite_master/sql ?y]]")],

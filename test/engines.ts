@@ -13,7 +13,7 @@ import { takeSchema } from "./schemas.ts";
 
 export { postgresUrl } from "./schemas.ts";
 
-export interface Ground {
+export interface EngineStore {
   readonly driver: Driver;
   /** What open() takes to reach the same store. */
   readonly url: string;
@@ -24,7 +24,7 @@ export interface Ground {
 
 export interface Engine {
   readonly name: "sqlite" | "postgres";
-  fresh(): Promise<Ground>;
+  fresh(): Promise<EngineStore>;
 }
 
 const environment = realEnvironment();

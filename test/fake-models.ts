@@ -293,10 +293,10 @@ function* writeResponses(reply: FakeReply, turn: number): Generator<string> {
     });
 }
 
-type Told = Pick<FakeRequest, "system" | "tools" | "turns">;
+type RequestContent = Pick<FakeRequest, "system" | "tools" | "turns">;
 
 // biome-ignore-start lint/suspicious/noExplicitAny: bodies of requests are looked at, not checked.
-const READ: Readonly<Record<FakeApi, (body: any) => Told>> = {
+const READ: Readonly<Record<FakeApi, (body: any) => RequestContent>> = {
   anthropic: ({ system = "", tools = [], messages }) => ({
     system: textOf(system),
     tools: tools.map(({ name }: any) => name),

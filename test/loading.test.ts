@@ -36,13 +36,13 @@ function program(body: string): string {
     await hf.close();`;
 }
 
-interface Loaded {
+interface LoadedChunks {
   /** Chunks without their hash. */
   readonly names: readonly string[];
   readonly bytes: number;
 }
 
-function load(...argv: readonly string[]): Loaded {
+function load(...argv: readonly string[]): LoadedChunks {
   const env = { PATH: process.env.PATH ?? "", HOME: scratch };
   const run = spawnSync(process.execPath, ["--import", WATCH, ...argv], { cwd: scratch, env, encoding: "utf8" });
   const [stderr, json] = run.stderr.split("LOADED");

@@ -101,7 +101,7 @@ export function sourceFiles(files: [NewFile, Uint8Array][]): Pick<CaptureSource,
   };
 }
 
-export interface Exported {
+export interface ExportedSession {
   info: { id: string; parentID?: string; [key: string]: unknown };
   messages: { info: Record<string, unknown>; parts: Record<string, unknown>[] }[];
 }
@@ -112,7 +112,7 @@ export function exported(
   count: number,
   parentID?: string,
   parts: Record<string, unknown>[] = [],
-): Exported {
+): ExportedSession {
   const messages = Array.from({ length: count }, (_, i) => {
     const info = {
       id: `msg_${id.slice(4)}${String(i).padStart(3, "0")}`,

@@ -10,7 +10,7 @@ import { capture } from "../src/cli/capture.ts";
 import { main } from "../src/cli/main.ts";
 import { isHoldfastError } from "../src/contracts/errors.ts";
 import { open } from "../src/open.ts";
-import { Places } from "./real/places.ts";
+import { TestStores } from "./real/stores.ts";
 
 const P = "s3cr3t-Pw";
 const NOBODY = "127.0.0.1:1";
@@ -51,7 +51,7 @@ const WELL_FORMED = [
 ];
 
 const cwd = mkdtempSync(path.join(tmpdir(), "holdfast-passwords-"));
-const places = new Places();
+const places = new TestStores();
 afterAll(async () => {
   await places.remove();
   rmSync(cwd, { recursive: true, force: true });

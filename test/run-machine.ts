@@ -36,7 +36,7 @@ export class Machine {
     args: readonly string[],
     env: Readonly<Record<string, string>> = {},
     watch: (child: ChildProcess) => void = () => {},
-  ): Promise<Ran> {
+  ): Promise<ProgramResult> {
     const child = spawn(process.execPath, [CLI, "run", ...args], {
       cwd: this.cwd,
       env: {
@@ -71,7 +71,7 @@ export class Machine {
   }
 }
 
-export interface Ran {
+export interface ProgramResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;

@@ -6,11 +6,11 @@ import { open } from "../src/open.ts";
 import { SCHEMA_VERSION } from "../src/storage/sql/migrations.ts";
 import { SCHEMA_CHECK_MS } from "../src/storage/sql/schema-fence.ts";
 import { adjustableEnvironment } from "../src/testing/environment.ts";
-import { type Filled, fillStore } from "../src/testing/everything.ts";
+import { type FilledStore, fillStore } from "../src/testing/everything.ts";
 import { fillRuns } from "../src/testing/everything-runs.ts";
 import { range } from "../src/testing/expect.ts";
 import { agent } from "../src/testing/suites/runs-agents.ts";
-import { ENGINES, type Ground } from "./engines.ts";
+import { ENGINES, type EngineStore } from "./engines.ts";
 import { countEvents, migrateToNewer, NEWER_VERSION } from "./newer-version.ts";
 
 const REFUSAL = { code: "SchemaTooNew", details: { found: NEWER_VERSION, known: SCHEMA_VERSION } };
@@ -18,7 +18,7 @@ const ADA = { session: "chat", agent: "ada" };
 const CLAUDE = "0b5c8a5e-8b0a-4ad0-9d2c-6f6f0a1f7c11";
 const once = agent(async (it) => it.done(1));
 
-interface Objects extends Filled {
+interface Objects extends FilledStore {
   readonly board: string;
   readonly task: string;
   readonly blob: string;
@@ -144,7 +144,7 @@ function writes(hf: Holdfast, of: Objects): Readonly<Record<string, () => Promis
   };
 }
 
-async function dump({ driver }: Ground): Promise<string> {
+async function dump({ driver }: EngineStore): Promise<string> {
   const tables = [...Object.keys(TABLES), "holdfast_meta", "counters"];
   const rows = await Promise.all(tables.map((table) => driver.read(`SELECT * FROM ${table}`, [])));
   return JSON.stringify(rows.map((all) => all.map((row) => JSON.stringify(row)).sort()));
@@ -152,7 +152,7 @@ async function dump({ driver }: Ground): Promise<string> {
 
 for (const engine of ENGINES) {
   describe(`a handle beside a newer schema on ${engine.name}`, () => {
-    let ground: Ground;
+    let ground: EngineStore;
     let hf: Holdfast;
     let objects: Objects;
     let before: string;

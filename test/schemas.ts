@@ -51,19 +51,19 @@ interface Parts {
   readonly numbers: readonly string[];
 }
 
-interface Kept {
+interface KeptDriver {
   readonly settings: string;
   readonly driver: Driver;
   isFree: boolean;
 }
 
 /** A store's tables as they were made, and the connections that know them. */
-class Made {
+class MadeSchema {
   readonly name = `hf_test_${randomBytes(8).toString("hex")}`;
   /** What it consists of, and how the catalogue describes that; whatever a case does to its tables shows there. */
   parts: Parts = { all: [], tables: [], names: [], numbers: [] };
   shape = "";
-  readonly #kept: Kept[] = [];
+  readonly #kept: KeptDriver[] = [];
 
   async driver(settings: Settings): Promise<Driver> {
     const like = JSON.stringify(settings);
@@ -93,7 +93,7 @@ class Made {
 class Schemas {
   readonly #sql = postgres(postgresUrl(), { max: 1, onnotice: () => undefined });
   /** Oldest first. */
-  readonly #left: Made[] = [];
+  readonly #left: MadeSchema[] = [];
 
   async take(): Promise<Schema> {
     const made = (await this.#again()) ?? (await this.#make());
@@ -114,8 +114,8 @@ class Schemas {
     await this.#sql.end();
   }
 
-  async #make(): Promise<Made> {
-    const made = new Made();
+  async #make(): Promise<MadeSchema> {
+    const made = new MadeSchema();
     const driver = await made.driver({ durability: "full", poolSize: 1, busyMs: 10_000 });
     await migrate(driver, { create: true, migrate: true, environment, target: "test" });
     await driver.close();
@@ -124,7 +124,7 @@ class Schemas {
     return made;
   }
 
-  async #again(): Promise<Made | undefined> {
+  async #again(): Promise<MadeSchema | undefined> {
     const old = this.#left.length > RESTING ? this.#left.shift() : undefined;
     if (old === undefined) return undefined;
     const { shape, bytes } = await this.#look(old);
@@ -136,13 +136,13 @@ class Schemas {
     return undefined;
   }
 
-  async #drop(made: Made): Promise<void> {
+  async #drop(made: MadeSchema): Promise<void> {
     await made.settle(0);
     await this.#sql.unsafe(`DROP SCHEMA IF EXISTS "${made.name}" CASCADE`);
   }
 
   /** Every table as a new store has it, numbers included. */
-  async #empty({ name, parts }: Made): Promise<void> {
+  async #empty({ name, parts }: MadeSchema): Promise<void> {
     const tables = parts.names.map((table) => `"${name}"."${table}"`);
     await this.#sql.unsafe(
       [
@@ -170,7 +170,10 @@ class Schemas {
   }
 
   /** Rows of the catalogue are versions: which ones there are tells whether anything was made, dropped or altered. */
-  async #look({ name, parts: { all, tables } }: Made): Promise<{ readonly shape: string; readonly bytes: number }> {
+  async #look({
+    name,
+    parts: { all, tables },
+  }: MadeSchema): Promise<{ readonly shape: string; readonly bytes: number }> {
     const [row] = await this.#sql`
       SELECT to_regclass(${`"${name}".${META}`}) IS NOT NULL AS said,
         (SELECT sum(pg_relation_size(oid) + coalesce(pg_relation_size(nullif(reltoastrelid, 0)), 0))::float8

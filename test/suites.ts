@@ -12,7 +12,7 @@ import type { Driver } from "../src/storage/sql/driver.ts";
 import * as suites from "../src/testing/entry.ts";
 
 /** Where the store of one case is. */
-export interface Place {
+export interface SuiteStore {
   readonly url: string;
   readonly options?: OpenOptions;
   /** What a handle may be opened on instead, where it takes long to reach the store by its URL. */
@@ -20,12 +20,12 @@ export interface Place {
   remove(): Promise<unknown>;
 }
 
-export type MakePlace = () => Promise<Place>;
+export type MakeSuiteStore = () => Promise<SuiteStore>;
 
 const harness = { describe, test };
 
 /** A folder of its own; the bytes of blobs are where `blobs` puts them. */
-export function inFolder(blobs?: (folder: string) => OpenOptions["blobs"]): MakePlace {
+export function inFolder(blobs?: (folder: string) => OpenOptions["blobs"]): MakeSuiteStore {
   return async () => {
     const folder = await mkdtemp(path.join(tmpdir(), "holdfast-suite-"));
     const backend = blobs?.(path.join(folder, "blobs"));
@@ -34,7 +34,7 @@ export function inFolder(blobs?: (folder: string) => OpenOptions["blobs"]): Make
   };
 }
 
-export async function inMemory(): Promise<Place> {
+export async function inMemory(): Promise<SuiteStore> {
   return { url: ":memory:", remove: async () => undefined };
 }
 
@@ -45,7 +45,7 @@ export interface Extent {
   readonly oneHandle?: string;
 }
 
-export function runEverySuite(name: string, place: MakePlace, { runs, oneHandle }: Extent): void {
+export function runEverySuite(name: string, place: MakeSuiteStore, { runs, oneHandle }: Extent): void {
   const make = fixture(place, oneHandle === undefined);
   const skip = oneHandle === undefined ? [] : [{ reason: oneHandle, needs: ["another"] as const }];
   const options = { harness, skip };
@@ -71,7 +71,7 @@ export function runEverySuite(name: string, place: MakePlace, { runs, oneHandle 
 }
 
 /** Those that concern blobs. */
-export function runBlobSuites(name: string, place: MakePlace): void {
+export function runBlobSuites(name: string, place: MakeSuiteStore): void {
   const make = fixture(place, true);
   suites.runBlobsSuite(name, make, { harness });
   suites.runCapturesSuite(name, make, { harness });
@@ -81,20 +81,20 @@ export function runBlobSuites(name: string, place: MakePlace): void {
   suites.runCheckSuite(name, make, { harness });
 }
 
-function byUrl(make: MakePlace): MakePlace {
+function byUrl(make: MakeSuiteStore): MakeSuiteStore {
   return async () => {
     const { driver: _, ...place } = await make();
     return place;
   };
 }
 
-async function opened(place: Place, own: OpenOptions): Promise<Holdfast> {
+async function opened(place: SuiteStore, own: OpenOptions): Promise<Holdfast> {
   const options = { ...place.options, ...own };
   const driver = await place.driver?.(options.durability ?? "full");
   return driver === undefined ? open(place.url, options) : openOn(driver, options);
 }
 
-function fixture(make: MakePlace, again: boolean): suites.MakeFixture {
+function fixture(make: MakeSuiteStore, again: boolean): suites.MakeFixture {
   return async () => {
     const place = await make();
     const environment = suites.adjustableEnvironment();
@@ -114,7 +114,7 @@ function fixture(make: MakePlace, again: boolean): suites.MakeFixture {
 }
 
 /** Its clock stands still until it is moved, so that a sequence of commands always does the same. */
-function stillFixture(make: MakePlace, canReopen: boolean): () => Promise<suites.PropertyFixture> {
+function stillFixture(make: MakeSuiteStore, canReopen: boolean): () => Promise<suites.PropertyFixture> {
   return async () => {
     const place = await make();
     const environment = suites.simulatedEnvironment(1);

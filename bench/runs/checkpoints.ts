@@ -8,7 +8,7 @@ import { open } from "../../src/open.ts";
 import { openBare } from "../foundation/floor.ts";
 import { alternate, compare, percentile, sample } from "../measure.ts";
 import type { Bench } from "../suite.ts";
-import { ACT, act, textOf } from "./held.ts";
+import { ACT, act, textOf } from "./held-runs.ts";
 import { rowsOf, sameRowsOn } from "./rows.ts";
 import { readerOf } from "./steps.ts";
 

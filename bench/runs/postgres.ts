@@ -3,7 +3,7 @@ import { open } from "../../src/open.ts";
 import { type SharedServer, withSchema } from "../foundation/postgres.ts";
 import { alternate, compare, percentile, sample } from "../measure.ts";
 import type { Bench } from "../suite.ts";
-import { hold, holdMany, stepAtOnce } from "./held.ts";
+import { hold, holdMany, stepAtOnce } from "./held-runs.ts";
 import { type ReadTable, sameRowsBy } from "./rows.ts";
 import { ATONCE, measureRates, ratesOf, stepRows } from "./steps.ts";
 

@@ -10,7 +10,7 @@ import { type SharedServer, withSchema } from "../foundation/postgres.ts";
 import { alternate, compare, median, sample } from "../measure.ts";
 import type { Result } from "../report.ts";
 import type { Bench } from "../suite.ts";
-import { ACT, act } from "./held.ts";
+import { ACT, act } from "./held-runs.ts";
 
 const STEPS = 10;
 const ROUNDS = 7;

@@ -8,21 +8,21 @@ import { bodySource, cellBytes } from "../foundation/floor.ts";
 type Cell = string | number | Uint8Array | null;
 type Row = Readonly<Record<string, Cell>>;
 
-interface Inserted {
+interface InsertedRow {
   readonly table: TableName;
   readonly row: Row;
 }
 
-interface Updated {
+interface UpdatedRow {
   readonly table: TableName;
   readonly key: Row;
   readonly changes: Row;
 }
 
 /** What one commit writes. */
-export interface Written {
-  readonly inserts: readonly Inserted[];
-  readonly updates: readonly Updated[];
+export interface WrittenRows {
+  readonly inserts: readonly InsertedRow[];
+  readonly updates: readonly UpdatedRow[];
 }
 
 export type ReadTable = (sql: string) => Promise<readonly Row[]>;
@@ -30,12 +30,12 @@ export type ReadTable = (sql: string) => Promise<readonly Row[]>;
 const NAMES = Object.keys(TABLES) as TableName[];
 
 /** The rows that `act` adds and changes. */
-export async function rowsOf(read: ReadTable, act: () => Promise<unknown>): Promise<Written> {
+export async function rowsOf(read: ReadTable, act: () => Promise<unknown>): Promise<WrittenRows> {
   const before = await snapshot(read);
   await act();
   const after = await snapshot(read);
-  const inserts: Inserted[] = [];
-  const updates: Updated[] = [];
+  const inserts: InsertedRow[] = [];
+  const updates: UpdatedRow[] = [];
   for (const [table, rows] of after) {
     for (const [name, row] of rows) {
       const old = before.get(table)?.get(name);
@@ -50,8 +50,8 @@ export async function rowsOf(read: ReadTable, act: () => Promise<unknown>): Prom
 }
 
 /** A step is two commits: what is known of it before, and what came of it. */
-export function inTwo({ inserts, updates }: Written): readonly Written[] {
-  const isFirst = ({ row }: Inserted) => row.type === "step/started";
+export function inTwo({ inserts, updates }: WrittenRows): readonly WrittenRows[] {
+  const isFirst = ({ row }: InsertedRow) => row.type === "step/started";
   return [
     { inserts: inserts.filter(isFirst), updates },
     { inserts: inserts.filter((one) => !isFirst(one)), updates },
@@ -59,7 +59,7 @@ export function inTwo({ inserts, updates }: Written): readonly Written[] {
 }
 
 /** Of the values that are added. */
-export function bytesOf({ inserts }: Written): number {
+export function bytesOf({ inserts }: WrittenRows): number {
   return inserts.reduce(
     (sum, { row }) => sum + Object.values(row).reduce<number>((all, cell) => all + cellBytes(cell), 0),
     0,
@@ -104,7 +104,7 @@ function isSame(a: Cell | undefined, b: Cell | undefined): boolean {
 }
 
 /** Values that were not there before: every commit is of other seqs, bytes and names. */
-function refresher(parts: readonly Written[]): (row: Row, times: number) => Row {
+function refresher(parts: readonly WrittenRows[]): (row: Row, times: number) => Row {
   const most = Math.max(0, ...parts.flatMap(({ inserts }) => inserts.flatMap(({ row }) => sizes(row))));
   const bytes = bodySource(Math.max(most, 64));
   // Far above what is there, so that no key comes twice.
@@ -125,7 +125,7 @@ function sizes(row: Row): readonly number[] {
 }
 
 /** One call is as many commits as there are parts. */
-export function sameRowsOn(db: DatabaseSync, parts: readonly Written[]): () => void {
+export function sameRowsOn(db: DatabaseSync, parts: readonly WrittenRows[]): () => void {
   const fresh = refresher(parts);
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commit = db.prepare("COMMIT");
@@ -159,7 +159,7 @@ const CASTS: Readonly<Record<ColumnType, string>> = {
 };
 
 /** The same on PostgreSQL: each commit is one prepared statement that commits by itself. */
-export function sameRowsBy(sql: connect.Sql, parts: readonly Written[]): () => Promise<void> {
+export function sameRowsBy(sql: connect.Sql, parts: readonly WrittenRows[]): () => Promise<void> {
   const fresh = refresher(parts);
   const statements = parts.map((part) => ({ part, text: together(part) }));
   let times = 0;
@@ -176,7 +176,7 @@ export function sameRowsBy(sql: connect.Sql, parts: readonly Written[]): () => P
 }
 
 /** Rows of one shape in one clause each. */
-function together({ inserts, updates }: Written): string {
+function together({ inserts, updates }: WrittenRows): string {
   let given = 0;
   const tuple = (table: TableName, row: Row) =>
     `(${Object.keys(row).map((name) => `$${++given}::${CASTS[columnsOf(table)[name] ?? "text"]}`)})`;

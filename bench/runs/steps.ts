@@ -10,15 +10,15 @@ import { LOOP_DELAY, measureLoopDelay } from "../loop.ts";
 import { alternate, compare, median, percentile, sample, sampleTimes } from "../measure.ts";
 import type { Result } from "../report.ts";
 import type { Bench } from "../suite.ts";
-import { ACT, act, type Held, hold, holdMany, stepAtOnce } from "./held.ts";
-import { bytesOf, inTwo, type ReadTable, rowsOf, sameRowsOn, type Written } from "./rows.ts";
+import { ACT, act, type HeldRun, hold, holdMany, stepAtOnce } from "./held-runs.ts";
+import { bytesOf, inTwo, type ReadTable, rowsOf, sameRowsOn, type WrittenRows } from "./rows.ts";
 
 const ROUNDS = 7;
 export const ATONCE = 64;
 export const TOGETHER = [1, 16, 64] as const;
 
 /** A store of its own that has had a step of each session: the rows are written into its tables. */
-export async function stepRows(hf: Holdfast, read: ReadTable, sessions: number): Promise<readonly Written[]> {
+export async function stepRows(hf: Holdfast, read: ReadTable, sessions: number): Promise<readonly WrittenRows[]> {
   const held = await Promise.all(Array.from({ length: sessions }, (_, i) => hold(hf, `bare-${i}`)));
   for (const one of held) await one.step();
   const written = await rowsOf(read, () => Promise.all(held.map((one) => one.step())));
@@ -117,7 +117,7 @@ export const concurrent: Bench = {
   },
 };
 
-async function endAll(hf: Holdfast, held: readonly Held[]): Promise<void> {
+async function endAll(hf: Holdfast, held: readonly HeldRun[]): Promise<void> {
   await Promise.all(held.map((one) => one.end()));
   await hf.close();
 }
@@ -164,8 +164,8 @@ const SHORT = 100;
 const STEPS_PER_TURN = 50;
 
 /** A run that has done so many steps, ten to an iteration, and is held there. */
-async function heldAfter(file: string, steps: number): Promise<{ readonly hf: Holdfast; readonly held: Held }> {
-  const reached = Promise.withResolvers<Held>();
+async function heldAfter(file: string, steps: number): Promise<{ readonly hf: Holdfast; readonly held: HeldRun }> {
+  const reached = Promise.withResolvers<HeldRun>();
   const over = Promise.withResolvers<void>();
   const ready = { is: false };
   const agent: AgentDefinition = {

@@ -13,7 +13,7 @@ import { alternate, type Comparison, compare, median, sample } from "../measure.
 import type { Result } from "../report.ts";
 import type { Bench, Setting } from "../suite.ts";
 import { fill } from "./fill.ts";
-import { type Measured, QUERIES } from "./queries.ts";
+import { type MeasuredQuery, QUERIES } from "./queries.ts";
 
 const ROUNDS = 5;
 const AT_LEAST = 5;
@@ -21,16 +21,16 @@ const LIMITS = { timeoutMs: 600_000, maxRows: 1_000_000 };
 const COMMON = { durability: "normal", busyMs: 30_000, environment: realEnvironment() } as const;
 
 /** Of SQLite it is bytes, of PostgreSQL it must be said. */
-function handWritten({ sql }: Measured, driver: Driver): string {
+function handWritten({ sql }: MeasuredQuery, driver: Driver): string {
   const title = driver.dialect.engine === "postgres" ? "convert_to('Title 7', 'UTF8')" : "CAST('Title 7' AS BLOB)";
   return sql.replace("{title}", title);
 }
 
-function asked(hf: Holdfast, { datalog, rules, inputs = [] }: Measured) {
+function asked(hf: Holdfast, { datalog, rules, inputs = [] }: MeasuredQuery) {
   return hf.query(datalog, rules === undefined ? inputs : [rules, ...inputs], LIMITS);
 }
 
-async function measureOne(hf: Holdfast, driver: Driver, query: Measured, seconds: number): Promise<Comparison> {
+async function measureOne(hf: Holdfast, driver: Driver, query: MeasuredQuery, seconds: number): Promise<Comparison> {
   const sql = handWritten(query, driver);
   const rows = await driver.inspect(sql, query.params ?? [], LIMITS);
   const answer = await asked(hf, query);
@@ -46,7 +46,7 @@ async function measureOne(hf: Holdfast, driver: Driver, query: Measured, seconds
 
 /** The worst of the ten decides. */
 async function measureAll(metric: string, hf: Holdfast, driver: Driver, setting: Setting): Promise<Result> {
-  let worst: { readonly query: Measured; readonly figures: Comparison } | undefined;
+  let worst: { readonly query: MeasuredQuery; readonly figures: Comparison } | undefined;
   for (const query of QUERIES) {
     const figures = await measureOne(hf, driver, query, setting.seconds);
     setting.say(

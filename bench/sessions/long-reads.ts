@@ -14,7 +14,7 @@ const EVENTS = 200_000;
 const MOST_MS = 50;
 const SESSION = "long";
 
-interface Measured extends LoopDelay {
+interface MeasuredRead extends LoopDelay {
   readonly name: string;
   readonly seconds: number;
 }
@@ -34,7 +34,7 @@ async function measureLoop(
   // The session's own beginning is an event too.
   await fill(hf, SESSION, EVENTS - 1, messageSource());
   say(`  ${EVENTS} events`);
-  const measured: Measured[] = [];
+  const measured: MeasuredRead[] = [];
   const measure = async (name: string, run: () => Promise<unknown>) => {
     const start = performance.now();
     const delay = await delayDuring(run);

@@ -1,6 +1,6 @@
 // The ten queries of the bench, each beside the SQL that somebody who knows the tables would write by hand.
 
-export interface Measured {
+export interface MeasuredQuery {
   readonly name: string;
   readonly datalog: string;
   readonly rules?: string;
@@ -12,7 +12,7 @@ export interface Measured {
 const NEWEST =
   "NOT EXISTS (SELECT 1 FROM calls n WHERE n.session_no = c.session_no AND n.first_seq = c.first_seq AND n.seq > c.seq)";
 
-export const QUERIES: readonly Measured[] = [
+export const QUERIES: readonly MeasuredQuery[] = [
   {
     name: "messages of each session",
     datalog: "[:find ?id (count ?m) :where [?m :message/session ?s] [?s :session/id ?id]]",

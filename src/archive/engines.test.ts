@@ -1,6 +1,6 @@
 // Archives between the two engines, and of sessions with children, whose rows are made by hand here.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ENGINES, type Ground } from "../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { open } from "../open.ts";
 import { fileOf } from "../testing/expect.ts";
@@ -10,7 +10,7 @@ const say = (store: Holdfast, session: string, content: string) =>
 
 /** An invocation as a caller's log holds it. */
 describe("archives between engines", () => {
-  const grounds: Ground[] = [];
+  const grounds: EngineStore[] = [];
   const stores: Holdfast[] = [];
   beforeAll(async () => {
     for (const engine of ENGINES) {

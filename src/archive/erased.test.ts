@@ -1,6 +1,6 @@
 // What was deleted or erased does not come back with an archive that is older.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ENGINES, type Ground } from "../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { open } from "../open.ts";
 import { fileOf } from "../testing/expect.ts";
@@ -9,7 +9,7 @@ const say = (store: Holdfast, session: string, content: string) =>
   store.history.append({ session, agent: "ada" }, { role: "user", content });
 
 describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archive (engine %i)", (_, engine) => {
-  let ground: Ground;
+  let ground: EngineStore;
   let here: Holdfast;
   let home: Holdfast;
   beforeEach(async () => {

@@ -1,6 +1,6 @@
 // What others do between the decision of an import and its commit is seen by it: it decides again, or refuses.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ENGINES, type Ground } from "../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { realEnvironment } from "../core/environment.ts";
@@ -23,7 +23,7 @@ async function scratch(): Promise<Storage> {
 }
 
 describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with others (engine %i)", (_, engine) => {
-  let ground: Ground;
+  let ground: EngineStore;
   let here: Holdfast;
   let home: Holdfast;
   beforeEach(async () => {

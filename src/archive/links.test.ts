@@ -1,12 +1,12 @@
 // Whom an invocation names is linked as far as it is here, in whichever order caller and callee come.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ENGINES, type Ground } from "../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { open } from "../open.ts";
 import { fileOf } from "../testing/expect.ts";
 
 describe.each(ENGINES.map((engine, i) => [i, engine] as const))("links of an invocation (engine %i)", (_, engine) => {
-  let ground: Ground;
+  let ground: EngineStore;
   let here: Holdfast;
   let home: Holdfast;
   beforeEach(async () => {

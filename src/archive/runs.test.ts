@@ -1,18 +1,18 @@
 // Archives of sessions whose runs ended, wait, or were cut off: the runs go along, and go on where they arrive.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ENGINES, type Ground } from "../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { open } from "../open.ts";
 import { fillRuns } from "../testing/everything-runs.ts";
 import { fileOf } from "../testing/expect.ts";
-import { agent, gate, World } from "../testing/suites/runs-agents.ts";
+import { agent, EffectRecorder, gate } from "../testing/suites/runs-agents.ts";
 
 const SESSIONS = ["worked", "waits", "pauses", "asked", "failed", "branched"];
 
 const HELD = expect.objectContaining({ reason: "held" });
 
 describe("archives of runs", () => {
-  const grounds: Ground[] = [];
+  const grounds: EngineStore[] = [];
   const stores: Holdfast[] = [];
   beforeAll(async () => {
     for (const engine of ENGINES) {
@@ -92,7 +92,7 @@ describe("archives of runs", () => {
 describe.each(ENGINES)("runs that came with an archive ($name)", ({ fresh }) => {
   let source: Holdfast;
   let target: Holdfast;
-  let ground: Ground;
+  let ground: EngineStore;
   beforeAll(async () => {
     source = await open(":memory:");
     ground = await fresh();
@@ -105,7 +105,7 @@ describe.each(ENGINES)("runs that came with an archive ($name)", ({ fresh }) => 
   });
 
   test("AR7 one that is at work where it came from is taken by nobody here until somebody says so", async () => {
-    const world = new World();
+    const world = new EffectRecorder();
     const held = gate();
     const pays = agent(async (it) => it.done(await it.tool("pay")), {
       tools: { pay: world.tool("pay", () => held.pass().then(() => "paid")) },

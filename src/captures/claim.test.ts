@@ -1,6 +1,6 @@
 // Claims: one process at a time works on a request. Machines are environments here, so that their clocks can be pushed.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ENGINES, type Ground } from "../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { ClaimOwner } from "../contracts/captures.ts";
 import type { Environment, Liveness } from "../contracts/environment.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
@@ -23,7 +23,7 @@ function machine(host: string, pid: number, knowledge: Knowledge = { liveness: "
 
 for (const engine of ENGINES) {
   describe(`claims on ${engine.name}`, () => {
-    let ground: Ground;
+    let ground: EngineStore;
     const handles: Holdfast[] = [];
     const on = async (environment: Environment) => {
       const hf = await open(ground.url, { environment });

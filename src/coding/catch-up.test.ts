@@ -1,7 +1,7 @@
 // A conversation that is behind its capture: whatever reads it or removes the capture imports the rest first.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Transcript } from "../../test/coding/transcripts.ts";
-import { ENGINES, type Ground } from "../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { NewCapture } from "../contracts/captures.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { open } from "../open.ts";
@@ -13,7 +13,7 @@ import { conversationOfRequest } from "./conversation/request.ts";
 const SESSION = "11111111-2222-4333-8444-555555555555";
 
 describe.each(ENGINES)("a capture that was not imported, on $name", (engine) => {
-  let ground: Ground;
+  let ground: EngineStore;
   let hf: Holdfast;
   let request = "";
   let n = 0;

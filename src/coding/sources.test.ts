@@ -3,7 +3,13 @@ import { existsSync, mkdirSync } from "node:fs";
 import * as path from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { newFolder, SESSION, transcript } from "../../test/coding/claude-tree.ts";
-import { type Exported, exported, newMachine, removeMachines, sourceFiles } from "../../test/opencode-machine.ts";
+import {
+  type ExportedSession,
+  exported,
+  newMachine,
+  removeMachines,
+  sourceFiles,
+} from "../../test/opencode-machine.ts";
 import { realEnvironment } from "../core/environment.ts";
 import { agentHere } from "./here.ts";
 import { restoreOpenCode } from "./opencode/restore.ts";
@@ -41,7 +47,7 @@ test("CA6 scripts that Claude Code would run by itself are not put back, and tha
 const DENY = { permission: "question", pattern: "*", action: "deny" };
 const ALLOW = { permission: "*", pattern: "*", action: "allow" };
 
-function openCode(...sessions: Exported[]): InMemory {
+function openCode(...sessions: ExportedSession[]): InMemory {
   const files: Files = sessions.map((session) => [
     { role: "export", path: `export/${session.info.id}.json` },
     Buffer.from(JSON.stringify(session)),

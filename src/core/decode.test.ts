@@ -1,7 +1,7 @@
 // Rows changed as a failing disk or a careless editor would change them: every read says which row is damaged, in one
 // kind of error, and a change that would build on it is refused before anything is written.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ENGINES, type Ground } from "../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { TABLES, type TableName } from "../contracts/rows.ts";
@@ -46,7 +46,7 @@ describe("decoding a row", () => {
 
 for (const engine of ENGINES) {
   describe(`damaged rows on ${engine.name}`, () => {
-    let ground: Ground;
+    let ground: EngineStore;
     let hf: Holdfast;
     let board: TaskList;
     const ids: Record<string, unknown> = {};

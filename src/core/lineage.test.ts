@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-class Asked {
+class QueryCounter {
   queries = 0;
   rows = 0;
 
@@ -61,7 +61,7 @@ describe.each(ENGINES)("a deep lineage on $name", (engine) => {
   test("SE2 the last messages at a great depth take as many queries and rows as at a small one", async () => {
     const ground = await engine.fresh();
     ends.push(() => ground.end());
-    const asked = new Asked();
+    const asked = new QueryCounter();
     const hf = await openOn(asked.counting(ground.driver), {});
     ends.push(() => hf.close());
     const [flat, deep] = [await forked(hf, "flat", 20), await forked(hf, "deep", DEEP)];

@@ -1,12 +1,12 @@
 // A fork of a damaged session: what it inherits is looked at with it, and what it does not inherit is not.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ENGINES, type Ground } from "../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { open } from "../open.ts";
 
 for (const engine of ENGINES) {
   describe(`what a fork inherits on ${engine.name}`, () => {
-    let ground: Ground;
+    let ground: EngineStore;
     let hf: Holdfast;
     const run = (sql: string) =>
       ground.driver.transact(function* () {

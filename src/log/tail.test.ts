@@ -2,7 +2,7 @@
 // order, also when notifications are lost.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
-import { ENGINES, type Ground } from "../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Log, LogEvent } from "../contracts/log.ts";
@@ -27,7 +27,7 @@ function lookingEvery(ms: number): Environment {
 }
 
 /** What tails ask of an engine, by session. */
-class Asked {
+class ReadCounter {
   reads: string[] = [];
   lookups: (readonly string[])[] = [];
 
@@ -120,15 +120,19 @@ function counted(from: number): number[] {
   return Array.from({ length: from }, (_, i) => i + 1);
 }
 
-async function fresh(engine: (typeof ENGINES)[number]): Promise<Ground> {
+async function fresh(engine: (typeof ENGINES)[number]): Promise<EngineStore> {
   const ground = await engine.fresh();
   ends.push(() => ground.end());
   return ground;
 }
 
 /** A handle whose tails are counted: so many, of the sessions s0, s1 …, all waiting. */
-async function followed(ground: Ground, sessions: number, lookMs: number): Promise<[Handle, Asked, readonly Reader[]]> {
-  const asked = new Asked();
+async function followed(
+  ground: EngineStore,
+  sessions: number,
+  lookMs: number,
+): Promise<[Handle, ReadCounter, readonly Reader[]]> {
+  const asked = new ReadCounter();
   const here = handle(asked.counting(ground.driver), lookingEvery(lookMs));
   const names = Array.from({ length: TAILS }, (_, i) => `s${i % sessions}`);
   await Promise.all([...new Set(names)].map((name) => create(here, name)));
@@ -219,7 +223,7 @@ const SQLITE = ENGINES.filter(({ name }) => name === "sqlite");
 describe.each(SQLITE)("a tail on $name, with a clock of its own", (engine) => {
   test("LG7 a tail that nobody reads is forgotten, and goes on where it was", async () => {
     const ground = await fresh(engine);
-    const asked = new Asked();
+    const asked = new ReadCounter();
     const environment = simulatedEnvironment(1);
     const here = handle(asked.counting(ground.driver), environment);
     await create(here, "s");
@@ -270,7 +274,7 @@ describe.each(SQLITE)("a tail on $name, with a clock of its own", (engine) => {
 
   test("LG7 a tail whose events another has just read gives them without a read, each once", async () => {
     const ground = await fresh(engine);
-    const asked = new Asked();
+    const asked = new ReadCounter();
     const here = handle(asked.counting(ground.driver), simulatedEnvironment(1));
     await create(here, "s");
     for (let n = 0; n < 30; n++) await write(here, "s");

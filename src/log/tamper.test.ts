@@ -1,6 +1,6 @@
 // Below the store: rows are changed as a fault or a careless editor would change them, and the log must say where.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ENGINES, type Ground } from "../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { toHex } from "../core/bytes.ts";
 import { genesis, nextHash } from "../core/chain.ts";
@@ -14,7 +14,7 @@ const scope = { session: "chat", agent: "helper" };
 
 for (const engine of ENGINES) {
   describe(`a tampered log on ${engine.name}`, () => {
-    let ground: Ground;
+    let ground: EngineStore;
     let hf: Holdfast;
     const run = (sql: string, params: readonly (string | number | Uint8Array)[] = []) =>
       ground.driver.transact(function* () {

@@ -1,13 +1,13 @@
 // A lease is taken as it was seen: between the look and the claim its holder may have shown that he is there.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ENGINES, type Ground } from "../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { RunWait } from "../contracts/run-waits.ts";
 import { realEnvironment } from "../core/environment.ts";
 import { open, openOn } from "../open.ts";
 import type { Driver } from "../storage/sql/driver.ts";
 import { SqlStorage } from "../storage/sql/store.ts";
 import { bound } from "../testing/sim/driver.ts";
-import { agent, gate, World } from "../testing/suites/runs-agents.ts";
+import { agent, EffectRecorder, gate } from "../testing/suites/runs-agents.ts";
 import { awaitFree, claimRun, freeRun, heartbeat } from "./lease.ts";
 import { existingRun } from "./rows.ts";
 
@@ -15,7 +15,7 @@ const FOREVER = Number.POSITIVE_INFINITY;
 
 for (const engine of ENGINES) {
   describe(`leases on ${engine.name}`, () => {
-    let ground: Ground;
+    let ground: EngineStore;
     let storage: SqlStorage;
     beforeEach(async () => {
       ground = await engine.fresh();
@@ -79,7 +79,7 @@ for (const engine of ENGINES) {
     });
 
     test("RU3 whoever begins a run and then stands still longer than its lease does nothing of it", async () => {
-      const world = new World();
+      const world = new EffectRecorder();
       const held = gate();
       let begun = 0;
       const pays = agent(

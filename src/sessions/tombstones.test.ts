@@ -1,7 +1,7 @@
 // What deleted sessions keep for others, and what came with others, goes with the last who needs it: in one commit with
 // that deletion, whatever happens before and after it.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ENGINES, type Ground, lostAfterCommit } from "../../test/engines.ts";
+import { ENGINES, type EngineStore, lostAfterCommit } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { realEnvironment } from "../core/environment.ts";
@@ -20,7 +20,7 @@ async function shownBy(store: Holdfast, session: string): Promise<readonly boole
 }
 
 describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (engine %i)", (_, engine) => {
-  let ground: Ground;
+  let ground: EngineStore;
   let here: Holdfast;
   let home: Holdfast;
   let storage: SqlStorage;

@@ -1,12 +1,12 @@
 // A store with every kind of row that the public API can make, for whoever looks at all of them: the checker, exports.
-import type { Offers } from "./suite.ts";
+import type { CaseContext } from "./suite.ts";
 
 export type Everything = Pick<
-  Offers,
+  CaseContext,
   "agents" | "sessions" | "history" | "state" | "tasks" | "blobs" | "log" | "lineage"
 >;
 
-export interface Filled {
+export interface FilledStore {
   /** Has heads on several branches, an aborted turn, calls, evals, snapshots, notes, state, messages of two agents. */
   readonly chat: string;
   /** Forks of it: from a head, and at a message. */
@@ -22,7 +22,7 @@ export interface Filled {
 
 const LONG = "a message too long for its row, word after word. ".repeat(60);
 
-export async function fillStore(hf: Everything): Promise<Filled> {
+export async function fillStore(hf: Everything): Promise<FilledStore> {
   const { sessions, lineage, history, state, log } = hf;
   await fillAround(hf);
   const chat = "chat";

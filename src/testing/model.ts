@@ -8,8 +8,8 @@ import type { Tasks } from "../contracts/tasks.ts";
 import { modelHistory } from "./model/history.ts";
 import { modelSessions } from "./model/sessions.ts";
 import { modelState } from "./model/state.ts";
+import { ModelStore } from "./model/store.ts";
 import { modelTasks } from "./model/tasks.ts";
-import { World } from "./model/world.ts";
 
 export interface Model {
   readonly sessions: Sessions;
@@ -19,7 +19,7 @@ export interface Model {
 }
 
 export function naiveModel(clock: { now(): number }): Model {
-  const world = new World(() => clock.now());
+  const world = new ModelStore(() => clock.now());
   return {
     sessions: modelSessions(world),
     history: modelHistory(world),

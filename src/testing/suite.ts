@@ -34,11 +34,14 @@ export interface Fixture {
   close(): Promise<void>;
 }
 
-export type Lineage = Pick<Holdfast, "sessions" | "heads" | "turns" | "calls" | "evals" | "snapshots" | "invocations">;
-export type Archived = Pick<Holdfast, "export" | "import" | "markdown" | "diff" | "cost" | "tree">;
+export type LineageNouns = Pick<
+  Holdfast,
+  "sessions" | "heads" | "turns" | "calls" | "evals" | "snapshots" | "invocations"
+>;
+export type ArchiveVerbs = Pick<Holdfast, "export" | "import" | "markdown" | "diff" | "cost" | "tree">;
 
 /** What a case can ask for: nouns of the store, and what else a fixture may offer. */
-export interface Offers {
+export interface CaseContext {
   readonly agents: Holdfast["agents"];
   readonly sessions: Sessions;
   readonly history: Holdfast["history"];
@@ -54,9 +57,9 @@ export interface Offers {
   readonly trace: Holdfast["trace"];
   readonly causes: Holdfast["causes"];
   /** Sessions as a graph. */
-  readonly lineage: Lineage;
+  readonly lineage: LineageNouns;
   /** Files of sessions, and what is made of whole sessions. */
-  readonly archives: Archived;
+  readonly archives: ArchiveVerbs;
   readonly runs: Holdfast["runs"];
   readonly info: Holdfast["info"];
   readonly close: Holdfast["close"];
@@ -64,12 +67,12 @@ export interface Offers {
   readonly another: () => Promise<Holdfast>;
 }
 
-export type Need = keyof Offers;
+export type ContextName = keyof CaseContext;
 
 export interface Case {
   readonly name: string;
-  readonly needs: readonly Need[];
-  run(offers: Partial<Offers>): Promise<void>;
+  readonly needs: readonly ContextName[];
+  run(offers: Partial<CaseContext>): Promise<void>;
 }
 
 export interface Skip {
@@ -77,7 +80,7 @@ export interface Skip {
   /** Titles, whole or their beginnings. */
   readonly tests?: readonly string[];
   /** Leaves out every case that needs one of these. */
-  readonly needs?: readonly Need[];
+  readonly needs?: readonly ContextName[];
 }
 
 export interface SuiteOptions {
@@ -88,10 +91,10 @@ export interface SuiteOptions {
 
 export type MakeFixture = () => Promise<Fixture>;
 
-export function prove<N extends Need>(
+export function prove<N extends ContextName>(
   name: string,
   needs: readonly N[],
-  body: (given: Pick<Offers, N>) => Promise<void>,
+  body: (given: Pick<CaseContext, N>) => Promise<void>,
 ): Case {
   return {
     name,
@@ -99,7 +102,7 @@ export function prove<N extends Need>(
     run: (offers) => {
       const missing = needs.filter((need) => offers[need] === undefined);
       assert.deepEqual(missing, [], "the fixture does not offer what this case needs; skip it with a reason");
-      return body(offers as Pick<Offers, N>);
+      return body(offers as Pick<CaseContext, N>);
     },
   };
 }
@@ -134,7 +137,7 @@ function isSkipped({ name, needs }: Case, { tests = [], needs: without = [] }: S
 async function runInFixture(one: Case, make: MakeFixture): Promise<void> {
   const fixture = await make();
   try {
-    await one.run(offersOf(fixture));
+    await one.run(caseContextOf(fixture));
   } catch (error) {
     // What the case found matters more than trouble with clearing up after it.
     await fixture.close().catch(() => undefined);
@@ -143,9 +146,9 @@ async function runInFixture(one: Case, make: MakeFixture): Promise<void> {
   await fixture.close();
 }
 
-export function offersOf({ store, environment, another }: Fixture): Partial<Offers> {
+export function caseContextOf({ store, environment, another }: Fixture): Partial<CaseContext> {
   const { agents, sessions, history, state, tasks, blobs, captures, log, info } = store;
-  const offers: { [N in Need]: Offers[N] | undefined } = {
+  const offers: { [N in ContextName]: CaseContext[N] | undefined } = {
     ...{ agents, sessions, history, state, tasks, blobs, captures, log, info },
     stats: store.stats === undefined ? undefined : (options) => all(store).stats(options),
     query: store.query === undefined ? undefined : (...asked) => all(store).query(...asked),
@@ -160,7 +163,7 @@ export function offersOf({ store, environment, another }: Fixture): Partial<Offe
     clock: environment,
     another,
   };
-  return offers as Partial<Offers>;
+  return offers as Partial<CaseContext>;
 }
 
 /** Methods are called on the store they belong to. */

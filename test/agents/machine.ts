@@ -25,7 +25,7 @@ export interface RunOptions {
   readonly uid?: number;
 }
 
-export interface Ran {
+export interface ProgramResult {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stdout: string;
@@ -192,7 +192,7 @@ function opencodeEnvironment(apiUrl: string): Record<string, string> {
 
 /** A program on a machine. */
 export class Running {
-  readonly ended: Promise<Ran>;
+  readonly ended: Promise<ProgramResult>;
   readonly #child: ChildProcess;
   readonly #name: string;
   readonly #machine: Machine;
@@ -226,7 +226,7 @@ export class Running {
       this.#isLate = true;
       this.killNow();
     }, options.timeoutMs ?? TIMEOUT_MS);
-    this.ended = new Promise<Ran>((resolve, reject) => {
+    this.ended = new Promise<ProgramResult>((resolve, reject) => {
       this.#child.once("error", reject);
       // A background process may keep the pipes open for ever: a moment after the exit they are closed here.
       this.#child.once("exit", () => setTimeout(() => this.#closePipes(), 2_000).unref());
@@ -267,7 +267,7 @@ export class Running {
   }
 
   /** kill -9 for the whole process group, and for everything else on the machine. */
-  async kill(): Promise<Ran> {
+  async kill(): Promise<ProgramResult> {
     this.killNow();
     await this.#machine.endAll();
     return await this.ended;

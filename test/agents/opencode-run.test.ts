@@ -10,7 +10,7 @@ import { contentOf } from "../../src/coding/sources.ts";
 import { open } from "../../src/open.ts";
 import { isLong } from "../../src/testing/scale.ts";
 import { testLong } from "../long-test.ts";
-import { type Engine, Places } from "../real/places.ts";
+import { type Engine, TestStores } from "../real/stores.ts";
 import { withAgents } from "./agents.ts";
 import { type Machine, Machines, type Running, startMachines } from "./machine.ts";
 import { CountedProgram, dataOf, type OpenCodeState, openCodeState } from "./opencode-state.ts";
@@ -40,7 +40,7 @@ const RECALL = "What was it? [[recall CODEWORD-\\d+]]";
 const WORDS = ["CODEWORD-7", "CODEWORD-8", "CODEWORD-9"];
 
 withAgents("holdfast run with OpenCode", (agents) => {
-  const places = new Places();
+  const places = new TestStores();
   let newest: Machines;
   const others = new Map<string, Machines>();
   const counted = new Map<string, CountedProgram>();

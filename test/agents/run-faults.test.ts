@@ -12,7 +12,7 @@ import { open } from "../../src/open.ts";
 import { scaled } from "../../src/testing/scale.ts";
 import type { FakeClaude } from "../fake-claude.ts";
 import { type Frozen, freeze } from "../freeze.ts";
-import { CLI, folder, lineOf, Machine, newStore, type Ran, saved, says } from "../run-machine.ts";
+import { CLI, folder, lineOf, Machine, newStore, type ProgramResult, saved, says } from "../run-machine.ts";
 import { withAgents } from "./agents.ts";
 import { type Machines, MODEL, type Machine as RealMachine, startMachines } from "./machine.ts";
 
@@ -51,7 +51,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 interface Case {
   readonly machine: Machine;
   readonly child: ChildProcess;
-  readonly ended: Promise<Ran>;
+  readonly ended: Promise<ProgramResult>;
 }
 
 function start(fake: (machine: Machine) => FakeClaude, args: readonly string[], machine = new Machine()): Case {

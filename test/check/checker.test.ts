@@ -10,12 +10,12 @@ import type { Storage } from "../../src/contracts/storage.ts";
 import { fromRef, toHex } from "../../src/core/bytes.ts";
 import { fileBlobs } from "../../src/storage/blobs/file.ts";
 import { ENGINES } from "../engines.ts";
+import { type DamagedStore, filledStore } from "./damaged-store.ts";
 import { DAMAGES } from "./damages.ts";
-import { type Damaged, filledStore } from "./ground.ts";
 
 for (const engine of ENGINES) {
   describe(`the checker on ${engine.name}`, () => {
-    let store: Damaged;
+    let store: DamagedStore;
     beforeAll(async () => {
       store = await filledStore(engine);
     });
@@ -109,7 +109,7 @@ for (const engine of ENGINES) {
   });
 
   describe(`the checker with blobs in files beside ${engine.name}`, () => {
-    let store: Damaged;
+    let store: DamagedStore;
     let folder: string;
     beforeAll(async () => {
       folder = mkdtempSync(join(tmpdir(), "holdfast-check-"));

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { CheckKind } from "../../src/contracts/check.ts";
 import { casesFor, ENGINES } from "../engines.ts";
-import { type Damaged, filledStore } from "./ground.ts";
+import { type DamagedStore, filledStore } from "./damaged-store.ts";
 
 const of = (id: string) => `(SELECT no FROM sessions WHERE id = '${id}')`;
 const CHAT = `session_no = ${of("chat")}`;
@@ -270,7 +270,7 @@ const NOT_INHERITED = [
 
 for (const engine of ENGINES) {
   describe(`columns on ${engine.name}`, () => {
-    let store: Damaged;
+    let store: DamagedStore;
     beforeAll(async () => {
       store = await filledStore(engine);
     });

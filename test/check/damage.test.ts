@@ -4,12 +4,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { KINDS } from "../../src/check/kinds.ts";
 import { isLong } from "../../src/testing/scale.ts";
 import { ENGINES } from "../engines.ts";
+import { type DamagedStore, filledStore } from "./damaged-store.ts";
 import { DAMAGES } from "./damages.ts";
-import { type Damaged, filledStore } from "./ground.ts";
 
 for (const engine of ENGINES) {
   describe(`damage on ${engine.name}`, () => {
-    let store: Damaged;
+    let store: DamagedStore;
     beforeAll(async () => {
       store = await filledStore(engine);
     });

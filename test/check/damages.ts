@@ -1,8 +1,8 @@
 // One damage for each kind of issue: exactly that, planted with raw SQL into a filled store.
 import type { CheckKind } from "../../src/contracts/check.ts";
-import type { Damaged } from "./ground.ts";
+import type { DamagedStore } from "./damaged-store.ts";
 
-export type Plant = (store: Damaged) => Promise<unknown>;
+export type PlantDamage = (store: DamagedStore) => Promise<unknown>;
 
 const NOWHERE = 99_999;
 const of = (id: string) => `(SELECT no FROM sessions WHERE id = '${id}')`;
@@ -14,13 +14,13 @@ const CURRENT = `${CHAT} AND branch = (SELECT branch FROM sessions WHERE id = 'c
 const LAST_MESSAGE = `(SELECT max(m.seq) FROM events m WHERE m.session_no = ${of("chat")} AND m.type = 'message/added')`;
 
 const sql =
-  (text: string): Plant =>
+  (text: string): PlantDamage =>
   ({ run }) =>
     run(text);
 
 /** Of the heads of the filled store, by its place in the order of creation. */
 const head =
-  (place: number, set: string): Plant =>
+  (place: number, set: string): PlantDamage =>
   ({ run, filled }) =>
     run(`UPDATE heads SET ${set} WHERE id = ?`, filled.heads[place] ?? "");
 
@@ -33,7 +33,7 @@ const chat = (set: string) => sql(`UPDATE sessions SET ${set} WHERE id = 'chat'`
 /** Damage of the engine's own, which no change of rows makes: see physical.test.ts. */
 export type PhysicalKind = "index-damaged" | "page-damaged" | "schema-damaged";
 
-export const DAMAGES: Readonly<Record<Exclude<CheckKind, PhysicalKind>, Plant>> = {
+export const DAMAGES: Readonly<Record<Exclude<CheckKind, PhysicalKind>, PlantDamage>> = {
   "run-ended-twice": async ({ storage, run: change }) => {
     const [run] = await storage.query("run.get", "run-failed");
     await storage.commit({

@@ -4,14 +4,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { HoldfastError } from "../../src/contracts/errors.ts";
 import { open } from "../../src/open.ts";
 import { ENGINES } from "../engines.ts";
+import { type DamagedStore, filledStore } from "./damaged-store.ts";
 import { DAMAGES } from "./damages.ts";
-import { type Damaged, filledStore } from "./ground.ts";
 
 const SESSIONS = ["chat", "work", "fork", "heir", "attached"];
 
 for (const engine of ENGINES) {
   describe(`archives of a damaged store on ${engine.name}`, () => {
-    let store: Damaged;
+    let store: DamagedStore;
     beforeAll(async () => {
       store = await filledStore(engine);
     });

@@ -7,7 +7,7 @@ import type { CheckKind } from "../../src/contracts/check.ts";
 import { TABLES } from "../../src/contracts/rows.ts";
 import { open } from "../../src/open.ts";
 import { casesFor, ENGINES } from "../engines.ts";
-import { type Damaged, filledStore } from "./ground.ts";
+import { type DamagedStore, filledStore } from "./damaged-store.ts";
 
 /** Places in the order of creation: one with everything, one with nothing, one that compacts, one of a fork. */
 const [FULL, BARE, COMPACTED, OF_FORK] = [0, 2, 3, 4];
@@ -17,7 +17,7 @@ const SNAPSHOT = "(SELECT min(s.seq) FROM snapshots s WHERE s.session_no = heads
 const BLOB = "(SELECT max(s.vars) FROM snapshots s WHERE s.session_no = heads.session_no)";
 
 type Cell = string | Uint8Array;
-type Planted = readonly [
+type PlantedCell = readonly [
   column: string,
   place: number,
   value: string | null | { readonly cell: Cell },
@@ -25,7 +25,7 @@ type Planted = readonly [
 ];
 
 /** A string is SQL. */
-const PLANTED: readonly Planted[] = [
+const PLANTED: readonly PlantedCell[] = [
   ["id", BARE, { cell: `hd-${"0".repeat(64)}` }, "head-id-wrong"],
   ["session_no", OF_FORK, "(SELECT no FROM sessions WHERE id = 'chat')", "row-without-event"],
   ["branch", BARE, "branch + 1", "row-mismatch"],
@@ -55,10 +55,15 @@ const PLANTED: readonly Planted[] = [
   ["at", BARE, "at + 1", "row-mismatch"],
 ];
 
-type Parsed = { readonly counts: Readonly<Record<string, number>>; readonly compaction?: object };
+type ParsedRoot = { readonly counts: Readonly<Record<string, number>>; readonly compaction?: object };
 
 /** What a root says, changed in itself: the kind tells that it was compared with the rows, and not only with the id. */
-const ROOTS: readonly (readonly [what: string, place: number, change: (root: Parsed) => Parsed, kind: CheckKind])[] = [
+const ROOTS: readonly (readonly [
+  what: string,
+  place: number,
+  change: (root: ParsedRoot) => ParsedRoot,
+  kind: CheckKind,
+])[] = [
   [
     "the count of messages of a fork's head",
     OF_FORK,
@@ -98,7 +103,7 @@ test("SE10 a change of every column of a head is tried", () => {
 
 for (const engine of ENGINES) {
   describe(`heads on ${engine.name}`, () => {
-    let store: Damaged;
+    let store: DamagedStore;
     beforeAll(async () => {
       store = await filledStore(engine);
     });

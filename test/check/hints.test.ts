@@ -3,10 +3,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { KINDS } from "../../src/check/kinds.ts";
 import type { CheckIssue } from "../../src/contracts/check.ts";
 import { casesFor, ENGINES } from "../engines.ts";
+import { type DamagedStore, filledStore } from "./damaged-store.ts";
 import { DAMAGES } from "./damages.ts";
-import { type Damaged, filledStore } from "./ground.ts";
 
-type Follow = (store: Damaged, issue: CheckIssue) => Promise<unknown>;
+type Follow = (store: DamagedStore, issue: CheckIssue) => Promise<unknown>;
 
 const publish: Follow = ({ hf }, { rows }) => hf.heads.publish(rows[0] ?? "");
 
@@ -63,7 +63,7 @@ const FOLLOWED: Partial<Record<keyof typeof DAMAGES, readonly [says: string, fol
 
 for (const engine of ENGINES) {
   describe(`hints followed on ${engine.name}`, () => {
-    let store: Damaged;
+    let store: DamagedStore;
     beforeAll(async () => {
       store = await filledStore(engine);
     });

@@ -36,12 +36,12 @@ afterAll(async () => {
   await sql.end();
 });
 
-interface Asked {
+interface WorkerRequest {
   readonly body?: Uint8Array;
   readonly options?: object;
 }
 
-async function bytesOf(verb: string, given: object, { body, options }: Asked = {}) {
+async function bytesOf(verb: string, given: object, { body, options }: WorkerRequest = {}) {
   const url = new URL(`http://worker/${verb}`);
   url.searchParams.set("options", JSON.stringify(options ?? { schema }));
   if (body !== undefined) url.searchParams.set("given", JSON.stringify(given));
@@ -49,7 +49,7 @@ async function bytesOf(verb: string, given: object, { body, options }: Asked = {
   return { status: answer.status, bytes: new Uint8Array(await answer.arrayBuffer()) };
 }
 
-async function ask<T>(verb: string, given: object, asked?: Asked): Promise<T> {
+async function ask<T>(verb: string, given: object, asked?: WorkerRequest): Promise<T> {
   const { status, bytes } = await bytesOf(verb, given, asked);
   const text = Buffer.from(bytes).toString();
   if (status !== 200) throw Object.assign(new Error(text), { answer: JSON.parse(text) });
@@ -139,7 +139,7 @@ describe("ST18 holdfast/edge", () => {
   });
 
   test("refusals are typed and say what to do", async () => {
-    const code = (verb: string, given: object, asked?: Asked) =>
+    const code = (verb: string, given: object, asked?: WorkerRequest) =>
       ask(verb, given, asked).then(
         () => null,
         (error: { answer?: { code?: string } }) => error.answer?.code,

@@ -9,20 +9,20 @@ export interface Entry {
 }
 
 /** A value of the state, and who set it. */
-export interface Held {
+export interface ModelValue {
   readonly value: number;
   readonly owner: string;
 }
 
 /** What a session or a head shows, and how far it knows the log of each session it shows messages of. */
-export interface Shown {
+export interface ModelView {
   readonly entries: readonly Entry[];
-  readonly state: Readonly<Record<string, Held>>;
+  readonly state: Readonly<Record<string, ModelValue>>;
   readonly horizons: Readonly<Record<string, number>>;
 }
 
-export interface ModelHead extends Omit<Shown, "state"> {
-  state: Shown["state"];
+export interface ModelHead extends Omit<ModelView, "state"> {
+  state: ModelView["state"];
   readonly id: string;
   readonly session: string;
   readonly aborted: boolean;
@@ -32,7 +32,7 @@ export interface ModelHead extends Omit<Shown, "state"> {
 
 export interface ModelSession {
   readonly id: string;
-  now: Shown;
+  now: ModelView;
   current: ModelHead | null;
   /** The head its line goes on from. */
   basis: ModelHead | null;
@@ -43,7 +43,7 @@ export class LineageModel {
   readonly heads: ModelHead[] = [];
   readonly #owned = new Map<string, Entry[]>();
 
-  create(id: string, from?: Shown): ModelSession {
+  create(id: string, from?: ModelView): ModelSession {
     const made = { id, now: from ?? { entries: [], state: {}, horizons: {} }, current: null, basis: null };
     this.sessions.set(id, made);
     this.#owned.set(id, []);
@@ -85,7 +85,7 @@ export class LineageModel {
     this.heads.splice(0, this.heads.length, ...this.heads.filter((head) => head.session !== session.id));
     if (!everywhere) return;
     for (const entry of this.#owned.get(session.id) ?? []) entry.erasedAt ??= Number.MAX_SAFE_INTEGER;
-    const without = (state: Shown["state"]) =>
+    const without = (state: ModelView["state"]) =>
       Object.fromEntries(Object.entries(state).filter(([, held]) => held.owner !== session.id));
     for (const one of this.sessions.values()) {
       one.now = { ...one.now, state: without(one.now.state) };
@@ -99,13 +99,13 @@ export class LineageModel {
   }
 
   /** What a view shows: what was erased after it as a placeholder, what was erased before not at all. */
-  at({ entries, horizons }: Omit<Shown, "state">): readonly string[] {
+  at({ entries, horizons }: Omit<ModelView, "state">): readonly string[] {
     return entries
       .filter(({ erasedAt, owner }) => erasedAt === null || erasedAt > (horizons[owner] ?? Number.POSITIVE_INFINITY))
       .map(({ text, erasedAt }) => (erasedAt === null ? text : "(erased)"));
   }
 }
 
-export function valuesOf(state: Shown["state"]): Readonly<Record<string, number>> {
+export function valuesOf(state: ModelView["state"]): Readonly<Record<string, number>> {
   return Object.fromEntries(Object.entries(state).map(([key, { value }]) => [key, value]));
 }

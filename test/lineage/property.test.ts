@@ -50,7 +50,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 const shownAs = (message: Message | MessageAt) =>
   "erased" in message ? "(erased)" : message.content[0]?.type === "text" ? message.content[0].text : "?";
 
-class World {
+class LineageTester {
   readonly model = new LineageModel();
   #texts = 0;
   #forks = 0;
@@ -278,7 +278,7 @@ describe.each(PLACES)("lineage on $name, through $handles handle(s)", ({ url, ru
           const hf = await open(place.url, { durability: "normal" });
           const others = handles === 1 ? [] : [await open(place.url, { durability: "normal" })];
           try {
-            const world = new World(hf, ...others);
+            const world = new LineageTester(hf, ...others);
             await world.run(commands);
             await world.compare();
           } finally {

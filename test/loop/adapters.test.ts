@@ -5,7 +5,7 @@ import { z } from "zod";
 import { open, tool, toolLoop } from "../../src/index.ts";
 import { answerInOrder, type FakeAnswer, type FakeModels, startFakeModels } from "../fake-models.ts";
 import { ADAPTERS } from "../models/adapters.ts";
-import { transcript } from "./ground.ts";
+import { transcript } from "./scripted-model.ts";
 
 let server: FakeModels | undefined;
 

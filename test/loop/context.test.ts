@@ -5,7 +5,7 @@ import type { ContextMessage } from "../../src/contracts/context.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { functionModel, tool, toolLoop } from "../../src/index.ts";
 import { ENGINES } from "../engines.ts";
-import { scripted, use, withStore } from "./ground.ts";
+import { scripted, use, withStore } from "./scripted-model.ts";
 
 const base = { id: "support", version: "1" } as const;
 /** Each message is one token, so that a budget is a number of messages. */

@@ -5,7 +5,7 @@ import type { Json } from "../../src/contracts/json.ts";
 import { tool, toolLoop } from "../../src/index.ts";
 import { ModelError } from "../../src/models/failure.ts";
 import { ENGINES } from "../engines.ts";
-import { say, scripted, transcript, use, withStore } from "./ground.ts";
+import { say, scripted, transcript, use, withStore } from "./scripted-model.ts";
 
 const OBJECT = { type: "object" } as const;
 const base = { id: "support", version: "1", system: "Be brief." } as const;

@@ -6,7 +6,7 @@ import type { Json } from "../../src/contracts/json.ts";
 import { tool, toolLoop } from "../../src/index.ts";
 import { crashMatrix } from "../../src/testing/sim/matrix.ts";
 import type { Simulation } from "../../src/testing/sim/simulate.ts";
-import { say, use } from "./ground.ts";
+import { say, use } from "./scripted-model.ts";
 
 const PATIENT = { attempts: 12, backoffMs: 100, maxBackoffMs: 1000 };
 const described = { inputSchema: { type: "object" }, retry: PATIENT } as const;
@@ -58,7 +58,7 @@ function running(agent: typeof loop, wanted: readonly string[]): Simulation {
       await client.start(agent.id, { id: "run", session: "s", input: "Charge twice." });
       const result = await client.ended("run");
       client.expect(result.status === "completed", `it is ${result.status}: ${result.error?.message}`);
-      const messages = await client.patiently(() => client.store.history.session("s"));
+      const messages = await client.retryWithDeadline(() => client.store.history.session("s"));
       const found = messages.map(({ role, content }) => `${role} ${content.map(({ type }) => type).join(" ")}`);
       client.expect(JSON.stringify(found) === JSON.stringify(wanted), `the transcript is ${JSON.stringify(found)}`);
       const exact = JSON.stringify(messages.map(({ role, content }) => ({ role, content })));

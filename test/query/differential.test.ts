@@ -6,9 +6,9 @@ import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
 import { ATTRIBUTES } from "../../src/query/catalogue.ts";
 import { scaled } from "../../src/testing/scale.ts";
-import { ENGINES, type Ground } from "../engines.ts";
+import { ENGINES, type EngineStore } from "../engines.ts";
 import { attributesAsText, type Fact, factsOf, type Oracle, oracle } from "./facts.ts";
-import { type Generated, generate, type Pool, poolOf } from "./generate.ts";
+import { type GeneratedQuery, generate, type Pool, poolOf } from "./generate.ts";
 import { random } from "./random.ts";
 import { fillStore } from "./store.ts";
 
@@ -22,7 +22,7 @@ const SEEDS = only === undefined ? [...new Set([...FIRST_SEEDS, ...KEPT_SEEDS])]
 
 interface Side {
   readonly name: string;
-  readonly ground: Ground;
+  readonly ground: EngineStore;
   readonly store: Holdfast;
   readonly facts: readonly Fact[];
 }
@@ -57,11 +57,11 @@ test("QU1 both engines hold the same facts", () => {
   expect(first?.length).toBeGreaterThan(800);
 });
 
-function ownText({ find, where, rules }: Generated): string {
+function ownText({ find, where, rules }: GeneratedQuery): string {
   return `[:find ${find} :where ${where}${rules === null ? "" : ` :rules ${rules}`}]`;
 }
 
-function theirText({ find, ordered, rules }: Generated): string {
+function theirText({ find, ordered, rules }: GeneratedQuery): string {
   return `[:find ${find}${rules === null ? "" : " :in $ %"} :where ${ordered}]`;
 }
 

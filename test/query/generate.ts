@@ -10,7 +10,7 @@ import { RULES, type RuleSet } from "./rules.ts";
 /** text, number, boolean, the kind of an entity, or that of an id. */
 type Type = "text" | "number" | "boolean" | `of ${KindName}` | `id ${KindName}`;
 
-export interface Generated {
+export interface GeneratedQuery {
   readonly find: string;
   readonly where: string;
   /** The same clauses in an order in which each finds bound what it needs: DataScript takes them one by one. */
@@ -198,7 +198,7 @@ class Draft {
   }
 }
 
-export function generate(draw: Random, pool: Pool): Generated {
+export function generate(draw: Random, pool: Pool): GeneratedQuery {
   const draft = new Draft(draw, pool);
   const start = draw.chance(0.35) ? draw.pick(RULES) : null;
   const kind = start === null ? draw.pick(pool.kinds) : (start.calls[0]?.params[0] ?? "session");
@@ -218,7 +218,7 @@ export function generate(draw: Random, pool: Pool): Generated {
   return finish(draft, draw, pool);
 }
 
-function finish(draft: Draft, draw: Random, pool: Pool): Generated {
+function finish(draft: Draft, draw: Random, pool: Pool): GeneratedQuery {
   const where = shuffled(draft.clauses, draw).join(" ");
   const ordered = draft.clauses.join(" ");
   const rules = draft.rules?.text ?? null;

@@ -6,7 +6,7 @@ import { isHoldfastError } from "../../src/contracts/errors.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
 import { scaled } from "../../src/testing/scale.ts";
-import { ENGINES, type Ground } from "../engines.ts";
+import { ENGINES, type EngineStore } from "../engines.ts";
 import { type Random, random } from "./random.ts";
 
 const COUNT = Number(process.env.HOLDFAST_SHAPE_COUNT ?? scaled({ short: 20, long: 200 }));
@@ -14,7 +14,7 @@ const only = process.env.HOLDFAST_SHAPE_SEED;
 const SEEDS = only === undefined ? Array.from({ length: COUNT }, (_, i) => i + 1) : [Number(only)];
 const ALLOWED = ["LimitExceeded", "InvalidQuery", "QueryTimeout"];
 
-const sides: { readonly ground: Ground; readonly store: Holdfast }[] = [];
+const sides: { readonly ground: EngineStore; readonly store: Holdfast }[] = [];
 let longest = 0;
 
 beforeAll(async () => {

@@ -2,7 +2,7 @@
 // their own in these tests, and a query must not care who wrote them.
 import { createHash } from "node:crypto";
 import { renderDdl } from "../../src/storage/sql/migrations.ts";
-import type { Ground } from "../engines.ts";
+import type { EngineStore } from "../engines.ts";
 import { type Random, random } from "./random.ts";
 
 export interface Size {
@@ -20,7 +20,7 @@ const STATUSES = ["ok", "error", "running"];
 const MODELS = ["opus", "sonnet", "haiku", null];
 
 /** The same rows on either engine. */
-export async function fillStore(ground: Ground, seed: number, size: Size): Promise<void> {
+export async function fillStore(ground: EngineStore, seed: number, size: Size): Promise<void> {
   const rows: Rows = new Map();
   const draw = random(seed);
   const blobs = fillBlobs(rows, draw);
@@ -306,7 +306,7 @@ function fillGraph(rows: Rows, draw: Random, sessions: number): void {
   }
 }
 
-async function insert({ driver }: Ground, rows: Rows): Promise<void> {
+async function insert({ driver }: EngineStore, rows: Rows): Promise<void> {
   const isPostgres = driver.dialect.engine === "postgres";
   const literal = (cell: Cell) => {
     if (cell === null || typeof cell === "number") return String(cell);

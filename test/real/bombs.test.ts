@@ -4,12 +4,12 @@ import { afterAll, expect, test } from "vitest";
 import { makeBombs } from "./bombs.ts";
 import { fileOf, readHostile } from "./hostile-batch.ts";
 import { hostileFiles } from "./hostile-files.ts";
-import { Places } from "./places.ts";
+import { TestStores } from "./stores.ts";
 
 const LARGEST_BOMB_BYTES = 2_000_000;
 const GENERATED = 150;
 
-const places = new Places();
+const places = new TestStores();
 afterAll(() => places.remove());
 
 test("CA6, AR2 bundles, transcripts and archives that unfold to gigabytes are refused in little memory", () => {

@@ -5,14 +5,14 @@ import { open } from "../../src/open.ts";
 import { counted, entryOf, KEY } from "./claude-entries.ts";
 import { say } from "./say.ts";
 
-interface Told {
+interface WriterArguments {
   readonly url: string;
   readonly writer: number;
   readonly batches: number;
   readonly size: number;
 }
 
-const { url, writer, batches, size }: Told = JSON.parse(process.argv[2] ?? "{}");
+const { url, writer, batches, size }: WriterArguments = JSON.parse(process.argv[2] ?? "{}");
 const hf = await open(url);
 const store = claudeSessionStore(hf, { fold: counted });
 say("ready");

@@ -5,10 +5,10 @@ import { claudeSessionStore } from "../../src/adapters/claude/entry.ts";
 import { open } from "../../src/open.ts";
 import { scaled } from "../../src/testing/scale.ts";
 import { counted, KEY } from "./claude-entries.ts";
-import { ENGINES, Places } from "./places.ts";
 import { Children } from "./process.ts";
+import { ENGINES, TestStores } from "./stores.ts";
 
-const places = new Places();
+const places = new TestStores();
 const children = new Children(places.folder);
 
 afterEach(() => children.end());

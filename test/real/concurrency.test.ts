@@ -5,12 +5,12 @@ import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
 import { scaled } from "../../src/testing/scale.ts";
-import { Acknowledged, examine, type Found, foundIn, textOf } from "./examine.ts";
-import { ENGINES, Places } from "./places.ts";
+import { Acknowledgements, examine, type FoundMessage, foundIn, textOf } from "./examine.ts";
 import { type Child, Children } from "./process.ts";
-import type { Measured } from "./ticker.ts";
+import { ENGINES, TestStores } from "./stores.ts";
+import type { TickerReport } from "./ticker.ts";
 
-const places = new Places();
+const places = new TestStores();
 const children = new Children(places.folder);
 
 afterEach(() => children.end());
@@ -22,7 +22,7 @@ const READS = scaled({ short: 300, long: 1000 });
 const APPENDS = scaled({ short: 250, long: 1000 });
 
 /** Each writer's messages in the order in which it asked for them, none missing. */
-function expectAll(found: readonly Found[], writers: readonly string[], appends: number): void {
+function expectAll(found: readonly FoundMessage[], writers: readonly string[], appends: number): void {
   expect(found).toHaveLength(writers.length * appends);
   for (const writer of writers) {
     const own = found.filter((one) => one.writer === writer).map(({ n }) => n);
@@ -31,7 +31,7 @@ function expectAll(found: readonly Found[], writers: readonly string[], appends:
 }
 
 /** How often the next message is another writer's: 0 would mean that they took turns as a whole. */
-function switches(found: readonly Found[]): number {
+function switches(found: readonly FoundMessage[]): number {
   return found.filter((one, i) => i > 0 && one.writer !== found[i - 1]?.writer).length;
 }
 
@@ -40,7 +40,7 @@ describe.each(ENGINES)("many writers (%s)", (engine) => {
     timeout: 120_000,
   }, async () => {
     const url = await places.fresh(engine);
-    const acknowledged = new Acknowledged();
+    const acknowledged = new Acknowledgements();
     const names = Array.from({ length: WRITERS }, (_, i) => `writer${i}`);
     // Half of them one by one, half ten at a time, which go into the log in the order in which they were asked for.
     const running = names.map((writer, i) =>
@@ -88,7 +88,7 @@ describe.each(ENGINES)("many writers (%s)", (engine) => {
 
   test("LG1 writers of one process each to a session of its own, and to one they share", async () => {
     const url = await places.fresh(engine);
-    const acknowledged = new Acknowledged();
+    const acknowledged = new Acknowledgements();
     const count = scaled({ short: 60, long: 200 });
     const way = (writer: string, session: string) => ({ writer, session, count, window: 5 });
     const running = ["a", "b", "c"].map((name) =>
@@ -153,14 +153,14 @@ describe("while another process holds SQLite's write lock", () => {
     return { url, holder, ticker };
   }
 
-  async function ask(ticker: Child, work: string): Promise<Measured> {
+  async function ask(ticker: Child, work: string): Promise<TickerReport> {
     ticker.say(work);
     return JSON.parse(await ticker.heard("measured"));
   }
 
   /** Several times, because the machine itself makes everybody wait now and then. */
-  async function whileHeld({ holder, ticker }: Scene, works: readonly string[]): Promise<readonly Measured[]> {
-    const measured: Measured[] = [];
+  async function whileHeld({ holder, ticker }: Scene, works: readonly string[]): Promise<readonly TickerReport[]> {
+    const measured: TickerReport[] = [];
     for (const work of works) {
       holder.say(`hold ${HELD_MS}`);
       await holder.heard("held");

@@ -6,9 +6,9 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { open } from "../../src/open.ts";
 import { examine, textOf } from "./examine.ts";
-import { Places } from "./places.ts";
+import { TestStores } from "./stores.ts";
 
-const places = new Places();
+const places = new TestStores();
 afterAll(() => places.remove());
 
 const scope = { session: "chat", agent: "writer" };

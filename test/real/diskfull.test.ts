@@ -9,9 +9,9 @@ import { isHoldfastError } from "../../src/contracts/errors.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
 import { examine, textOf } from "./examine.ts";
-import { Places } from "./places.ts";
+import { TestStores } from "./stores.ts";
 
-const places = new Places();
+const places = new TestStores();
 const mounted: string[] = [];
 
 function unmountAll(): void {

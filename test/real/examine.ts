@@ -16,14 +16,14 @@ export function textOf(writer: string, n: number): string {
   return `${writer} ${n} ${words.join(" ")} ${digest}`;
 }
 
-export interface Found {
+export interface FoundMessage {
   readonly seq: number;
   readonly writer: string;
   readonly n: number;
 }
 
 /** Who wrote it and which one it was; fails unless it is the whole text. */
-export function foundIn(message: Message): Found {
+export function foundIn(message: Message): FoundMessage {
   const [block] = message.content;
   const text = block?.type === "text" ? block.text : "";
   const [writer = "", n = ""] = text.split(" ", 2);
@@ -33,7 +33,7 @@ export function foundIn(message: Message): Found {
 }
 
 /** The session's messages, after its log was found whole. */
-export async function examine(store: Holdfast, session: string): Promise<readonly Found[]> {
+export async function examine(store: Holdfast, session: string): Promise<readonly FoundMessage[]> {
   const report = await store.log.verify(session);
   assert.ok(report.ok, `the chain of ${session} breaks: ${JSON.stringify(report)}`);
   const events = await allEvents(store, session);
@@ -58,7 +58,7 @@ export async function allEvents(store: Holdfast, session: string): Promise<reado
 }
 
 /** What children said was acknowledged ("ack <session> <seq> <writer> <n>"), to be compared with what is there. */
-export class Acknowledged {
+export class Acknowledgements {
   readonly #sessions = new Map<string, Map<number, string>>();
   count = 0;
 
@@ -68,7 +68,7 @@ export class Acknowledged {
     if (word === "ack") this.add(session, { seq: Number(seq), writer, n: Number(n) });
   }
 
-  add(session: string, { seq, writer, n }: Found): void {
+  add(session: string, { seq, writer, n }: FoundMessage): void {
     const known = this.#sessions.get(session) ?? new Map<number, string>();
     this.#sessions.set(session, known);
     const name = `${writer} ${n}`;
@@ -82,7 +82,7 @@ export class Acknowledged {
     return [...this.#sessions.keys()];
   }
 
-  missingFrom(session: string, found: readonly Found[]): readonly string[] {
+  missingFrom(session: string, found: readonly FoundMessage[]): readonly string[] {
     const there = new Map(found.map(({ seq, writer, n }) => [seq, `${writer} ${n}`]));
     const acknowledged = [...(this.#sessions.get(session) ?? [])];
     return acknowledged.filter(([seq, name]) => there.get(seq) !== name).map(([seq, name]) => `${seq}: ${name}`);

@@ -6,11 +6,11 @@ import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { open } from "../../src/open.ts";
 import { slow } from "./agents.ts";
 import { examine, textOf } from "./examine.ts";
-import type { FrozenTold } from "./frozen-peer.ts";
-import { Places } from "./places.ts";
+import type { FrozenPeerArguments } from "./frozen-peer.ts";
 import { type Child, Children } from "./process.ts";
+import { TestStores } from "./stores.ts";
 
-const places = new Places();
+const places = new TestStores();
 const children = new Children(places.folder);
 afterEach(() => children.end());
 afterAll(() => places.remove());
@@ -18,7 +18,7 @@ afterAll(() => places.remove());
 const message = (writer: string, n: number) => ({ role: "user", content: textOf(writer, n) }) as const;
 const scope = (session: string) => ({ session, agent: "writer" });
 
-async function freeze(told: FrozenTold): Promise<Child> {
+async function freeze(told: FrozenPeerArguments): Promise<Child> {
   const child = children.start({ script: "frozen-peer.ts", told: { ...told } });
   await child.heard("frozen");
   return child;

@@ -7,7 +7,7 @@ import { textOf } from "./examine.ts";
 import { openFreezing } from "./freezing-store.ts";
 import { say } from "./say.ts";
 
-export interface FrozenTold {
+export interface FrozenPeerArguments {
   readonly url: string;
   /** append: to that session. run: executes the run "job" there and freezes in a commit of its first step. */
   readonly what: "append" | "run";
@@ -17,7 +17,7 @@ export interface FrozenTold {
   readonly busyMs?: number;
 }
 
-const told: FrozenTold = JSON.parse(process.argv[2] ?? "{}");
+const told: FrozenPeerArguments = JSON.parse(process.argv[2] ?? "{}");
 let isArmed = false;
 let isStale = false;
 const store = await openFreezing(told.url, {

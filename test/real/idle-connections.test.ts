@@ -4,9 +4,9 @@
 import { afterAll, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
-import { Places } from "./places.ts";
+import { TestStores } from "./stores.ts";
 
-const places = new Places();
+const places = new TestStores();
 afterAll(() => places.remove());
 
 const IDLE_MS = 300;

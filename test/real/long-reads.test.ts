@@ -7,14 +7,14 @@ import { defineAgent } from "../../src/index.ts";
 import { open } from "../../src/open.ts";
 import { COMPILED } from "../compiled.ts";
 import { testLong } from "../long-test.ts";
-import { ENGINES, Places } from "./places.ts";
+import { ENGINES, TestStores } from "./stores.ts";
 
 const CLAIMER = path.join(import.meta.dirname, "claimer.ts");
 const EVENTS = 200_000;
 /** Shorter than what each of these took when it held the event loop. */
 const LEASE_MS = 3000;
 const scope = { session: "long", agent: "ada" };
-const places = new Places();
+const places = new TestStores();
 afterAll(() => places.remove());
 
 describe.each(ENGINES)("a run beside long work on %s", (engine) => {

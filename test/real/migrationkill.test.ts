@@ -8,12 +8,12 @@ import { MIGRATIONS, SCHEMA_VERSION } from "../../src/storage/sql/migrations.ts"
 import { postgres } from "../../src/storage/sql/postgres/dialect.ts";
 import { sqlite } from "../../src/storage/sql/sqlite/dialect.ts";
 import { scaled } from "../../src/testing/scale.ts";
-import { ENGINES, type Ground } from "../engines.ts";
+import { ENGINES, type EngineStore } from "../engines.ts";
 import { examineOld, makeOld } from "../old-store.ts";
-import { Places } from "./places.ts";
 import { Children } from "./process.ts";
+import { TestStores } from "./stores.ts";
 
-const places = new Places();
+const places = new TestStores();
 const children = new Children(places.folder);
 afterEach(() => children.end());
 afterAll(() => places.remove());
@@ -24,7 +24,7 @@ function countStatements({ excludeCommits }: Dialect): number {
 }
 
 /** Tables, columns and the number of the schema. */
-async function shapeOf({ driver }: Ground): Promise<unknown> {
+async function shapeOf({ driver }: EngineStore): Promise<unknown> {
   const tables = (await driver.read(driver.dialect.tableNames, [])).map(({ name }) => String(name)).sort();
   const columns = [];
   for (const table of tables) columns.push(await driver.read(driver.dialect.describeTable, [table]));

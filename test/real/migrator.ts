@@ -8,7 +8,7 @@ import { openPostgres } from "../../src/storage/sql/postgres/driver.ts";
 import { openSqlite } from "../../src/storage/sql/sqlite/driver.ts";
 import { say } from "./say.ts";
 
-export interface MigratorTold {
+export interface MigratorArguments {
   readonly url: string;
   readonly stopAfter: number;
 }
@@ -49,7 +49,7 @@ function stopping(driver: Driver, stopAfter: number): Driver {
   } as Driver;
 }
 
-const told: MigratorTold = JSON.parse(process.argv[2] ?? "");
+const told: MigratorArguments = JSON.parse(process.argv[2] ?? "");
 const driver = await connect(told.url);
 const options = { create: false, migrate: true, environment, target: told.url };
 await migrate(stopping(driver, told.stopAfter), options);

@@ -4,9 +4,9 @@
 import { afterAll, expect, test } from "vitest";
 import { scaled } from "../../src/testing/scale.ts";
 import { createdUnder, EVERY_UMASK, exposedAmong } from "./permissions.ts";
-import { Places } from "./places.ts";
+import { TestStores } from "./stores.ts";
 
-const places = new Places();
+const places = new TestStores();
 afterAll(() => places.remove());
 
 const umasks = EVERY_UMASK.slice(0, scaled({ short: 1, long: EVERY_UMASK.length }));

@@ -14,7 +14,7 @@ const HELD_STORE = path.join(import.meta.dirname, "held-store.ts");
 const FAKE_CLAUDE = path.join(ROOT, "test/fake-claude.ts");
 export const EVERY_UMASK: readonly number[] = [0o000, 0o022, 0o077];
 
-export interface Created {
+export interface CreatedFile {
   readonly command: string;
   readonly name: string;
   readonly isDirectory: boolean;
@@ -69,7 +69,7 @@ function steps(cwd: string, isLong: boolean): readonly Step[] {
 }
 
 /** What the commands created below a fresh folder of `scratch`; throws when a command fails. */
-export function createdUnder(umask: number, scratch: string, isLong: boolean): readonly Created[] {
+export function createdUnder(umask: number, scratch: string, isLong: boolean): readonly CreatedFile[] {
   const folder = fs.realpathSync(fs.mkdtempSync(path.join(scratch, "modes-")));
   const [cwd, home] = [path.join(folder, "work"), path.join(folder, "home")];
   const bin = path.join(folder, "bin");
@@ -82,7 +82,7 @@ export function createdUnder(umask: number, scratch: string, isLong: boolean): r
     ...{ ...COMPILED, PATH: `${bin}:/usr/bin:/bin`, HOME: home, TMPDIR: path.join(cwd, "tmp") },
     FAKE_CLAUDE: JSON.stringify({ sessions: [{ session: "own", says: "done" }] }),
   };
-  const created: Created[] = [];
+  const created: CreatedFile[] = [];
   const seen = new Set(namesBelow(folder));
   for (const { name, program, creates, env: own, isKilled = false } of steps(cwd, isLong)) {
     const shell = ["-c", `umask ${umask.toString(8)}; exec "$@"`, "sh", ...program];
@@ -109,6 +109,6 @@ function namesBelow(folder: string): readonly string[] {
 }
 
 /** Those that anybody but the owner can use. */
-export function exposedAmong(created: readonly Created[]): readonly Created[] {
+export function exposedAmong(created: readonly CreatedFile[]): readonly CreatedFile[] {
   return created.filter(({ isDirectory, mode }) => mode !== (isDirectory ? "700" : "600"));
 }

@@ -7,9 +7,9 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type postgres from "postgres";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { open } from "../../src/open.ts";
-import { Places, withPostgres } from "./places.ts";
+import { TestStores, withPostgres } from "./stores.ts";
 
-const places = new Places();
+const places = new TestStores();
 const scope = { session: "s", agent: "a" };
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -7,9 +7,9 @@ import { obtainPgBouncer, type PgBouncer, startPgBouncer } from "../../scripts/p
 import { open } from "../../src/open.ts";
 import { scaled } from "../../src/testing/scale.ts";
 import { examine, textOf } from "./examine.ts";
-import { Places, withPostgres } from "./places.ts";
+import { TestStores, withPostgres } from "./stores.ts";
 
-const places = new Places();
+const places = new TestStores();
 const program = obtainPgBouncer();
 const started: PgBouncer[] = [];
 afterEach(async () => {

@@ -6,20 +6,20 @@ import * as path from "node:path";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
-import { examine, type Found, textOf } from "./examine.ts";
-import { Places } from "./places.ts";
+import { examine, type FoundMessage, textOf } from "./examine.ts";
 import { Children } from "./process.ts";
+import { TestStores } from "./stores.ts";
 import { callsIn, judge, straceCommand, straceTrouble, type Verdict } from "./strace.ts";
 import { boundaries, type Files, frameSize, LOSSES, readFiles, salts, writeFiles } from "./wal.ts";
 
-const places = new Places();
+const places = new TestStores();
 const children = new Children(places.folder);
 
 afterEach(() => children.end());
 afterAll(() => places.remove());
 
 /** Messages of one writer that are there again after the files were opened as they are. */
-async function recovered(path: string, files: Files): Promise<readonly Found[]> {
+async function recovered(path: string, files: Files): Promise<readonly FoundMessage[]> {
   writeFiles(path, files);
   const store = await open(path);
   try {

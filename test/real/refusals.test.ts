@@ -12,9 +12,9 @@ import { isHoldfastError } from "../../src/contracts/errors.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
 import { allEvents, examine, foundIn, textOf } from "./examine.ts";
-import { ENGINES, Places, withPostgres } from "./places.ts";
+import { ENGINES, TestStores, withPostgres } from "./stores.ts";
 
-const places = new Places();
+const places = new TestStores();
 afterAll(() => places.remove());
 
 const scope = { session: "chat", agent: "writer" };

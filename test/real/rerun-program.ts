@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ChatContent, open, type StepCall, tool, toolLoop } from "../../src/index.ts";
 import { say } from "./say.ts";
 
-export interface ProgramTold {
+export interface ProgramArguments {
   readonly url: string;
   /** A file that every effect on the world outside is appended to. */
   readonly effects: string;
@@ -13,7 +13,7 @@ export interface ProgramTold {
 }
 
 const TURNS = 4;
-const { url, effects, run: id }: ProgramTold = JSON.parse(process.argv[2] ?? "{}");
+const { url, effects, run: id }: ProgramArguments = JSON.parse(process.argv[2] ?? "{}");
 
 function act(name: string, turn: number, { run, idempotencyKey: key }: StepCall): void {
   say(`step ${name}`);

@@ -7,10 +7,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
-import { Places } from "./places.ts";
 import { type Child, Children } from "./process.ts";
+import { TestStores } from "./stores.ts";
 
-const places = new Places();
+const places = new TestStores();
 const children = new Children(places.folder);
 afterEach(() => children.end());
 afterAll(() => places.remove());
@@ -36,7 +36,7 @@ function effectsIn(file: string, run: string): readonly Effect[] {
 }
 
 /** The person: says what the world outside says. What happened has its result; what did not may be tried. */
-class Person {
+class RandomPerson {
   readonly #store: Holdfast;
   readonly #effects: string;
   answers = 0;
@@ -60,7 +60,7 @@ class Person {
 }
 
 /** How long it took from the start of the process, and of that since its store was open. */
-interface WentOn {
+interface ResumeTimes {
   readonly ms: number;
   readonly openMs: number;
 }
@@ -68,13 +68,13 @@ interface WentOn {
 interface Restart {
   readonly child: Child;
   /** null: not seen, or a person was asked first. */
-  readonly wentOn: () => WentOn | null;
+  readonly wentOn: () => ResumeTimes | null;
 }
 
-function start(url: string, effects: string, run: string, person: Person): Restart {
+function start(url: string, effects: string, run: string, person: RandomPerson): Restart {
   const begun = performance.now();
   let readyAt = begun;
-  let wentOn: WentOn | null = null;
+  let wentOn: ResumeTimes | null = null;
   let isAsked = false;
   const onLine = (line: string) => {
     const now = performance.now();
@@ -122,8 +122,8 @@ describe.each(["sqlite", "postgres"] as const)("the same program on %s", (engine
     const url = await places.fresh(engine);
     const effects = `${places.file("effects")}.jsonl`;
     const store = await open(url);
-    const person = new Person(store, effects);
-    const restarts: WentOn[] = [];
+    const person = new RandomPerson(store, effects);
+    const restarts: ResumeTimes[] = [];
     await start(url, effects, "undisturbed", person).child.done();
     const wanted = await transcript(store, "undisturbed");
     await expectEnded(store, "undisturbed");

@@ -7,12 +7,12 @@ import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { Staging } from "../../src/coding/staging.ts";
 import { scaled } from "../../src/testing/scale.ts";
 import { refOf } from "../coding/claude-tree.ts";
-import { Places } from "./places.ts";
 import { raceOnce, SWAPPED } from "./restore-race.ts";
+import { TestStores } from "./stores.ts";
 
 const ROUNDS = scaled({ short: 3, long: 100 });
 
-const places = new Places();
+const places = new TestStores();
 const mounted: string[] = [];
 
 afterEach(() => {

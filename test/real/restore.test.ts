@@ -12,9 +12,9 @@ import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { Message } from "../../src/contracts/messages.ts";
 import { open } from "../../src/open.ts";
 import { examine, foundIn, textOf } from "./examine.ts";
-import { Places, schemaOn, withPostgres } from "./places.ts";
+import { schemaOn, TestStores, withPostgres } from "./stores.ts";
 
-const places = new Places();
+const places = new TestStores();
 const servers: PostgresServer[] = [];
 afterAll(async () => {
   await Promise.all(servers.map((server) => server.stop()));

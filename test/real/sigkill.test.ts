@@ -9,11 +9,11 @@ import { isHoldfastError } from "../../src/contracts/errors.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
 import { scaled } from "../../src/testing/scale.ts";
-import { Acknowledged, examine, type Found, textOf } from "./examine.ts";
-import { Places, schemaOn } from "./places.ts";
+import { Acknowledgements, examine, type FoundMessage, textOf } from "./examine.ts";
 import { type Child, Children } from "./process.ts";
+import { schemaOn, TestStores } from "./stores.ts";
 
-const places = new Places();
+const places = new TestStores();
 const children = new Children(places.folder);
 const servers: PostgresServer[] = [];
 
@@ -33,7 +33,7 @@ afterAll(async () => {
 const MANY = 5;
 
 /** One by one, several at a time to the same session with keys, and many in one commit to another session. */
-function start(url: string, run: number, acknowledged: Acknowledged): Child {
+function start(url: string, run: number, acknowledged: Acknowledgements): Child {
   return children.start({
     script: "writer.ts",
     told: {
@@ -62,7 +62,7 @@ async function killSoon(child: Child, run: number): Promise<void> {
 }
 
 /** An appendMany is one commit: of each there is all or nothing, and nobody else's message in between. */
-function expectWholeBatches(found: readonly Found[]): void {
+function expectWholeBatches(found: readonly FoundMessage[]): void {
   for (let i = 0; i < found.length; i += MANY) {
     const [first, ...rest] = found.slice(i, i + MANY);
     if (first === undefined) break;
@@ -77,7 +77,7 @@ function expectWholeBatches(found: readonly Found[]): void {
   }
 }
 
-async function expectEverything(url: string, acknowledged: Acknowledged): Promise<void> {
+async function expectEverything(url: string, acknowledged: Acknowledgements): Promise<void> {
   const store = await open(url);
   await acknowledged.compare(store);
   expectWholeBatches(await examine(store, "batches"));
@@ -96,7 +96,7 @@ describe("killed writers", () => {
     timeout: 120_000,
   }, async () => {
     const url = places.file();
-    const acknowledged = new Acknowledged();
+    const acknowledged = new Acknowledgements();
     for (let run = 0; run < KILLS; run++) {
       await killSoon(start(url, run, acknowledged), run);
       // In between it is the next writer that finds the log as the killed one left it.
@@ -110,7 +110,7 @@ describe("killed writers", () => {
     timeout: 120_000,
   }, async () => {
     const url = places.file();
-    const acknowledged = new Acknowledged();
+    const acknowledged = new Acknowledgements();
     const lane = async (first: number) => {
       for (let run = first; run < KILLS_BESIDE; run += 2) await killSoon(start(url, run, acknowledged), run);
     };
@@ -131,7 +131,7 @@ describe("killed writers", () => {
   }, async () => {
     for (let run = 0; run < KILLS_CREATING; run++) {
       const url = places.file("young");
-      const acknowledged = new Acknowledged();
+      const acknowledged = new Acknowledgements();
       const child = start(url, run, acknowledged);
       const ready = child.heard("ready").catch(() => undefined);
       // Where the creation happens differs between machines: the delays spread over the whole start.
@@ -147,7 +147,7 @@ describe("killed writers", () => {
 
   test(`ST1 PostgreSQL: a client killed ${KILLS_OF_CLIENTS} times at any moment`, { timeout: 90_000 }, async () => {
     const url = await places.schema();
-    const acknowledged = new Acknowledged();
+    const acknowledged = new Acknowledgements();
     for (let run = 0; run < KILLS_OF_CLIENTS; run++) {
       await killSoon(start(url, run, acknowledged), run);
       if (run % 5 === 4) await expectEverything(url, acknowledged);
@@ -159,14 +159,14 @@ describe("killed writers", () => {
 
 describe("a killed server", () => {
   interface Load {
-    readonly acknowledged: Acknowledged;
+    readonly acknowledged: Acknowledgements;
     readonly retries: () => number;
     stop(): Promise<void>;
   }
 
   /** Writers of one handle that try again with the same key whatever says that it may succeed later. */
   function load(store: Holdfast, lanes: number): Load {
-    const acknowledged = new Acknowledged();
+    const acknowledged = new Acknowledgements();
     let retries = 0;
     let going = true;
     const append = async (writer: string, session: string, n: number) => {
@@ -198,7 +198,7 @@ describe("a killed server", () => {
     };
   }
 
-  async function growth(acknowledged: Acknowledged, more: number): Promise<void> {
+  async function growth(acknowledged: Acknowledgements, more: number): Promise<void> {
     const goal = acknowledged.count + more;
     const deadline = performance.now() + 15_000;
     while (acknowledged.count < goal) {
@@ -240,7 +240,7 @@ describe("a killed server", () => {
     const server = await startPostgres();
     servers.push(server);
     const url = schemaOn(server.url);
-    const acknowledged = new Acknowledged();
+    const acknowledged = new Acknowledgements();
     for (let run = 0; run < scaled({ short: 2, long: 3 }); run++) {
       const child = start(url, run, acknowledged);
       await child.heard("ack");

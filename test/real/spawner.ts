@@ -4,14 +4,14 @@
 import { open } from "../../src/open.ts";
 import { say } from "./say.ts";
 
-export interface SpawnerTold {
+export interface SpawnerArguments {
   readonly url: string;
   /** Part of every id it makes. */
   readonly name: string;
   readonly lanes: number;
 }
 
-const { url, name, lanes }: SpawnerTold = JSON.parse(process.argv[2] ?? "{}");
+const { url, name, lanes }: SpawnerArguments = JSON.parse(process.argv[2] ?? "{}");
 const store = await open(url);
 const { invocations, sessions, heads, calls, history } = store;
 

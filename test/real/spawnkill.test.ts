@@ -8,10 +8,10 @@ import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
 import { scaled } from "../../src/testing/scale.ts";
-import { ENGINES, Places } from "./places.ts";
 import { type Child, Children } from "./process.ts";
+import { ENGINES, TestStores } from "./stores.ts";
 
-const places = new Places();
+const places = new TestStores();
 const children = new Children(places.folder);
 afterEach(() => children.end());
 afterAll(() => places.remove());
@@ -19,7 +19,7 @@ afterAll(() => places.remove());
 const KILLS = scaled({ short: 8, long: 24 });
 
 /** What children knew to be true. */
-class Known {
+class ReportedFacts {
   readonly begun = new Map<string, string>();
   readonly ended = new Set<string>();
   readonly forked = new Map<string, string>();
@@ -83,7 +83,7 @@ describe.each(ENGINES)("killed spawners on %s", (engine) => {
   }, async () => {
     const url = await places.fresh(engine);
     await (await open(url)).close();
-    const known = new Known();
+    const known = new ReportedFacts();
     for (let run = 0; run < KILLS; run++) {
       const told = { url, name: `r${run}`, lanes: 3 };
       await killSoon(children.start({ script: "spawner.ts", told, onLine: (line) => known.note(line) }), run);

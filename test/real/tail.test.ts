@@ -8,10 +8,10 @@ import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { LogEvent, TailOptions } from "../../src/contracts/log.ts";
 import { open } from "../../src/open.ts";
 import { allEvents, textOf } from "./examine.ts";
-import { ENGINES, Places, schemaOn } from "./places.ts";
 import { type Child, Children } from "./process.ts";
+import { ENGINES, schemaOn, TestStores } from "./stores.ts";
 
-const places = new Places();
+const places = new TestStores();
 const children = new Children(places.folder);
 
 afterEach(() => children.end());

@@ -12,11 +12,11 @@ import { defineAgent } from "../../src/index.ts";
 import { open } from "../../src/open.ts";
 import { COMPILED } from "../compiled.ts";
 import { slow } from "./agents.ts";
-import { ENGINES, Places, schemaOn } from "./places.ts";
+import { ENGINES, schemaOn, TestStores } from "./stores.ts";
 
 const PROGRAM = path.join(import.meta.dirname, "execute.ts");
 const HOUR_MS = 3_600_000;
-const places = new Places();
+const places = new TestStores();
 const started: ChildProcess[] = [];
 
 afterEach(() => {

@@ -6,14 +6,14 @@ import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
 import { textOf } from "./examine.ts";
 
-export interface Measured {
+export interface TickerReport {
   /** How long the work took, and the longest time in which the event loop did nothing else. */
   readonly tookMs: number;
   readonly longestGapMs: number;
   readonly ticks: number;
 }
 
-async function measured(work: () => Promise<unknown>): Promise<Measured> {
+async function measured(work: () => Promise<unknown>): Promise<TickerReport> {
   const start = performance.now();
   let last = start;
   let longestGapMs = 0;

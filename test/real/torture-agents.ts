@@ -103,10 +103,10 @@ export function agentsOf(file: string, say: (line: string) => void): Readonly<Re
   return make(common, knowing(say));
 }
 
-type Did = (it: Iteration, name: string, input: Json) => Promise<Json>;
+type RunEffect = (it: Iteration, name: string, input: Json) => Promise<Json>;
 
 interface Knowing {
-  readonly did: Did;
+  readonly did: RunEffect;
   readonly said: (it: Iteration, content: string) => Promise<void>;
   readonly asked: (it: Iteration, n: Json) => Promise<Json>;
 }

@@ -11,11 +11,11 @@ import { type Effect, expectedOf, textsOf } from "./torture-agents.ts";
 
 const TERMINAL = ["run/completed", "run/failed", "run/cancelled"];
 
-type Known = Pick<Torture, "begun" | "known" | "retried" | "tally">;
+type TortureResult = Pick<Torture, "begun" | "known" | "retried" | "tally">;
 
 export async function compare(
   store: Holdfast,
-  known: Known,
+  known: TortureResult,
   effects: readonly Effect[],
 ): Promise<{ readonly ended: number; readonly recoveries: number }> {
   const all = (await allRuns(store)).filter(
@@ -111,7 +111,7 @@ function once(
 }
 
 /** Each answer that was acknowledged is in a log; one whose acknowledgement was lost may be too. */
-function answers(logs: ReadonlyMap<string, readonly LogEvent[]>, { supplied, retries }: Known["tally"]): void {
+function answers(logs: ReadonlyMap<string, readonly LogEvent[]>, { supplied, retries }: TortureResult["tally"]): void {
   const given = [...logs.values()].flat().filter(({ type }) => type === "run/answered").length;
   assert.ok(given >= supplied + retries, `${given} answers in the logs, ${supplied + retries} were acknowledged`);
 }

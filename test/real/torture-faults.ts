@@ -6,8 +6,8 @@ import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { PgBouncer } from "../../scripts/pgbouncer.ts";
 import type { PostgresServer } from "../../scripts/postgres.ts";
-import { withPostgres } from "./places.ts";
 import type { Child } from "./process.ts";
+import { withPostgres } from "./stores.ts";
 
 export interface Tally {
   kills: number;

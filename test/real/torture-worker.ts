@@ -6,7 +6,7 @@ import { openFreezing } from "./freezing-store.ts";
 import { say } from "./say.ts";
 import { agentsOf } from "./torture-agents.ts";
 
-export interface WorkerTold {
+export interface WorkerArguments {
   readonly url: string;
   /** Where its tools act. */
   readonly effects: string;
@@ -14,7 +14,7 @@ export interface WorkerTold {
   readonly commitFreezes: number;
 }
 
-const { url, effects, commitFreezes }: WorkerTold = JSON.parse(process.argv[2] ?? "{}");
+const { url, effects, commitFreezes }: WorkerArguments = JSON.parse(process.argv[2] ?? "{}");
 
 // A server that is down when the child starts is waited for.
 async function patiently<T>(work: () => Promise<T>): Promise<T> {

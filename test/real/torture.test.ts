@@ -3,11 +3,11 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { startPostgres } from "../../scripts/postgres.ts";
 import { scaled } from "../../src/testing/scale.ts";
-import { Places, schemaOn } from "./places.ts";
+import { schemaOn, TestStores } from "./stores.ts";
 import { Torture } from "./torture.ts";
 import { killServer, killWorkers } from "./torture-faults.ts";
 
-const places = new Places();
+const places = new TestStores();
 afterAll(() => places.remove());
 
 /** A server is killed after eight seconds at the latest. */

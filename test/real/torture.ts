@@ -16,7 +16,7 @@ import { type Child, Children } from "./process.ts";
 import { agentsOf, KINDS, type Kind, readEffects, resultOf } from "./torture-agents.ts";
 import { compare } from "./torture-compare.ts";
 import { emptyTally, type Fault, type Load, randomFreezeMs, type Tally } from "./torture-faults.ts";
-import type { WorkerTold } from "./torture-worker.ts";
+import type { WorkerArguments } from "./torture-worker.ts";
 
 export interface TortureOptions {
   readonly url: string;
@@ -104,7 +104,7 @@ export class Torture {
 
   #start(): Child {
     const { url, commitFreezes = 0 } = this.#options;
-    const told: WorkerTold = { url, effects: this.#effects, commitFreezes };
+    const told: WorkerArguments = { url, effects: this.#effects, commitFreezes };
     const child = this.#children.start({
       ...{ script: "torture-worker.ts", told: { ...told } },
       onLine: (line) => {

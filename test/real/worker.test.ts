@@ -11,11 +11,11 @@ import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
 import { COMPILED } from "../compiled.ts";
 import { steady, stubborn } from "./agents.ts";
-import { ENGINES, Places } from "./places.ts";
+import { ENGINES, TestStores } from "./stores.ts";
 
 const ENTRY = path.resolve(import.meta.dirname, "../../src/cli/main.ts");
 const AGENTS = path.join(import.meta.dirname, "agents.ts");
-const places = new Places();
+const places = new TestStores();
 const started: ChildProcess[] = [];
 
 afterEach(async () => {

@@ -8,7 +8,7 @@ import { open } from "../../src/open.ts";
 import { textOf } from "./examine.ts";
 import { say } from "./say.ts";
 
-export interface WriterTold {
+export interface WriterArguments {
   readonly url: string;
   readonly writer: string;
   readonly session: string;
@@ -25,10 +25,10 @@ export interface WriterTold {
   readonly keyed?: boolean;
   readonly durability?: "full" | "normal";
   /** More writers on the same handle, each with its own session and way. */
-  readonly beside?: readonly Omit<WriterTold, "url" | "beside">[];
+  readonly beside?: readonly Omit<WriterArguments, "url" | "beside">[];
 }
 
-async function write(store: Holdfast, told: Omit<WriterTold, "url">): Promise<void> {
+async function write(store: Holdfast, told: Omit<WriterArguments, "url">): Promise<void> {
   const { writer, count = Number.POSITIVE_INFINITY, window = 1, many = 1, pauseMs = 0 } = told;
   const one = async (first: number): Promise<void> => {
     if (told.asks) say(`ask ${writer} ${first}`);
@@ -44,7 +44,7 @@ async function write(store: Holdfast, told: Omit<WriterTold, "url">): Promise<vo
 
 async function call(
   store: Holdfast,
-  told: Omit<WriterTold, "url">,
+  told: Omit<WriterArguments, "url">,
   first: number,
   many: number,
 ): Promise<readonly Message[]> {
@@ -71,7 +71,7 @@ async function retried<T>({ keyed = false }: { readonly keyed?: boolean }, work:
   }
 }
 
-const { beside = [], url, ...told }: WriterTold = JSON.parse(process.argv[2] ?? "{}");
+const { beside = [], url, ...told }: WriterArguments = JSON.parse(process.argv[2] ?? "{}");
 const store = await open(url, told.durability === undefined ? {} : { durability: told.durability });
 say("ready");
 await Promise.all([told, ...beside].map((one) => write(store, one)));

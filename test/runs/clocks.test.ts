@@ -8,7 +8,7 @@ import { open } from "../../src/open.ts";
 import { adjustableEnvironment } from "../../src/testing/environment.ts";
 import type { Clock } from "../../src/testing/suite.ts";
 import { agent } from "../../src/testing/suites/runs-agents.ts";
-import { ENGINES, type Ground } from "../engines.ts";
+import { ENGINES, type EngineStore } from "../engines.ts";
 
 const TEN_MINUTES = 600_000;
 const WAIT_MS = 30_000;
@@ -31,7 +31,7 @@ interface Machine {
 }
 
 describe.each(ENGINES)("due times on $name", (engine) => {
-  let ground: Ground;
+  let ground: EngineStore;
   let opened: Holdfast[];
   beforeEach(async () => {
     ground = await engine.fresh();

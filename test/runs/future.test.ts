@@ -2,14 +2,14 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { nextHash } from "../../src/core/chain.ts";
 import { openOn } from "../../src/open.ts";
-import { ENGINES, type Ground as Place } from "../engines.ts";
-import { agentOf, cutOffStore, type Ground, RUN } from "./tampering.ts";
+import { ENGINES, type EngineStore as Place } from "../engines.ts";
+import { agentOf, cutOffStore, RUN, type TamperGround } from "./tampering.ts";
 
 let place: Place | undefined;
 afterEach(() => place?.end());
 
 /** The last event of the run's session as another hand would have written it. */
-async function rewritten(ground: Ground, edit: (envelope: string) => string): Promise<void> {
+async function rewritten(ground: TamperGround, edit: (envelope: string) => string): Promise<void> {
   const last = await ground.driver.read(
     "SELECT e.no, e.session_no, e.body, e.hash FROM events e JOIN runs r ON r.session_no = e.session_no " +
       `WHERE r.id = '${RUN}' ORDER BY e.seq DESC LIMIT 2`,

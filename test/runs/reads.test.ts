@@ -53,7 +53,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant("wait" as const) }) },
 );
 
-interface Story {
+interface ReadScenario {
   readonly past: readonly (readonly Change[])[];
   readonly budget: number;
   readonly last: number;
@@ -62,13 +62,13 @@ interface Story {
   readonly meanwhile: readonly Change[];
 }
 
-const story: fc.Arbitrary<Story> = fc.record({
+const story: fc.Arbitrary<ReadScenario> = fc.record({
   past: fc.array(fc.array(change, { maxLength: 8 }), { minLength: 3, maxLength: 3 }),
   ...{ budget: fc.integer({ min: 5, max: 120 }), last: fc.integer({ min: 1, max: 5 }), isRetry: fc.boolean() },
   meanwhile: fc.array(change, { maxLength: 12 }),
 });
 
-interface Seen {
+interface ReadResults {
   readonly history: readonly Message[];
   readonly ada: readonly Message[];
   readonly context: Context;
@@ -79,7 +79,7 @@ interface Seen {
 /** A rule refused it: the run is not over, the session is gone, there is nothing to sum up. */
 const REFUSALS: readonly string[] = ["SessionBusy", "SessionDeleted", "InvalidArgument", "NotFound", "Conflict"];
 
-class Stage {
+class ReadScenarioRunner {
   readonly #hf: Holdfast;
   readonly #jump: (ms: number) => void;
   #texts = 0;
@@ -90,7 +90,7 @@ class Stage {
     this.#jump = jump;
   }
 
-  async play({ past, budget, last, isRetry, meanwhile }: Story): Promise<void> {
+  async play({ past, budget, last, isRetry, meanwhile }: ReadScenario): Promise<void> {
     const hf = this.#hf;
     for (const [i, session] of SESSIONS.entries()) {
       const source = SESSIONS[i - 1];
@@ -100,7 +100,7 @@ class Stage {
       for (const one of past[i] ?? []) await this.#try(one, i);
     }
     const read = (it: Iteration) => this.#read(it, budget, last);
-    const seen: Seen[] = [];
+    const seen: ReadResults[] = [];
     const { agent, reached, goOn } = interrupted(read, seen, isRetry);
     const id = await this.#interrupt(agent, reached, isRetry);
     for (const one of meanwhile) await this.#try(one, SESSIONS.length - 1);
@@ -110,7 +110,7 @@ class Stage {
   }
 
   /** Every read of the iteration, each beside the same read of the handle. */
-  async #read(it: Iteration, budget: number, last: number): Promise<Seen> {
+  async #read(it: Iteration, budget: number, last: number): Promise<ReadResults> {
     const hf = this.#hf;
     const isFirst = (await hf.runs.steps(it.run)).length === 0 && !it.run.startsWith("retry");
     const history = await it.history({ agent: null });
@@ -148,9 +148,9 @@ class Stage {
     return id;
   }
 
-  async #goOn(agent: AgentDefinition, first: string, seen: Seen[]): Promise<void> {
+  async #goOn(agent: AgentDefinition, first: string, seen: ReadResults[]): Promise<void> {
     const hf = this.#hf;
-    const [then] = seen as [Seen];
+    const [then] = seen as [ReadResults];
     const ended = (await hf.runs.get(first))?.status === "failed";
     const id = ended ? (await hf.runs.retry(first, { id: "retry" })).id : first;
     const live = await this.#live(then.history);
@@ -173,7 +173,7 @@ class Stage {
     } else expect(Object.keys(then.state)).toContain(named);
     const { status } = await hf.runs.resume(agent, id, { erased: "placeholder" });
     expect(status).toBe("completed");
-    const now = seen.at(-1) as Seen;
+    const now = seen.at(-1) as ReadResults;
     const placeholder = [{ type: "text", text: "[erased]" }];
     expect(now.history.map((message) => [message.id, message.content])).toEqual(
       then.history.map((message) => [message.id, live.has(message.id) ? message.content : placeholder]),
@@ -235,7 +235,7 @@ class Stage {
 }
 
 /** Reads, says how much there was, and is interrupted in a tool, which then goes on, or failed. */
-function interrupted(read: (it: Iteration) => Promise<Seen>, seen: Seen[], isRetry: boolean) {
+function interrupted(read: (it: Iteration) => Promise<ReadResults>, seen: ReadResults[], isRetry: boolean) {
   const reached = Promise.withResolvers<void>();
   let goesOn = false;
   const agent: AgentDefinition = {
@@ -290,7 +290,7 @@ describe.each(PLACES)("recorded reads on $name", ({ url, runs, longRuns }) => {
           const environment = adjustableEnvironment();
           const hf = await open(place.url, { durability: "normal", environment });
           try {
-            await new Stage(hf, (ms) => environment.jump(ms)).play(given);
+            await new ReadScenarioRunner(hf, (ms) => environment.jump(ms)).play(given);
           } finally {
             await hf.close();
             place.end();

@@ -17,11 +17,11 @@ import {
   cutOffStore,
   type Damage,
   draw,
-  type Ground,
   PARENT,
   RUN,
   rowsOf,
   rowsSince,
+  type TamperGround,
 } from "./tampering.ts";
 
 const DAMAGED = ["ExecutionCorrupted", "StoreCorrupted", "BlobCorrupted"];
@@ -68,7 +68,7 @@ interface Tally {
 
 /** Each damage by itself; `look` is what must refuse it. */
 async function damageOften(
-  ground: Ground,
+  ground: TamperGround,
   times: number,
   seed: number,
   look: (run: string) => Promise<unknown>,
@@ -105,7 +105,7 @@ async function damageOften(
   return tally;
 }
 
-async function applied({ all }: Ground, { texts, params }: Damage): Promise<boolean> {
+async function applied({ all }: TamperGround, { texts, params }: Damage): Promise<boolean> {
   try {
     await all(texts, params);
     return true;
@@ -124,7 +124,7 @@ async function refusal(look: () => Promise<unknown>, state: unknown): Promise<st
 }
 
 /** A handle of its own: nothing it remembers is of an earlier damage. */
-function resuming(ground: Ground): (run: string) => Promise<unknown> {
+function resuming(ground: TamperGround): (run: string) => Promise<unknown> {
   return async (run) => {
     const { runs } = await openOn(ground.driver, { durability: "normal" });
     return runs.resume(agentOf(ground.world, run), run);

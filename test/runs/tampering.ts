@@ -18,23 +18,23 @@ import { type Verified, verifyRun } from "../../src/runs/verify.ts";
 import { createPayloads } from "../../src/storage/blobs/payloads.ts";
 import type { Driver, Param, Row } from "../../src/storage/sql/driver.ts";
 import { SqlStorage } from "../../src/storage/sql/store.ts";
-import { agent, cutOff, gate, World } from "../../src/testing/suites/runs-agents.ts";
+import { agent, cutOff, EffectRecorder, gate } from "../../src/testing/suites/runs-agents.ts";
 import type { Random } from "../query/random.ts";
 
 const PARTS = ["signals", "decisions", "checkpoints"] as const;
 const TOUCHED = ["events", "sessions", "runs", "blobs", ...PARTS] as const;
-export type Touched = (typeof TOUCHED)[number];
+export type TamperedTable = (typeof TOUCHED)[number];
 export const RUN = "r";
 /** Takes up a run that failed, and what that had done. */
 export const AGAIN = "again";
 /** Was cut off in a child of its own, in another session. */
 export const PARENT = "parent";
 
-export interface Ground {
+export interface TamperGround {
   readonly driver: Driver;
   readonly storage: Storage;
   readonly payloads: Payloads;
-  readonly world: World;
+  readonly world: EffectRecorder;
   /** As it was. */
   mend(tables?: readonly string[]): Promise<void>;
   all(texts: readonly string[], params?: readonly Param[]): Promise<unknown>;
@@ -43,10 +43,10 @@ export interface Ground {
 const LONG = "more than fits a row, word after word, ".repeat(40);
 const KEPT = Object.keys(TABLES);
 
-export async function cutOffStore(driver: Driver): Promise<Ground> {
+export async function cutOffStore(driver: Driver): Promise<TamperGround> {
   const environment = realEnvironment();
   const hf = await openOn(driver, { durability: "normal" });
-  const world = new World();
+  const world = new EffectRecorder();
   const [held, charged] = [gate(), gate()];
   const works = works1(world, () => held.pass(), { charge: () => charged.pass() });
   await hf.runs.execute(
@@ -101,7 +101,7 @@ async function askedAndAnswered({ runs }: Holdfast, works: AgentDefinition): Pro
  * first takes a signal, and in the second a person was asked.
  */
 function works1(
-  world: World,
+  world: EffectRecorder,
   hold: () => Promise<void>,
   full?: { readonly charge: () => Promise<void> },
 ): AgentDefinition {
@@ -132,7 +132,7 @@ function works1(
   );
 }
 
-function fails(world: World, isDown: boolean): AgentDefinition {
+function fails(world: EffectRecorder, isDown: boolean): AgentDefinition {
   return agent(
     async (it, n: number) => {
       await it.tool("pay", n);
@@ -148,14 +148,14 @@ function fails(world: World, isDown: boolean): AgentDefinition {
   );
 }
 
-async function cutOffChild(hf: Holdfast, world: World): Promise<void> {
+async function cutOffChild(hf: Holdfast, world: EffectRecorder): Promise<void> {
   const held = gate();
   const parent = spawns(world, () => held.pass());
   await hf.runs.start(parent, { session: "p", id: PARENT, leaseMs: 100 });
   await cutOff(hf.runs, parent, PARENT, held.reached);
 }
 
-function spawns(world: World, hold: () => Promise<void>): AgentDefinition {
+function spawns(world: EffectRecorder, hold: () => Promise<void>): AgentDefinition {
   return agent(
     async (it) => it.done((await it.spawn({ ...works1(world, hold), id: "kid" }, { session: "kid" })).status),
     { id: "parent", limits: { iterations: 9 } },
@@ -163,7 +163,7 @@ function spawns(world: World, hold: () => Promise<void>): AgentDefinition {
 }
 
 /** Who goes on with each of them. */
-export function agentOf(world: World, run: string): AgentDefinition {
+export function agentOf(world: EffectRecorder, run: string): AgentDefinition {
   const goOn = () => Promise.resolve();
   return run === RUN
     ? works1(world, goOn, { charge: goOn })
@@ -174,7 +174,7 @@ export function agentOf(world: World, run: string): AgentDefinition {
 
 /** What resume() looks at before the first step, in its order. */
 export async function asResumed(
-  { storage, payloads, world }: Ground,
+  { storage, payloads, world }: TamperGround,
   run: string,
   verify: Verified = "whole",
 ): Promise<Json> {
@@ -190,7 +190,7 @@ export async function asResumed(
 }
 
 /** Columns that can have any value without anybody going on from something else than was written. */
-export const FREE: Readonly<Record<Touched, Readonly<Record<string, string>>>> = {
+export const FREE: Readonly<Record<TamperedTable, Readonly<Record<string, string>>>> = {
   events: {
     no: "the order in which rows came: no hash has it (ST5), nothing of a run is found by it",
     chars: "an estimate of a message's length, which docs/format.md excepts; of other events it must be NULL",
@@ -227,19 +227,19 @@ const CHAIN_FIELDS = ["seq", "chain", "branch"];
 export interface Damage {
   readonly tell: string;
   readonly column: string;
-  readonly table: Touched;
+  readonly table: TamperedTable;
   readonly run: string;
   readonly texts: readonly string[];
   readonly params: readonly Param[];
 }
 
-type Rows = Readonly<Record<Touched, readonly Row[]>>;
+type Rows = Readonly<Record<TamperedTable, readonly Row[]>>;
 
 /**
  * The rows that a run goes on from: its session's events, both rows, its signals, questions and checkpoints, the blob of the
  * last one; and what it takes up.
  */
-export async function rowsOf({ driver }: Ground, run: string): Promise<Rows> {
+export async function rowsOf({ driver }: TamperGround, run: string): Promise<Rows> {
   const session = `(SELECT session_no FROM runs WHERE id = '${run}')`;
   const read = (sql: string) => driver.read(sql, []);
   return {
@@ -260,7 +260,7 @@ export async function rowsOf({ driver }: Ground, run: string): Promise<Rows> {
  * Of those what is verified when only what came since the checkpoint is: that, and the event that began the run; of a run
  * that goes on from what another had done, all.
  */
-export async function rowsSince(ground: Ground, run: string): Promise<Rows> {
+export async function rowsSince(ground: TamperGround, run: string): Promise<Rows> {
   const rows = await rowsOf(ground, run);
   const { first_seq, checkpoint_seq } = rows.runs.find(({ id }) => id === run) ?? {};
   const since = run === AGAIN ? 0 : Number(checkpoint_seq);
@@ -290,7 +290,7 @@ function ofParts(random: Random, rows: Rows, run: string): Damage {
 }
 
 function ofColumn(random: Random, rows: Rows, run: string, engine: "sqlite" | "postgres"): Damage {
-  const weights: readonly Touched[] = [
+  const weights: readonly TamperedTable[] = [
     ...(["events", "events", "events", "events", "runs", "runs", "sessions", "blobs"] as const),
     ...PARTS,
   ];
@@ -313,19 +313,19 @@ function ofColumn(random: Random, rows: Rows, run: string, engine: "sqlite" | "p
 }
 
 /** Parts of runs have no number. */
-function placeOf(table: Touched, row: Row): string {
+function placeOf(table: TamperedTable, row: Row): string {
   if (table !== "signals" && table !== "decisions" && table !== "checkpoints") return `no = ${row.no}`;
   return `session_no = ${row.session_no} AND seq = ${row.seq}`;
 }
 
-interface Changed {
+interface ChangedValue {
   readonly value: Param;
   readonly how: string;
   /** Bytes that are to be text, well-formed or not. */
   readonly isText?: boolean;
 }
 
-function changed(random: Random, value: unknown, type: ColumnType, rows: Rows, engine: string): Changed {
+function changed(random: Random, value: unknown, type: ColumnType, rows: Rows, engine: string): ChangedValue {
   if (value !== null && random.chance(0.1)) return { value: null, how: "gone" };
   if (type === "bytes") return { value: otherBytes(random, (value ?? new Uint8Array(16)) as Uint8Array), how: "byte" };
   if (type === "text") {

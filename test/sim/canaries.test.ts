@@ -1,6 +1,6 @@
 // Planted bugs are found on the production loop within a thousand seeds, and without them the same seeds are well.
 import { describe, expect, test } from "vitest";
-import { type Simulation, simulate, simulatePlanted } from "../../src/testing/sim/simulate.ts";
+import { type Simulation, simulate, simulateWithBug } from "../../src/testing/sim/simulate.ts";
 import { CANARIES, type Canary } from "./canaries.ts";
 import { type Edit, mutated, type Simulate } from "./mutants.ts";
 
@@ -12,7 +12,7 @@ function isEdits(plant: Canary["plant"]): plant is readonly Edit[] {
 
 async function planted({ plant }: Canary): Promise<Simulate> {
   if (isEdits(plant)) return mutated(plant);
-  return (simulation: Simulation) => simulatePlanted(simulation, plant);
+  return (simulation: Simulation) => simulateWithBug(simulation, plant);
 }
 
 describe("planted bugs", () => {

@@ -1,10 +1,10 @@
 // What the planted bugs are looked for in: small simulations of the production loop, each with what brings its bug out.
 import type { Fault } from "../../src/testing/sim/faults.ts";
-import { dice } from "../../src/testing/sim/scheduler.ts";
-import type { Plant, Simulation } from "../../src/testing/sim/simulate.ts";
+import { rng } from "../../src/testing/sim/scheduler.ts";
+import type { PlantedBug, Simulation } from "../../src/testing/sim/simulate.ts";
 import { clerk, waiter } from "./agents.ts";
 import type { Edit } from "./mutants.ts";
-import * as plants from "./plants.ts";
+import * as plants from "./planted-bugs.ts";
 import { SLOW } from "./scenarios.ts";
 import { frozenPeer, hungPeer, STALLS } from "./stalls.ts";
 import { helper, trader } from "./trader.ts";
@@ -13,7 +13,7 @@ import { forWhat, people } from "./verbs.ts";
 export interface Canary {
   readonly name: string;
   /** Around the product, or in its code. */
-  readonly plant: Plant | readonly Edit[];
+  readonly plant: PlantedBug | readonly Edit[];
   readonly make: (seed: number) => Simulation;
   /** Looked for from here on: where it was caught when it was planted, if that took long. */
   readonly from?: number;
@@ -35,7 +35,7 @@ function waiting(seed: number): Simulation {
     faults: [{ kind: "latency", probability: 0.3, ms: 2000 }],
     async scenario(client) {
       await client.start("waiter", { id: "run", session: "s" });
-      await client.until("run", ({ status }) => status !== "running" || client.world.times("note") > 0);
+      await client.until("run", ({ status }) => status !== "running" || client.services.times("note") > 0);
       await client.signal("run", "go", "now");
       await client.ended("run");
     },
@@ -50,7 +50,7 @@ const deadly: readonly Fault[] = [{ kind: "death", probability: 0.01 }];
 
 /** Somebody cancels a run at any moment of a slow store and slow tools. */
 function cancelled(seed: number): Simulation {
-  const roll = dice(seed, "cancelled");
+  const roll = rng(seed, "cancelled");
   return {
     ...{ seed, agents: [trader, helper], limits: { quietMs: 300_000 }, purpose: forWhat },
     // An intent of which nobody knew whether it was written is found after a while.

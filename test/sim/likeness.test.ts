@@ -12,11 +12,11 @@ import { GUARDS, STATEMENTS } from "../../src/storage/sql/statements.ts";
 import { Disk } from "../../src/testing/sim/disk.ts";
 import { bound } from "../../src/testing/sim/driver.ts";
 import { Faults } from "../../src/testing/sim/faults.ts";
-import { Place } from "../../src/testing/sim/place.ts";
 import { postgresDriver } from "../../src/testing/sim/postgres.ts";
 import { Process, Scheduler } from "../../src/testing/sim/scheduler.ts";
 import { SimulatedServer } from "../../src/testing/sim/server.ts";
-import { ENGINES, type Ground } from "../engines.ts";
+import { SimulatedStoreFile } from "../../src/testing/sim/store-file.ts";
+import { ENGINES, type EngineStore } from "../engines.ts";
 
 const LIMITS = { steps: 1e6, ms: 1e12, quietMs: 1e12 };
 const HASH = sha256(new Uint8Array([1]));
@@ -34,13 +34,13 @@ async function fill(store: Holdfast): Promise<void> {
 }
 
 /** Where the session "a" stands. */
-interface Stand {
+interface SessionTip {
   readonly no: number;
   readonly seq: number;
   readonly chain: Uint8Array;
 }
 
-async function standOf(driver: Driver): Promise<Stand> {
+async function sessionTip(driver: Driver): Promise<SessionTip> {
   const [row] = await driver.read("SELECT no, seq, chain FROM sessions WHERE id = ?", ["a"]);
   return { no: Number(row?.no), seq: Number(row?.seq), chain: row?.chain as Uint8Array };
 }
@@ -55,7 +55,7 @@ function bulk(spec: BulkSpec, ...rows: readonly (readonly Param[])[]): Step {
 
 const MADE = ["sessions.new", "sessions.other", "agents.new"] as const;
 
-function stepsOf({ lockRow }: Dialect, { no, seq, chain }: Stand): ReadonlyMap<string, Step> {
+function stepsOf({ lockRow }: Dialect, { no, seq, chain }: SessionTip): ReadonlyMap<string, Step> {
   const guard = (check: GuardName, ...params: readonly Param[]): Step => ({
     ...{ kind: "query", sql: GUARDS[check] + lockRow, params },
   });
@@ -99,9 +99,13 @@ async function rolledBack(transaction: Promise<unknown>): Promise<void> {
   });
 }
 
-type Held = Generator<{ readonly steps: readonly Step[]; readonly last: false }, never, readonly (readonly Row[])[]>;
+type HeldTransaction = Generator<
+  { readonly steps: readonly Step[]; readonly last: false },
+  never,
+  readonly (readonly Row[])[]
+>;
 
-function* only(step: Step): Held {
+function* only(step: Step): HeldTransaction {
   yield { steps: [step], last: false };
   throw new RolledBack();
 }
@@ -166,26 +170,26 @@ class SimulatedPair {
 
 for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
   describe("the simulated server", () => {
-    let ground: Ground;
+    let ground: EngineStore;
     let other: Driver;
-    let place: Place;
+    let place: SimulatedStoreFile;
     beforeAll(async () => {
       ground = await engine.fresh();
       other = await ground.another();
       await fill(await openOn({ ...bound(ground.driver), close: async () => {} }, {}));
-      place = await Place.take(new Process(new Scheduler(1), "observer", 0).environment);
+      place = await SimulatedStoreFile.acquire(new Process(new Scheduler(1), "observer", 0).environment);
       await fill(await openOn({ ...bound(await place.connect("observer")), close: async () => {} }, {}));
     });
     afterAll(async () => {
-      await place.leave();
+      await place.reuse();
       await ground.end();
     });
 
     test("makes wait whom PostgreSQL makes wait", { timeout: 120_000 }, async () => {
       const simulated = new SimulatedPair(await place.connect("observer"));
       const [driver = ground.driver] = simulated.drivers;
-      const real = stepsOf(ground.driver.dialect, await standOf(ground.driver));
-      const ours = stepsOf(driver.dialect, await standOf(await place.connect("observer")));
+      const real = stepsOf(ground.driver.dialect, await sessionTip(ground.driver));
+      const ours = stepsOf(driver.dialect, await sessionTip(await place.connect("observer")));
       const differs: string[] = [];
       let waits = 0;
       for (const [first, one] of real) {

@@ -4,7 +4,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Simulated, Simulation } from "../../src/testing/sim/simulate.ts";
+import type { Simulation, SimulationReport } from "../../src/testing/sim/simulate.ts";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
 
@@ -15,7 +15,7 @@ export interface Edit {
   readonly to: string;
 }
 
-export type Simulate = (simulation: Simulation) => Promise<Simulated>;
+export type Simulate = (simulation: Simulation) => Promise<SimulationReport>;
 
 const made: string[] = [];
 // Each copy removes its files at the end, as the original does.

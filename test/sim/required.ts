@@ -1,7 +1,7 @@
 // The eight required simulations over many seeds: a failure names the one command that plays it again.
 import { expect, test } from "vitest";
 import { type Scale, scaled } from "../../src/testing/scale.ts";
-import { command, play } from "./play.ts";
+import { command, runScenario } from "./run-scenario.ts";
 import { REQUIRED, type Scenario } from "./scenarios.ts";
 
 export function required(rateOf: (own: number) => number): void {
@@ -15,7 +15,7 @@ export function played(scenarios: readonly Scenario[], rateOf: (own: number) => 
   test.each(all)("$name at $rate", { timeout: seeds * 20_000 }, async ({ scenario, rate }) => {
     const failed: string[] = [];
     for (let seed = 1; seed <= seeds; seed++) {
-      const { problems } = await play(scenario, seed, rate);
+      const { problems } = await runScenario(scenario, seed, rate);
       if (problems.length > 0) failed.push(`${command(scenario, seed, rate)}: ${problems.join("; ")}`);
     }
     expect(failed).toEqual([]);

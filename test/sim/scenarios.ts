@@ -1,6 +1,6 @@
 // The named simulations: the eight of the requirements, and more of what runs can do. Each is made anew for a seed and a
 // rate of faults, and must hold at every rate.
-import { dice } from "../../src/testing/sim/scheduler.ts";
+import { rng } from "../../src/testing/sim/scheduler.ts";
 import type { Simulation } from "../../src/testing/sim/simulate.ts";
 import { boss, carrier, clerk, juggler, petitioner, sleeper, waiter } from "./agents.ts";
 import { mixed } from "./rates.ts";
@@ -26,10 +26,10 @@ const agentCrud: Scenario = {
     async scenario(client) {
       const { agents } = client.store;
       for (const id of ["a", "b", "c"]) {
-        await client.patiently(() => agents.create({ id, name: `first ${id}` }));
-        await client.patiently(() => agents.update(id, { name: `second ${id}` }));
+        await client.retryWithDeadline(() => agents.create({ id, name: `first ${id}` }));
+        await client.retryWithDeadline(() => agents.update(id, { name: `second ${id}` }));
       }
-      await client.patiently(() => agents.delete("b"));
+      await client.retryWithDeadline(() => agents.delete("b"));
       const { items } = await agents.list();
       const names = items.map(({ name }) => name).sort();
       client.expect(names.join() === "second a,second c", `the agents are ${names.join()}`);
@@ -108,7 +108,7 @@ const handoff: Scenario = {
       await second.store.runs.signal("run", "go", seed);
       const after = await second.store.runs.resume(client.agent("waiter"), "run");
       client.expect(after.status === "completed" && after.value === seed, `the run is ${after.status}`);
-      client.expect(client.world.times("note") === 1, "what was done before was done again");
+      client.expect(client.services.times("note") === 1, "what was done before was done again");
     },
   }),
 };
@@ -217,7 +217,7 @@ export const VERBS: Scenario = { name: "verbs", rate: 0.1, make: people };
 export const SLOW: Scenario = {
   ...{ name: "slow-worker", rate: 0.25 },
   make: (seed, rate) => {
-    const roll = dice(seed, "slow");
+    const roll = rng(seed, "slow");
     const two = [0, 1].map(() => KIND_NAMES[Math.floor(roll() * KIND_NAMES.length)] ?? "nest");
     // A worker is beside itself where it has children.
     return seed % 2 === 0 ? slow(seed, rate, 1, ["nest", "help", "nest", "help"]) : slow(seed, rate, 2, two);

@@ -5,9 +5,9 @@ import type { AnswerInput, Decision } from "../../src/contracts/decisions.ts";
 import type { Run } from "../../src/contracts/runs.ts";
 import type { Client } from "../../src/testing/sim/client.ts";
 import type { Fault } from "../../src/testing/sim/faults.ts";
-import { dice } from "../../src/testing/sim/scheduler.ts";
+import { rng } from "../../src/testing/sim/scheduler.ts";
+import type { Effect, SimulatedServices } from "../../src/testing/sim/services.ts";
 import type { Simulation } from "../../src/testing/sim/simulate.ts";
-import type { Effect, World } from "../../src/testing/sim/world.ts";
 import { mixed } from "./rates.ts";
 import { helper, KIND_NAMES, trader } from "./trader.ts";
 
@@ -27,17 +27,17 @@ function moments(rate: number): readonly Fault[] {
 
 type Verb = () => Promise<unknown>;
 
-class Person {
-  readonly #roll: () => number;
+class RandomPerson {
+  readonly #rng: () => number;
   #left = VERBS;
   #isPatient = true;
 
   constructor(seed: number) {
-    this.#roll = dice(seed, "verbs");
+    this.#rng = rng(seed, "verbs");
   }
 
   #one<T>(all: readonly T[]): T | undefined {
-    return all[Math.floor(this.#roll() * all.length)];
+    return all[Math.floor(this.#rng() * all.length)];
   }
 
   two(kinds: readonly string[]): readonly string[] {
@@ -45,8 +45,8 @@ class Person {
   }
 
   /** Now and then nothing, and not always what is so. */
-  answer({ step }: Decision, world: World): AnswerInput | null {
-    const roll = this.#roll();
+  answer({ step }: Decision, world: SimulatedServices): AnswerInput | null {
+    const roll = this.#rng();
     if (this.#isPatient && roll < 0.3) return null;
     const done = world.effect(step.idempotencyKey);
     if (roll > 0.85) return { verdict: "fail", by: "person" };
@@ -57,8 +57,8 @@ class Person {
   /** So many in all, whoever plays the scenario on when this client dies. */
   async meddle(client: Client): Promise<void> {
     while (this.#left-- > 0) {
-      await client.sleep(this.#roll() ** 2 * 12_000);
-      const { items } = await client.patiently(() => client.store.runs.list({ limit: 100 }));
+      await client.sleep(this.#rng() ** 2 * 12_000);
+      const { items } = await client.retryWithDeadline(() => client.store.runs.list({ limit: 100 }));
       const run = this.#one(items);
       if (run !== undefined) await this.#act(client, run, items.length < MOST_RUNS);
     }
@@ -68,7 +68,7 @@ class Person {
   async #act(client: Client, { id, iteration, endedAt }: Run, mayBegin: boolean): Promise<void> {
     const { runs } = client.store;
     const next = `${id.slice(0, 40)}.${this.#left}`;
-    const back = Math.floor(this.#roll() * (iteration + 1));
+    const back = Math.floor(this.#rng() * (iteration + 1));
     const alive: Verb[] = [
       ...[() => runs.cancel(id), () => runs.cancel(id), () => runs.pause(id, 1), () => runs.unpause(id)],
       ...[() => runs.signal(id, "go", this.#left), () => runs.signal(id, "go"), () => runs.recover(id)],
@@ -80,7 +80,7 @@ class Person {
       () => runs.rewind(id, { id: next, iteration: Math.max(1, back) }),
     ];
     const verbs = endedAt === null ? alive : mayBegin ? over : [() => runs.delete(id)];
-    const verb = this.#one(mayBegin && this.#roll() < 0.2 ? any : verbs);
+    const verb = this.#one(mayBegin && this.#rng() < 0.2 ? any : verbs);
     if (verb !== undefined) await client.attempt(verb);
   }
 }
@@ -88,7 +88,7 @@ class Person {
 /** Signals whatever waits for one, until all is over. */
 export async function finish(client: Client): Promise<void> {
   for (;;) {
-    const { items } = await client.patiently(() => client.store.runs.list({ limit: 100 }));
+    const { items } = await client.retryWithDeadline(() => client.store.runs.list({ limit: 100 }));
     const alive = items.filter(({ endedAt }) => endedAt === null);
     if (alive.length === 0) return;
     for (const { id, waitsFor } of alive)
@@ -101,7 +101,7 @@ export const forWhat = ({ input }: Effect): string => (input as { readonly for: 
 
 /** `kinds` of what the runs do, when not all. */
 export function people(seed: number, rate: number, kinds: readonly string[] = KIND_NAMES): Simulation {
-  const person = new Person(seed);
+  const person = new RandomPerson(seed);
   const unbegun = Array.from({ length: RUNS }, (_, i) => ({ i, input: person.two(kinds) }));
   return {
     ...{ seed, agents: [trader, helper], faults: moments(rate), limits: { quietMs: 900_000 } },

@@ -3,7 +3,7 @@
 
 import { type PostgresServer, startPostgres } from "../../scripts/postgres.ts";
 import { type BystanderOptions, bystander } from "../real/bystander.ts";
-import { Places, schemaOn } from "../real/places.ts";
+import { schemaOn, TestStores } from "../real/stores.ts";
 import { LEASE_MS, type Torture } from "../real/torture.ts";
 import { freezeBackends, freezeWorkers, LONGEST_FREEZE_MS } from "../real/torture-faults.ts";
 import { describeTally, tortureRounds } from "./load.ts";
@@ -40,7 +40,7 @@ export const freeze: TorturePart = {
 };
 
 async function freezeKind(kind: Kind, context: TortureContext, ms: number): Promise<string> {
-  const places = new Places();
+  const places = new TestStores();
   const server = kind === "sqlite" ? null : await startPostgres();
   const label = kind === "sqlite" ? "sqlite" : `postgres, ${kind}`;
   try {

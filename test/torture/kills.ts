@@ -1,7 +1,7 @@
 // Workers killed with -9 at random moments and started again, and on PostgreSQL the server under them too.
 
 import { startPostgres } from "../../scripts/postgres.ts";
-import { Places, schemaOn } from "../real/places.ts";
+import { schemaOn, TestStores } from "../real/stores.ts";
 import { killServer, killWorkers } from "../real/torture-faults.ts";
 import { describeTally, tortureRounds } from "./load.ts";
 import type { TorturePart } from "./part.ts";
@@ -13,7 +13,7 @@ export const kill: TorturePart = {
     const lines: string[] = [];
     const ms = context.ms / context.engines.length;
     for (const engine of context.engines) {
-      const places = new Places();
+      const places = new TestStores();
       const server = engine === "postgres" ? await startPostgres() : null;
       try {
         const url = server === null ? places.file("kill") : schemaOn(server.url);

@@ -1,6 +1,6 @@
 // What a part of `npm run torture` is, and how it divides its time.
 
-import type { Engine } from "../real/places.ts";
+import type { Engine } from "../real/stores.ts";
 
 export interface TortureContext {
   /** For its files; kept when the part fails. */

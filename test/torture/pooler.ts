@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { obtainPgBouncer, type PgBouncerProgram, startPgBouncer } from "../../scripts/pgbouncer.ts";
 import { startPostgres } from "../../scripts/postgres.ts";
 import { open } from "../../src/open.ts";
-import { withPostgres } from "../real/places.ts";
+import { withPostgres } from "../real/stores.ts";
 import type { Torture } from "../real/torture.ts";
 import { addTally, emptyTally, type Fault, killPooler, killWorkers } from "../real/torture-faults.ts";
 import { describeTally, tortureRounds } from "./load.ts";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fixture, rich, Transcript } from "../../../test/coding/transcripts.ts";
-import { ENGINES, type Ground } from "../../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../../test/engines.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { FENCE, type Fencing } from "../../core/fence.ts";
 import { open } from "../../open.ts";
@@ -70,7 +70,7 @@ function crashing(hf: Holdfast, after: number): Holdfast {
 }
 
 describe.each(ENGINES)("a conversation as a session on $name", (engine) => {
-  let ground: Ground;
+  let ground: EngineStore;
   let hf: Holdfast;
   let n = 0;
   const to = () => ({ session: `s${++n}`, request: "r" });

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Transcript } from "../../../test/coding/transcripts.ts";
-import { ENGINES, type Ground } from "../../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../../test/engines.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { open } from "../../open.ts";
 import { scaled } from "../../testing/scale.ts";
@@ -13,7 +13,7 @@ import { importConversation } from "./import.ts";
 const claude = (t: Transcript) => readClaude(t.text).conversation;
 
 describe.each(ENGINES)("an import on $name", (engine) => {
-  let ground: Ground;
+  let ground: EngineStore;
   let hf: Holdfast;
   let n = 0;
   const to = () => ({ session: `again-${++n}`, request: "r" });

@@ -1,7 +1,7 @@
 // Imports of one conversation that meet, through two handles on one store, as two processes have them.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fixture, rich, type Transcript } from "../../../test/coding/transcripts.ts";
-import { ENGINES, type Ground } from "../../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../../test/engines.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { open } from "../../open.ts";
 import { range } from "../../testing/expect.ts";
@@ -40,7 +40,7 @@ async function sums(hf: Holdfast, session: string): Promise<unknown> {
 }
 
 describe.each(ENGINES)("two imports at once on $name", (engine) => {
-  let ground: Ground;
+  let ground: EngineStore;
   let a: Holdfast;
   let b: Holdfast;
   let n = 0;

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync
 import * as path from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import {
-  type Exported,
+  type ExportedSession,
   exported,
   type Machine,
   newMachine,
@@ -31,7 +31,7 @@ const REASONING = [{ type: "reasoning", text: "hm" }];
 type Files = Parameters<typeof sourceFiles>[0];
 
 const bytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
-const exportFile = (session: Exported): Files[number] => [
+const exportFile = (session: ExportedSession): Files[number] => [
   { role: "export", path: `export/${session.info.id}.json` },
   bytes(session),
 ];
@@ -305,7 +305,7 @@ describe.each(Object.keys(SCHEMAS))("a database %s:", (name) => {
 
 describe("hostile captures are refused before anything is imported:", () => {
   const root = exported("ses_root", 2);
-  const changed = (change: (session: Exported) => void) => {
+  const changed = (change: (session: ExportedSession) => void) => {
     const session = structuredClone(root);
     change(session);
     return source([{ role: "export", path: "export/ses_root.json" }, bytes(session)]);

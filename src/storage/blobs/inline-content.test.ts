@@ -1,7 +1,7 @@
 // Short contents and the index of their hashes, beside deletes, other handles and writers that never stop.
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ENGINES, type Ground } from "../../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../../test/engines.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Message } from "../../contracts/messages.ts";
 import { open } from "../../open.ts";
@@ -15,7 +15,7 @@ const say = (session: string, text: string, count: number) =>
 
 for (const engine of ENGINES) {
   describe(`short contents on ${engine.name}`, () => {
-    let ground: Ground;
+    let ground: EngineStore;
     let hf: Holdfast;
     let other: Holdfast;
     beforeEach(async () => {

@@ -1,6 +1,6 @@
 // The write verb itself, below the nouns: batches, guards, isolation of one member's trouble from the others.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ENGINES, type Ground } from "../../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../../test/engines.ts";
 import type { Commit, EventDraft, HeadDraft, Outcome } from "../../contracts/storage.ts";
 import { encodeText, sha256 } from "../../core/bytes.ts";
 import { genesis, nextHash } from "../../core/chain.ts";
@@ -34,7 +34,7 @@ function seqs(outcomes: readonly Outcome[]): readonly (number | string)[] {
 
 for (const engine of ENGINES) {
   describe(`commit on ${engine.name}`, () => {
-    let ground: Ground;
+    let ground: EngineStore;
     let storage: SqlStorage;
     beforeEach(async () => {
       ground = await engine.fresh();

@@ -1,6 +1,6 @@
 // Guards that are not asked again where the log has not grown: what a handle remembers of a run must be what is there.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ENGINES, type Ground } from "../../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../../test/engines.ts";
 import type { Commit, Guard, Outcome } from "../../contracts/storage.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { open } from "../../open.ts";
@@ -37,7 +37,7 @@ function took(outcomes: readonly Outcome[]): readonly string[] {
 
 for (const engine of ENGINES) {
   describe(`what is vouched for on ${engine.name}`, () => {
-    let ground: Ground;
+    let ground: EngineStore;
     let storage: SqlStorage;
     beforeEach(async () => {
       ground = await engine.fresh();

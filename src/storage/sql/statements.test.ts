@@ -1,7 +1,7 @@
 // Every statement text of the store, constant and the same for everybody: printed for both engines, prepared by both,
 // and shown to find its rows by an index.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ENGINES, type Ground } from "../../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../../test/engines.ts";
 import { TABLES, type TableShape } from "../../contracts/rows.ts";
 import { RESTORE, RESTORE_ALIASES, RESTORE_BASIS, RESTORE_HEAD } from "./archive.ts";
 import { AGENT_LOOKUP, BLOB_LOOKUP, SESSION_LOOKUP } from "./commit.ts";
@@ -64,7 +64,7 @@ describe("statements", () => {
 
 for (const engine of ENGINES) {
   describe(`schema on ${engine.name}`, () => {
-    let ground: Ground;
+    let ground: EngineStore;
     beforeAll(async () => {
       ground = await engine.fresh();
     });
@@ -202,7 +202,7 @@ function fullScans(engine: "sqlite" | "postgres", plan: readonly string[]): read
   });
 }
 
-async function explain({ driver }: Ground, text: string): Promise<readonly string[]> {
+async function explain({ driver }: EngineStore, text: string): Promise<readonly string[]> {
   const rows = await driver.read(driver.dialect.explain + text, []);
   return rows.map((row) => String(row.detail ?? row["QUERY PLAN"]));
 }

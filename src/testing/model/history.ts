@@ -4,9 +4,9 @@ import { isDeepStrictEqual } from "node:util";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { History, HistoryRange, HistoryScope } from "../../contracts/history.ts";
 import type { ContentBlock, ContentBlockInput, Message, MessageInput } from "../../contracts/messages.ts";
-import type { ModelSession, Remembered, World } from "./world.ts";
+import type { ModelMessage, ModelSession, ModelStore } from "./store.ts";
 
-export function modelHistory(world: World): History {
+export function modelHistory(world: ModelStore): History {
   const appendMany: History["appendMany"] = async (scope, inputs, { run } = {}) => {
     if (inputs.length === 0) return [];
     const session = world.ensure(scope.session, scope.agent);
@@ -37,7 +37,7 @@ export function modelHistory(world: World): History {
     session: async (session, range) => inRange(all(session), range),
     byAgent: async (agent, { limit = 1000, since = 0 } = {}) => {
       const found = world.sessions
-        .flatMap((session): readonly Remembered[] => session.messages)
+        .flatMap((session): readonly ModelMessage[] => session.messages)
         .filter(({ message }) => message.agent === agent && message.at >= since)
         .toSorted((a, b) => a.no - b.no)
         .map(({ message }) => message);
@@ -101,7 +101,7 @@ function alreadyThere(session: ModelSession, drafted: Draft): Message | undefine
   throw new HoldfastError("Conflict", `another message has the key ${drafted.key}`);
 }
 
-function remember(world: World, session: ModelSession, drafted: Draft): Message {
+function remember(world: ModelStore, session: ModelSession, drafted: Draft): Message {
   const seq = ++session.seq;
   const message: Message = { id: `${session.id}#${seq}`, seq, ...drafted };
   session.messages.push({ no: world.next(), message });

@@ -2,9 +2,9 @@
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { At } from "../../contracts/lineage.ts";
 import type { Session, Sessions } from "../../contracts/sessions.ts";
-import type { ModelSession, World } from "./world.ts";
+import type { ModelSession, ModelStore } from "./store.ts";
 
-export function modelSessions(world: World): Sessions {
+export function modelSessions(world: ModelStore): Sessions {
   const shown = (session: ModelSession): Session => {
     const { id, agent, title, status, tags, metadata, request, createdAt, updatedAt, seq, version } = session;
     const aliases = [...world.aliases].filter(([, owner]) => owner === id).map(([name]) => name);

@@ -1,9 +1,9 @@
 // The model's state.
 import type { JsonObject } from "../../contracts/json.ts";
 import type { State, Versioned } from "../../contracts/state.ts";
-import type { ModelSession, World } from "./world.ts";
+import type { ModelSession, ModelStore } from "./store.ts";
 
-export function modelState(world: World): State {
+export function modelState(world: ModelStore): State {
   const live = (session: string): JsonObject => {
     const slots = [...(world.find(session)?.state ?? [])].filter(([, { expiresAt }]) => expiresAt > world.now());
     return structuredClone(Object.fromEntries(slots.map(([key, { value }]) => [key, value])));

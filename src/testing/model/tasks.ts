@@ -1,11 +1,11 @@
 // The model's task boards.
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Task, TaskList, Tasks } from "../../contracts/tasks.ts";
-import type { ModelBoard, ModelSession, World } from "./world.ts";
+import type { ModelBoard, ModelSession, ModelStore } from "./store.ts";
 
 const isTerminal = ({ status }: Task) => status === "succeeded" || status === "abandoned";
 
-export function modelTasks(world: World): Tasks {
+export function modelTasks(world: ModelStore): Tasks {
   const boards = () => world.sessions.flatMap((session) => session.boards);
   const boardOf = (id: string) => boards().find((board) => board.id === id);
   const shown = (board: ModelBoard): TaskList => structuredClone(board);

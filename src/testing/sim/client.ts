@@ -9,16 +9,16 @@ import type { RunResult } from "../../contracts/run-results.ts";
 import type { AgentDefinition, Run, RunInput } from "../../contracts/runs.ts";
 import type { Faults } from "./faults.ts";
 import { never, type Process } from "./scheduler.ts";
-import type { World } from "./world.ts";
+import type { SimulatedServices } from "./services.ts";
 
-export interface Setting {
+export interface ClientOptions {
   readonly process: Process;
   readonly store: Holdfast;
   readonly agents: readonly AgentDefinition[];
   /** Of runs it starts. */
   readonly leaseMs: number;
   readonly faults: Faults;
-  readonly world: World;
+  readonly services: SimulatedServices;
   /** Another process with a store of its own. */
   readonly open: (name: string) => Promise<{ readonly store: Holdfast; readonly kill: () => void }>;
 }
@@ -34,13 +34,13 @@ const LOOK_MS = 8000;
 
 export class Client {
   readonly store: Holdfast;
-  readonly world: World;
-  readonly open: Setting["open"];
-  readonly #setting: Setting;
+  readonly services: SimulatedServices;
+  readonly open: ClientOptions["open"];
+  readonly #setting: ClientOptions;
 
-  constructor(setting: Setting) {
+  constructor(setting: ClientOptions) {
     this.store = setting.store;
-    this.world = setting.world;
+    this.services = setting.services;
     this.open = setting.open;
     this.#setting = setting;
   }
@@ -61,8 +61,8 @@ export class Client {
   }
 
   /** Again while the store says that it may succeed later. */
-  patiently<T>(call: () => Promise<T>): Promise<T> {
-    return patiently(this.#setting.process.environment, call);
+  retryWithDeadline<T>(call: () => Promise<T>): Promise<T> {
+    return retryWithDeadline(this.#setting.process.environment, call);
   }
 
   /** Begins the run of that id for a worker to take; it may have been begun before. */
@@ -90,7 +90,7 @@ export class Client {
 
   async #deliver(call: () => Promise<unknown>, refusals: readonly string[]): Promise<void> {
     try {
-      await this.patiently(call);
+      await this.retryWithDeadline(call);
     } catch (error) {
       if (!(error instanceof HoldfastError) || !refusals.includes(error.code)) throw error;
     }
@@ -114,7 +114,7 @@ export class Client {
   /** When it is over. */
   async ended(run: string): Promise<RunResult> {
     await this.until(run, ({ endedAt }) => endedAt !== null);
-    const result = await this.patiently(() => this.store.runs.result(run));
+    const result = await this.retryWithDeadline(() => this.store.runs.result(run));
     if (result === null) throw new Error(`the run ${run} is gone`);
     return result;
   }
@@ -122,7 +122,7 @@ export class Client {
   /** When the run is as the condition says. */
   async until(run: string, isSo: (run: Run) => boolean): Promise<Run> {
     for (;;) {
-      const found = await this.patiently(() => this.store.runs.get(run));
+      const found = await this.retryWithDeadline(() => this.store.runs.get(run));
       if (found !== null && isSo(found)) return found;
       await this.sleep(LOOK_MS);
     }
@@ -137,9 +137,9 @@ export class Client {
     const { sleep } = this.#setting.process.environment;
     const late = sleep(ms, over.signal).then((): Promise<never> => {
       if (over.signal.aborted) return never();
-      throw new Expected(`${what} took longer than ${ms} ms`);
+      throw new ExpectationFailed(`${what} took longer than ${ms} ms`);
     });
-    const done = this.patiently(call);
+    const done = this.retryWithDeadline(call);
     done.catch(() => {});
     try {
       return await Promise.race([done, late]);
@@ -150,11 +150,11 @@ export class Client {
 
   /** Ends the scenario, and the simulation names it, when it does not hold. */
   expect(holds: boolean, what: string): void {
-    if (!holds) throw new Expected(what);
+    if (!holds) throw new ExpectationFailed(what);
   }
 }
 
-export async function patiently<T>(environment: Environment, call: () => Promise<T>): Promise<T> {
+export async function retryWithDeadline<T>(environment: Environment, call: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await call();
@@ -165,7 +165,7 @@ export async function patiently<T>(environment: Environment, call: () => Promise
   }
 }
 
-class Expected extends Error {
+class ExpectationFailed extends Error {
   constructor(what: string) {
     super(what);
     this.name = "Expected";

@@ -15,7 +15,7 @@ const BEFORE: readonly FaultKind[] = [
 ];
 
 /** A commit as it came to the driver, with the types of its events. */
-export interface Committed {
+export interface SeenCommit {
   readonly process: string;
   readonly events: readonly string[];
   /** Runs that it ended. */
@@ -26,7 +26,7 @@ const ENDS: readonly string[] = ["run/completed", "run/failed", "run/cancelled"]
 
 export interface DriverNotes {
   /** Told after every commit that happened. */
-  readonly committed: (commit: Committed) => void;
+  readonly committed: (commit: SeenCommit) => void;
   /** Calls back when another process committed; returns how to stop. */
   readonly listen: (heard: () => void) => () => void;
 }

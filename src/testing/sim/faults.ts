@@ -1,7 +1,7 @@
 // What can go wrong in a simulation, how often and where. Whether it does at one opportunity is decided by a stream of
 // numbers of its own, so that another fault rate leaves the order of things as far as it goes.
 import { HoldfastError } from "../../contracts/errors.ts";
-import { dice } from "./scheduler.ts";
+import { rng } from "./scheduler.ts";
 
 export type FaultKind =
   /** Nothing was written, and the writer is told; it may try again. */
@@ -69,12 +69,12 @@ export interface Fault {
 
 export class Faults {
   readonly #faults: readonly { readonly fault: Fault; seen: number; fired: number }[];
-  readonly #roll: () => number;
+  readonly #rng: () => number;
   #isOver = false;
 
   constructor(seed: number, faults: readonly Fault[]) {
     this.#faults = faults.map((fault) => ({ fault, seen: 0, fired: 0 }));
-    this.#roll = dice(seed, "faults");
+    this.#rng = rng(seed, "faults");
   }
 
   /** The first of these kinds that happens here; null when none does. */
@@ -85,7 +85,7 @@ export class Faults {
       const { kind, probability, filter, afterN = 0, maxTriggers = Number.POSITIVE_INFINITY } = one.fault;
       if (!kinds.includes(kind) || (filter !== undefined && !filter(at))) continue;
       one.seen++;
-      const isHit = this.#roll() < probability;
+      const isHit = this.#rng() < probability;
       if (struck !== null || !isHit || one.seen <= afterN || one.fired >= maxTriggers) continue;
       one.fired++;
       struck = one.fault;
@@ -95,16 +95,16 @@ export class Faults {
 
   /** Mostly short, now and then very long. */
   length({ ms = 1000 }: Fault): number {
-    return ms * this.#roll() ** 4;
+    return ms * this.#rng() ** 4;
   }
 
   /** Forth or back. */
   jump({ ms = 3_600_000 }: Fault): number {
-    return Math.round(ms * (2 * this.#roll() - 1));
+    return Math.round(ms * (2 * this.#rng() - 1));
   }
 
   part(bytes: number): number {
-    return Math.floor(this.#roll() * bytes);
+    return Math.floor(this.#rng() * bytes);
   }
 
   /** How often each kind happened. */

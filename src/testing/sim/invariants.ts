@@ -5,21 +5,21 @@ import type { LogEvent } from "../../contracts/log.ts";
 import type { Run } from "../../contracts/runs.ts";
 import { sha256Hex } from "../../core/bytes.ts";
 import { ofPurposes } from "./lineage.ts";
-import type { Effect, World } from "./world.ts";
+import type { Effect, SimulatedServices } from "./services.ts";
 
 const TERMINAL = ["run/completed", "run/failed", "run/cancelled"];
 
 const SLEEPS = ["waiting", "paused"];
 
 /** All that a store holds of sessions and runs. */
-export interface Found {
+export interface StoreContents {
   readonly sessions: ReadonlyMap<string, readonly LogEvent[]>;
   readonly runs: readonly Run[];
   /** Over all logs: the same for the same history, byte for byte. */
   readonly eventsHash: string;
 }
 
-export async function readAll(store: Holdfast): Promise<Found> {
+export async function readAll(store: Holdfast): Promise<StoreContents> {
   const ids = await paged((cursor) => store.sessions.list({ limit: 1000, ...cursor }));
   const runs = await paged((cursor) => store.runs.list({ limit: 1000, ...cursor }));
   const sessions = new Map<string, readonly LogEvent[]>();
@@ -54,15 +54,15 @@ async function logOf(store: Holdfast, session: string): Promise<readonly LogEven
 /** What does not hold, in words. */
 export async function brokenInvariants(
   store: Holdfast,
-  found: Found,
-  world: World,
+  found: StoreContents,
+  world: SimulatedServices,
   purpose?: (effect: Effect) => string,
 ): Promise<readonly string[]> {
   const problems = [
     ...found.runs.flatMap((run) => ofRun(run, found.sessions.get(run.session) ?? [])),
     ...ofEffects(found, world),
     ...ofPurposes(found.sessions, world.effects(), purpose),
-    ...world.behindEnds(),
+    ...world.effectsAfterEnd(),
     ...[...found.sessions].flatMap(([session, events]) => [
       ...ofMessages(session, events),
       ...ofSteps(session, events),
@@ -103,7 +103,7 @@ function trouble(run: Run, events: readonly LogEvent[]): string {
  * Done twice only where a person chose that or the tool allows it, and not at all before a person permitted what needs
  * approval; recorded as done only where it was.
  */
-function ofEffects({ sessions }: Found, world: World): readonly string[] {
+function ofEffects({ sessions }: StoreContents, world: SimulatedServices): readonly string[] {
   const problems: string[] = [];
   const retries = new Map<string, number>();
   const told = new Set<string>();

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Deadlock, type LockMode, LockTable } from "./locks.ts";
 
 /** Names of those that hold what they asked for, in the order in which they got it. */
-class Bench {
+class LockBench {
   readonly got: string[] = [];
   readonly table = new LockTable<string>();
 
@@ -27,7 +27,7 @@ class Bench {
 
 describe("locks", () => {
   test("are exclusive, and go to those who wait in the order in which they asked", async () => {
-    const bench = new Bench();
+    const bench = new LockBench();
     for (const owner of ["a", "b", "c"]) await bench.ask(owner, "row");
     expect(bench.got).toEqual(["a"]);
     await bench.release("a");
@@ -37,7 +37,7 @@ describe("locks", () => {
   });
 
   test("of other names keep nobody waiting, and one that is held is not waited for again", async () => {
-    const bench = new Bench();
+    const bench = new LockBench();
     await bench.ask("a", "row");
     await bench.ask("a", "row");
     await bench.ask("b", "other");
@@ -45,7 +45,7 @@ describe("locks", () => {
   });
 
   test("are shared, but not past somebody who waits to be alone", async () => {
-    const bench = new Bench();
+    const bench = new LockBench();
     await bench.ask("a", "table", "shared");
     await bench.ask("b", "table", "shared");
     await bench.ask("alone", "table", "exclusive");
@@ -59,7 +59,7 @@ describe("locks", () => {
   });
 
   test("refuse who closes a circle, and leave the others as they are", async () => {
-    const bench = new Bench();
+    const bench = new LockBench();
     await bench.ask("a", "1");
     await bench.ask("b", "2");
     await bench.ask("c", "3");
@@ -72,7 +72,7 @@ describe("locks", () => {
   });
 
   test("let a wait be ended: those behind go on", async () => {
-    const bench = new Bench();
+    const bench = new LockBench();
     await bench.ask("a", "table", "shared");
     await bench.ask("alone", "table", "exclusive");
     await bench.ask("b", "table", "shared");

@@ -2,8 +2,8 @@
 // in which it can fail. Nothing is left to chance, so a point that does not come up is a fault of the matrix.
 import type { Run } from "../../contracts/runs.ts";
 import type { FaultKind } from "./faults.ts";
-import { type Simulated, type Simulation, simulate } from "./simulate.ts";
-import type { Effect } from "./world.ts";
+import type { Effect } from "./services.ts";
+import { type Simulation, type SimulationReport, simulate } from "./simulate.ts";
 
 /** After so many the matrix is no better than a few of them. */
 const MOST_FAILED = 5;
@@ -54,11 +54,11 @@ export async function crashMatrix(simulation: Simulation): Promise<Matrix> {
   return { points, problems };
 }
 
-function missing({ fired }: Simulated, way: FaultKind): readonly string[] {
+function missing({ fired }: SimulationReport, way: FaultKind): readonly string[] {
   return fired[way] === 1 ? [] : ["it never came up"];
 }
 
-function differing(calm: Simulated, { effects, runs }: Simulated): readonly string[] {
+function differing(calm: SimulationReport, { effects, runs }: SimulationReport): readonly string[] {
   const [then, now] = [byPlace(calm.effects), byPlace(effects)];
   const lost = [...then].flatMap(([place, { n, one }]) =>
     n <= (now.get(place)?.n ?? 0)

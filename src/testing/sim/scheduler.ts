@@ -8,14 +8,14 @@ import { xorshift128 } from "../environment.ts";
 /** 2026-01-01T00:00:00Z: a plausible time, the same in every simulation. */
 const START_MS = 1_767_225_600_000;
 
-interface Ready {
+interface ReadyTask {
   /** null: the simulation itself, to which nothing happens. */
   readonly process: Process | null;
   readonly what: string;
   readonly go: () => void;
 }
 
-interface Sleeping extends Ready {
+interface SleepingTask extends ReadyTask {
   readonly due: number;
 }
 
@@ -37,19 +37,19 @@ export interface Limits {
 }
 
 /** A number from 0 to 1, a different stream for every name. */
-export function dice(seed: number, name: string): () => number {
+export function rng(seed: number, name: string): () => number {
   const next = xorshift128(new DataView(sha256(encodeText(`${seed} ${name}`)).buffer).getUint32(0));
   return () => next() / 2 ** 32;
 }
 
 export class Scheduler {
   readonly seed: number;
-  readonly #roll: () => number;
-  #ready: Ready[] = [];
+  readonly #rng: () => number;
+  #ready: ReadyTask[] = [];
   /** By the time they are due. */
-  #sleeping: Sleeping[] = [];
+  #sleeping: SleepingTask[] = [];
   /** What processes that stand still would do next. */
-  readonly #frozen = new Map<Process, Ready[]>();
+  readonly #frozen = new Map<Process, ReadyTask[]>();
   #monotonic = 0;
   #steps = 0;
   #stirredAt = 0;
@@ -62,7 +62,7 @@ export class Scheduler {
 
   constructor(seed: number, interfere: (process: Process, what: string) => Interference | null = () => null) {
     this.seed = seed;
-    this.#roll = dice(seed, "scheduler");
+    this.#rng = rng(seed, "scheduler");
     this.#interfere = interfere;
   }
 
@@ -106,14 +106,14 @@ export class Scheduler {
   }
 
   #step(): void {
-    const [chosen] = this.#ready.splice(Math.floor(this.#roll() * this.#ready.length), 1);
+    const [chosen] = this.#ready.splice(Math.floor(this.#rng() * this.#ready.length), 1);
     if (chosen === undefined || chosen.process?.isDead) return;
     const frozen = chosen.process === null ? undefined : this.#frozen.get(chosen.process);
     if (frozen !== undefined) frozen.push(chosen);
     else if (chosen.process === null || !this.#isStopped(chosen.process, chosen)) chosen.go();
   }
 
-  #isStopped(process: Process, item: Ready): boolean {
+  #isStopped(process: Process, item: ReadyTask): boolean {
     const interference = this.#interfere(process, item.what);
     if (interference?.kind === "death") process.kill(`at ${item.what}`);
     if (interference?.kind === "freeze") {
@@ -152,7 +152,7 @@ export class Scheduler {
     return true;
   }
 
-  ready(item: Ready): void {
+  ready(item: ReadyTask): void {
     if (item.process?.isDead !== true) this.#ready.push(item);
   }
 
@@ -164,7 +164,7 @@ export class Scheduler {
         signal?.removeEventListener("abort", abort);
         resolve();
       };
-      const sleeping: Sleeping = { process, what: "timer", go, due: this.#monotonic + Math.max(0, ms) };
+      const sleeping: SleepingTask = { process, what: "timer", go, due: this.#monotonic + Math.max(0, ms) };
       const abort = () => {
         this.#sleeping = this.#sleeping.filter((one) => one !== sleeping);
         this.#ready = this.#ready.filter((one) => one !== sleeping);
@@ -175,7 +175,7 @@ export class Scheduler {
     });
   }
 
-  #insert(sleeping: Sleeping): void {
+  #insert(sleeping: SleepingTask): void {
     const after = this.#sleeping.findIndex(({ due }) => due > sleeping.due);
     this.#sleeping.splice(after === -1 ? this.#sleeping.length : after, 0, sleeping);
   }
@@ -229,7 +229,7 @@ export class Process {
     this.name = name;
     this.#scheduler = scheduler;
     this.#onDeath = [onDeath];
-    const roll = dice(scheduler.seed, `${name} ${life}`);
+    const roll = rng(scheduler.seed, `${name} ${life}`);
     this.environment = {
       now: () => START_MS + Math.floor(scheduler.monotonic + this.#skew),
       monotonic: () => scheduler.monotonic * haste,

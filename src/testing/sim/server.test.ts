@@ -9,10 +9,10 @@ import { SqlStorage } from "../../storage/sql/store.ts";
 import { Disk } from "./disk.ts";
 import { engine } from "./engine.ts";
 import { type Fault, Faults } from "./faults.ts";
-import { Place } from "./place.ts";
 import { type PostgresTimeouts, postgresDriver, TIMEOUTS } from "./postgres.ts";
 import { Process, Scheduler } from "./scheduler.ts";
 import { SimulatedServer } from "./server.ts";
+import { SimulatedStoreFile } from "./store-file.ts";
 import { touchedRows, writtenTable } from "./touched-rows.ts";
 
 const LIMITS = { steps: 100_000, ms: 1e9, quietMs: 1e9 };
@@ -25,22 +25,22 @@ interface Client {
 }
 
 /** Clients of one server, and what each of them ended with at which second. */
-class Bench {
+class ServerBench {
   readonly scheduler = new Scheduler(1);
   readonly ends: string[] = [];
-  readonly place: Place;
+  readonly place: SimulatedStoreFile;
   readonly #server: SimulatedServer;
   readonly #faults: Faults;
 
-  private constructor(place: Place, driver: Driver, faults: readonly Fault[]) {
+  private constructor(place: SimulatedStoreFile, driver: Driver, faults: readonly Fault[]) {
     this.place = place;
     this.#faults = new Faults(1, faults);
     this.#server = new SimulatedServer(driver, new Process(this.scheduler, "server", 0), new Disk(this.#faults));
   }
 
-  static async make(faults: readonly Fault[] = []): Promise<Bench> {
-    const place = await Place.take(new Process(new Scheduler(1), "observer", 0).environment);
-    return new Bench(place, await place.connect("observer"), faults);
+  static async make(faults: readonly Fault[] = []): Promise<ServerBench> {
+    const place = await SimulatedStoreFile.acquire(new Process(new Scheduler(1), "observer", 0).environment);
+    return new ServerBench(place, await place.connect("observer"), faults);
   }
 
   async client(name: string, timeouts: Partial<PostgresTimeouts> = {}): Promise<Client> {
@@ -94,13 +94,13 @@ function* writing(between: () => void): Plan<void> {
   yield { steps: [], last: true };
 }
 
-async function withSessions(bench: Bench): Promise<void> {
+async function withSessions(bench: ServerBench): Promise<void> {
   const first = await bench.client("first");
   await bench.run(["a", append(first, "a")], ["b", append(first, "b")]);
 }
 
 test("rows that a statement locks or changes are found for every one of ours", async () => {
-  const bench = await Bench.make();
+  const bench = await ServerBench.make();
   const driver = await bench.place.connect("observer");
   const changes = Object.entries(STATEMENTS).filter(([, sql]) => /^\s*(UPDATE|DELETE)/.test(sql));
   const unknown: string[] = [];
@@ -113,12 +113,12 @@ test("rows that a statement locks or changes are found for every one of ours", a
   expect(unknown).toEqual([]);
   const isInsert = ([, sql]: readonly [string, string]) => touchedRows(sql, []) === null && writtenTable(sql) !== null;
   expect(Object.entries(STATEMENTS).filter(isInsert).length).toBe(Object.keys(STATEMENTS).length - changes.length);
-  await bench.place.leave();
+  await bench.place.reuse();
 });
 
 describe("a simulated server", () => {
   test("keeps a row locked while its process stands still, and no other row", async () => {
-    const bench = await Bench.make();
+    const bench = await ServerBench.make();
     await withSessions(bench);
     const [frozen, other, third] = [
       await bench.client("frozen"),
@@ -132,11 +132,11 @@ describe("a simulated server", () => {
       ["third", third.process.environment.sleep(1).then(() => append(third, "b"))],
     );
     expect(ends).toEqual(["third done at 0 s", "frozen done at 100 s", "other done at 100 s"]);
-    await bench.place.leave();
+    await bench.place.reuse();
   });
 
   test("lets go of the locks of a process that died", async () => {
-    const bench = await Bench.make();
+    const bench = await ServerBench.make();
     await withSessions(bench);
     const [dying, other] = [await bench.client("dying"), await bench.client("other")];
     dying.driver.transact(() => locking(["a"], () => dying.process.freeze(100_000, "test")));
@@ -145,11 +145,11 @@ describe("a simulated server", () => {
     const asks = killer.environment.sleep(1).then(() => append(other, "a"));
     const ends = await bench.run(["killer", kill], ["other", asks]);
     expect(ends).toContain("other done at 3 s");
-    await bench.place.leave();
+    await bench.place.reuse();
   });
 
   test("ends a transaction that was idle for too long: its process is told, the others go on", async () => {
-    const bench = await Bench.make();
+    const bench = await ServerBench.make();
     await withSessions(bench);
     const [frozen, other] = [await bench.client("frozen", { idleInTransactionMs: 5000 }), await bench.client("other")];
     const stops = () => frozen.process.freeze(100_000, "test");
@@ -161,11 +161,11 @@ describe("a simulated server", () => {
     );
     expect(ends[0]).toBe("other done at 5 s");
     expect(ends[1]).toMatch(/^frozen .* at 100 s$/);
-    await bench.place.leave();
+    await bench.place.reuse();
   });
 
   test("refuses a lock after its time; the driver tries again as long as busyMs says", async () => {
-    const bench = await Bench.make();
+    const bench = await ServerBench.make();
     await withSessions(bench);
     const [frozen, other] = [await bench.client("frozen"), await bench.client("other", { lockMs: 200, busyMs: 7000 })];
     const ends = await bench.run(
@@ -173,19 +173,19 @@ describe("a simulated server", () => {
       ["other", other.process.environment.sleep(1).then(() => append(other, "a"))],
     );
     expect(ends).toEqual(["other StoreBusy at 7 s", "frozen done at 100 s"]);
-    await bench.place.leave();
+    await bench.place.reuse();
   });
 
   test("makes two that create a session at once one after the other", async () => {
-    const bench = await Bench.make();
+    const bench = await ServerBench.make();
     const clients = await Promise.all(["x", "y"].map((name) => bench.client(name)));
     await bench.run(...clients.map((client) => [client.process.name, append(client, "new")] as const));
     expect(await bench.messages("new")).toBe(2);
-    await bench.place.leave();
+    await bench.place.reuse();
   });
 
   test("ends a circle of waiting plans: one is made again", async () => {
-    const bench = await Bench.make();
+    const bench = await ServerBench.make();
     await withSessions(bench);
     const [x, y] = [await bench.client("x"), await bench.client("y")];
     let made = 0;
@@ -199,7 +199,7 @@ describe("a simulated server", () => {
     );
     expect(ends.map((end) => end.slice(0, 6)).sort()).toEqual(["x done", "y done"]);
     expect(made).toBeGreaterThan(2);
-    await bench.place.leave();
+    await bench.place.reuse();
   });
 
   test.each(["connectionLost", "connectionHung"] as const)(
@@ -208,7 +208,7 @@ describe("a simulated server", () => {
       const seen = new Set<number>();
       for (let tries = 0; tries < 12; tries++) {
         const here: Fault["filter"] = ({ process, what }) => process === "unlucky" && what === "trip";
-        const bench = await Bench.make([{ kind, probability: 1, afterN: tries, maxTriggers: 1, filter: here }]);
+        const bench = await ServerBench.make([{ kind, probability: 1, afterN: tries, maxTriggers: 1, filter: here }]);
         const unlucky = await bench.client("unlucky", { idleInTransactionMs: 5000 });
         const ends: string[] = [];
         for (let i = 0; i < 4; i++) ends.push(...(await bench.run(["append", append(unlucky, "s")])));
@@ -218,14 +218,14 @@ describe("a simulated server", () => {
         const lost = 4 - (await bench.messages("s"));
         expect(lost).toBeLessThanOrEqual(told.length);
         if (told.length > 0) seen.add(lost);
-        await bench.place.leave();
+        await bench.place.reuse();
       }
       expect([...seen].sort()).toEqual([0, 1]);
     },
   );
 
   test("ST12 an index that waits for a table behind a frozen peer does not make others wait with it", async () => {
-    const bench = await Bench.make();
+    const bench = await ServerBench.make();
     await withSessions(bench);
     const [frozen, index, other] = [
       await bench.client("frozen", TIMEOUTS),
@@ -241,7 +241,7 @@ describe("a simulated server", () => {
       ["other", wait(other, 400).then(() => append(other, "b"))],
     );
     expect(ends).toEqual(["index StoreBusy at 0 s", "other done at 0 s", "frozen done at 4 s"]);
-    await bench.place.leave();
+    await bench.place.reuse();
   });
 
   test("writes commits one after the other on a slow disk", async () => {
@@ -252,7 +252,7 @@ describe("a simulated server", () => {
       ms: 1e8,
       filter: ({ process }) => process === "slow",
     };
-    const bench = await Bench.make([slow]);
+    const bench = await ServerBench.make([slow]);
     const [first, other] = [await bench.client("slow"), await bench.client("other")];
     const ends = await bench.run(
       ["slow", append(first, "a")],
@@ -261,6 +261,6 @@ describe("a simulated server", () => {
     const [one, two] = ends.map((end) => Number(/at (\d+) s/.exec(end)?.[1]));
     expect(one).toBeGreaterThan(1);
     expect(two).toBe(one);
-    await bench.place.leave();
+    await bench.place.reuse();
   });
 });

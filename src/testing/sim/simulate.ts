@@ -10,17 +10,17 @@ import { sha256Hex } from "../../core/bytes.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import type { Driver } from "../../storage/sql/driver.ts";
 import { faultyBlobs, type SharedBytes, sharedBlobs } from "./blobs.ts";
-import { Client, patiently } from "./client.ts";
+import { Client, retryWithDeadline } from "./client.ts";
 import { Disk, onDisk } from "./disk.ts";
-import { type Committed, faultyDriver } from "./driver.ts";
+import { faultyDriver, type SeenCommit } from "./driver.ts";
 import { engine } from "./engine.ts";
 import { type Fault, type FaultKind, Faults } from "./faults.ts";
 import { brokenInvariants, readAll } from "./invariants.ts";
-import { Place } from "./place.ts";
 import { type PostgresTimeouts, postgresDriver, TIMEOUTS } from "./postgres.ts";
-import { dice, type Interference, type Limits, Process, Quiet, Scheduler, Stuck } from "./scheduler.ts";
+import { type Interference, type Limits, Process, Quiet, rng, Scheduler, Stuck } from "./scheduler.ts";
 import { SimulatedServer } from "./server.ts";
-import { type Effect, World } from "./world.ts";
+import { type Effect, SimulatedServices } from "./services.ts";
+import { SimulatedStoreFile } from "./store-file.ts";
 
 export interface Simulation {
   readonly seed: number;
@@ -38,7 +38,7 @@ export interface Simulation {
   /** Played from its beginning by another client when the one who played it died: let it find what is there already. */
   readonly scenario: (client: Client) => Promise<void>;
   /** Answers what only a person can know; null: not now. When not given: what the world says. */
-  readonly person?: (decision: Decision, world: World) => AnswerInput | null;
+  readonly person?: (decision: Decision, world: SimulatedServices) => AnswerInput | null;
   /**
    * What an effect is for: at most one for each, in a run and those that take it up, unless a person or a recorded failure
    * called for another. When not given: the step's place.
@@ -50,14 +50,14 @@ export interface Simulation {
 }
 
 /** A bug that is planted to see it found: between the rules and storage, or around the engine's driver. */
-export interface Plant {
+export interface PlantedBug {
   readonly storage?: (storage: Storage) => Storage;
   readonly driver?: (driver: Driver, process: Process) => Driver;
   /** With `engine: "postgres"`: what the driver does not ask of its server. */
   readonly timeouts?: Partial<PostgresTimeouts>;
 }
 
-export interface Simulated {
+export interface SimulationReport {
   readonly seed: number;
   /** What did not hold; nothing when all is well. */
   readonly problems: readonly string[];
@@ -68,7 +68,7 @@ export interface Simulated {
   readonly runs: readonly Run[];
   /** Who committed after whom, as one hash. */
   readonly interleaving: string;
-  readonly commits: readonly Committed[];
+  readonly commits: readonly SeenCommit[];
   readonly steps: number;
   /** By the clock of the simulation. */
   readonly ms: number;
@@ -89,39 +89,39 @@ const THIEF = { haste: 20, pollMs: 500, livesMs: 10_000 };
 /** A pause takes an hour at most. */
 const LIMITS: Limits = { steps: 400_000, ms: 12 * 3_600_000, quietMs: 4_000_000 };
 
-export function simulate(simulation: Simulation): Promise<Simulated> {
+export function simulate(simulation: Simulation): Promise<SimulationReport> {
   return new Simulator(simulation, {}).play();
 }
 
 /** For tests of the simulator: whether it notices. */
-export function simulatePlanted(simulation: Simulation, plant: Plant): Promise<Simulated> {
+export function simulateWithBug(simulation: Simulation, plant: PlantedBug): Promise<SimulationReport> {
   return new Simulator(simulation, plant).play();
 }
 
 class Simulator {
   readonly #simulation: Simulation;
-  readonly #plant: Plant;
-  #place: Place | null = null;
+  readonly #bug: PlantedBug;
+  #file: SimulatedStoreFile | null = null;
   #server: SimulatedServer | null = null;
   readonly #faults: Faults;
   readonly #disk: Disk;
-  readonly #world: World;
+  readonly #services: SimulatedServices;
   readonly #scheduler: Scheduler;
-  readonly #roll: () => number;
+  readonly #rng: () => number;
   readonly #bytes: SharedBytes = new Map();
-  readonly #commits: Committed[] = [];
+  readonly #commits: SeenCommit[] = [];
   readonly #problems: string[] = [];
   readonly #listeners = new Set<{ readonly process: Process; readonly heard: () => void }>();
-  #thieves = 0;
-  #hasThief = false;
+  #impostors = 0;
+  #hasImpostor = false;
   #isClosing = false;
 
-  constructor(simulation: Simulation, plant: Plant) {
+  constructor(simulation: Simulation, plant: PlantedBug) {
     this.#simulation = simulation;
-    this.#plant = plant;
+    this.#bug = plant;
     this.#faults = new Faults(simulation.seed, simulation.faults ?? []);
-    this.#world = new World(this.#faults);
-    this.#roll = dice(simulation.seed, "lives");
+    this.#services = new SimulatedServices(this.#faults);
+    this.#rng = rng(simulation.seed, "lives");
     this.#disk = new Disk(this.#faults);
     this.#scheduler = new Scheduler(simulation.seed, ({ name }, what) => this.#interference(name, what));
   }
@@ -134,16 +134,16 @@ class Simulator {
     return freeze === null ? null : { kind: "freeze", ms: this.#faults.length(freeze) };
   }
 
-  async play(): Promise<Simulated> {
-    this.#place = await Place.take(new Process(this.#scheduler, "observer", 0).environment);
+  async play(): Promise<SimulationReport> {
+    this.#file = await SimulatedStoreFile.acquire(new Process(this.#scheduler, "observer", 0).environment);
     await this.#prepare();
     try {
       await this.#drive();
       const found = await this.#examine();
-      await this.#place.leave();
+      await this.#file.reuse();
       return found;
     } catch (error) {
-      await this.#place.remove();
+      await this.#file.remove();
       throw error;
     }
   }
@@ -204,7 +204,7 @@ class Simulator {
     const process: Process = new Process(this.#scheduler, name, life, () => {
       if (this.#isClosing) return;
       const pause = new Process(this.#scheduler, "observer", 0);
-      pause.environment.sleep(100 + this.#roll() * LEASE_MS).then(() => this.#keepAlive(name, live, life + 1));
+      pause.environment.sleep(100 + this.#rng() * LEASE_MS).then(() => this.#keepAlive(name, live, life + 1));
     });
     this.#start(process, live);
   }
@@ -223,11 +223,11 @@ class Simulator {
       return { store: await this.#open(other), kill: () => other.kill("because the scenario says so") };
     };
     const setting = { process, store, agents: this.#agentsIn(process), leaseMs, faults: this.#faults };
-    await this.#simulation.scenario(new Client({ ...setting, world: this.#world, open }));
+    await this.#simulation.scenario(new Client({ ...setting, services: this.#services, open }));
   }
 
   #agentsIn(process: Process): readonly AgentDefinition[] {
-    return (this.#simulation.agents ?? []).map((agent) => this.#world.agentIn(process, agent));
+    return (this.#simulation.agents ?? []).map((agent) => this.#services.agentIn(process, agent));
   }
 
   async #work(process: Process): Promise<void> {
@@ -240,12 +240,12 @@ class Simulator {
     const { person = truthful } = this.#simulation;
     const client = new Client({
       ...{ process, store: await this.#open(process), agents: [], leaseMs: LEASE_MS, faults: this.#faults },
-      world: this.#world,
+      services: this.#services,
       open: () => Promise.reject(new Error("bug: a person opens no stores")),
     });
     for (;;) {
-      for (const decision of await client.patiently(() => client.store.runs.pending())) {
-        const answer = person(decision, this.#world);
+      for (const decision of await client.retryWithDeadline(() => client.store.runs.pending())) {
+        const answer = person(decision, this.#services);
         // Meant for this question: a second delivery must not answer the next one about the same step.
         if (answer !== null) await client.answer(decision.id, { ...answer, reason: decision.reason });
       }
@@ -258,9 +258,9 @@ class Simulator {
     const { environment } = process;
     const { blobs } = this.#simulation;
     const real = await this.#connect(process);
-    const driver = faultyDriver(this.#plant.driver?.(real, process) ?? real, process, this.#faults, {
+    const driver = faultyDriver(this.#bug.driver?.(real, process) ?? real, process, this.#faults, {
       committed: (commit) => {
-        for (const run of commit.ends) this.#world.ended(run, process);
+        for (const run of commit.ends) this.#services.ended(run, process);
         this.#committed(commit);
       },
       listen: (heard) => {
@@ -271,8 +271,8 @@ class Simulator {
     });
     const outside = blobs === true ? { blobs: faultyBlobs(this.#bytes, process, this.#faults) } : {};
     const options = { durability: "normal", environment, ...outside } as const;
-    return patiently(environment, () =>
-      engine().openOn({ ...driver, close: async () => {} }, options, this.#plant.storage),
+    return retryWithDeadline(environment, () =>
+      engine().openOn({ ...driver, close: async () => {} }, options, this.#bug.storage),
     );
   }
 
@@ -285,15 +285,15 @@ class Simulator {
     const whose = name === "person" || this.#server !== null ? "observer" : name.replace(/^thief.*/, "thief");
     const driver = await this.#placed().connect(whose);
     if (this.#server === null) return onDisk(driver, process, this.#disk, TIMEOUTS.busyMs);
-    return postgresDriver(driver, this.#server, process, this.#faults, { ...TIMEOUTS, ...this.#plant.timeouts });
+    return postgresDriver(driver, this.#server, process, this.#faults, { ...TIMEOUTS, ...this.#bug.timeouts });
   }
 
-  #placed(): Place {
-    if (this.#place === null) throw new Error("bug: nobody connects before there is a place");
-    return this.#place;
+  #placed(): SimulatedStoreFile {
+    if (this.#file === null) throw new Error("bug: nobody connects before there is a place");
+    return this.#file;
   }
 
-  #committed(commit: Committed): void {
+  #committed(commit: SeenCommit): void {
     this.#commits.push(commit);
     // Signs of life have no events; and a run that goes from hand to hand does not go on.
     if (commit.events.some((type) => !HANDS.has(type))) this.#scheduler.stirred();
@@ -302,18 +302,18 @@ class Simulator {
       if (listener.process.isDead) this.#listeners.delete(listener);
       else if (listener.process.name !== commit.process) listener.heard();
     }
-    if (!commit.process.startsWith("worker") || this.#hasThief) return;
+    if (!commit.process.startsWith("worker") || this.#hasImpostor) return;
     const at = { process: commit.process, what: "commit", names: commit.events };
     if (this.#faults.strike(["leaseStolen"], at) !== null) this.#steal();
   }
 
   /** A worker who takes others for dead far too soon. */
   #steal(): void {
-    this.#hasThief = true;
+    this.#hasImpostor = true;
     const over = () => {
-      this.#hasThief = false;
+      this.#hasImpostor = false;
     };
-    const thief = new Process(this.#scheduler, `thief-${++this.#thieves}`, 1, over, THIEF.haste);
+    const thief = new Process(this.#scheduler, `thief-${++this.#impostors}`, 1, over, THIEF.haste);
     this.#start(thief, async () => {
       const store = await this.#open(thief);
       store.runs.createWorker({ agents: this.#agentsIn(thief), pollMs: THIEF.pollMs }).start();
@@ -337,7 +337,7 @@ class Simulator {
     return waitsFor.some(({ kind }) => kind === "decision") && this.#simulation.person !== undefined;
   }
 
-  async #examine(): Promise<Simulated> {
+  async #examine(): Promise<SimulationReport> {
     const { seed, blobs, purpose } = this.#simulation;
     const { steps, monotonic: ms, log } = this.#scheduler;
     const environment = realEnvironment();
@@ -345,10 +345,10 @@ class Simulator {
     const outside = blobs === true ? { blobs: sharedBlobs(this.#bytes) } : {};
     const store = await engine().openOn(driver, { environment, ...outside });
     const found = await readAll(store);
-    this.#problems.push(...(await brokenInvariants(store, found, this.#world, purpose)));
+    this.#problems.push(...(await brokenInvariants(store, found, this.#services, purpose)));
     const order = this.#commits.map(({ process }) => process).join(" ");
     return {
-      ...{ seed, problems: this.#problems, eventsHash: found.eventsHash, effects: this.#world.effects() },
+      ...{ seed, problems: this.#problems, eventsHash: found.eventsHash, effects: this.#services.effects() },
       runs: found.runs,
       ...{ interleaving: sha256Hex(order).slice(0, 16), commits: this.#commits, steps, ms },
       ...{ fired: this.#faults.fired(), log },
@@ -357,7 +357,7 @@ class Simulator {
 }
 
 /** Looks whether it happened. */
-function truthful({ step }: Decision, world: World): AnswerInput {
+function truthful({ step }: Decision, world: SimulatedServices): AnswerInput {
   const done = world.effect(step.idempotencyKey);
   return done === undefined ? { verdict: "retry" } : { verdict: "result", result: done.result };
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { fileOf, isSameBytes, noise, present, refuses } from "../expect.ts";
-import { type Case, type MakeFixture, type Offers, prove, runCases, type SuiteOptions } from "../suite.ts";
+import { type Case, type CaseContext, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 
 export function runArchiveSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   runCases(`archive: ${name}`, [...roundTrips, ...forkCases, ...refusals, ...forPeople], make, options);
@@ -11,7 +11,7 @@ export function runArchiveSuite(name: string, make: MakeFixture, options?: Suite
 
 const NEEDS = ["archives", "lineage", "sessions", "history", "state", "tasks", "log", "blobs", "agents"] as const;
 const CHECKED = [...NEEDS, "check"] as const;
-type Given = Pick<Offers, (typeof NEEDS)[number]>;
+type Nouns = Pick<CaseContext, (typeof NEEDS)[number]>;
 
 const AGENT = "ada";
 const scope = (session: string) => ({ session, agent: AGENT });
@@ -29,7 +29,7 @@ async function elsewhere<T>(use: (other: Holdfast) => Promise<T>): Promise<T> {
 }
 
 /** A session with something in every table. */
-async function makeRich(store: Given | Holdfast, id: string, imageBytes = 2_500_000): Promise<void> {
+async function makeRich(store: Nouns | Holdfast, id: string, imageBytes = 2_500_000): Promise<void> {
   const { heads, turns, calls, evals, snapshots, sessions } = "lineage" in store ? store.lineage : store;
   const { history, state, tasks, log } = store;
   await sessions.create({
@@ -63,7 +63,7 @@ async function makeRich(store: Given | Holdfast, id: string, imageBytes = 2_500_
   await sessions.setAlias(id, `${id}-alias`);
 }
 
-async function everything(store: Holdfast | Given, id: string) {
+async function everything(store: Holdfast | Nouns, id: string) {
   const { heads, sessions } = "lineage" in store ? store.lineage : store;
   const view = await sessions.at(id);
   return {

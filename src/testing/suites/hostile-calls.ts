@@ -21,7 +21,7 @@ import {
 } from "./hostile-values.ts";
 
 /** Things that are there already when the calls are made. */
-export interface World {
+export interface CallTargets {
   readonly store: Holdfast;
   readonly board: string;
   readonly task: string;
@@ -40,7 +40,7 @@ export interface Call {
   run(...args: readonly unknown[]): unknown;
 }
 
-export async function makeWorld(store: Holdfast): Promise<World> {
+export async function makeCallTargets(store: Holdfast): Promise<CallTargets> {
   await store.agents.create({ id: "a" });
   await store.agents.saveBlocks("a", [{ label: "notes", value: "one two" }]);
   await store.sessions.create({ id: "chat" });
@@ -79,7 +79,7 @@ type Rows = readonly (readonly [required: number, ...args: readonly unknown[]])[
 const scope = new Either({ session: id("chat"), agent: id("a") }, "with a stray field");
 const run = { run: id("r") };
 
-function sessionCalls({ store, sessionCursor }: World): Call[] {
+function sessionCalls({ store, sessionCursor }: CallTargets): Call[] {
   const input = {
     id: id("new"),
     agent: id("a"),
@@ -108,7 +108,7 @@ function sessionCalls({ store, sessionCursor }: World): Call[] {
   });
 }
 
-function historyCalls({ store, ref: stored }: World): Call[] {
+function historyCalls({ store, ref: stored }: CallTargets): Call[] {
   const message = { role: choice("user"), content: speech("hi", "array"), key: id("k"), metadata: object({ m: 1 }) };
   const content = [
     { type: choice("text"), text: speech("t") },
@@ -150,7 +150,7 @@ function historyCalls({ store, ref: stored }: World): Call[] {
   });
 }
 
-function stateCalls({ store }: World): Call[] {
+function stateCalls({ store }: CallTargets): Call[] {
   const ttl = { ttlMs: int(1_000) };
   const value = object({ k: 1 });
   return callsOf("state", store.state, {
@@ -164,7 +164,7 @@ function stateCalls({ store }: World): Call[] {
   });
 }
 
-function taskCalls({ store, board, task }: World): Call[] {
+function taskCalls({ store, board, task }: CallTargets): Call[] {
   const options = {
     agentId: id("sub", "empty"),
     agentLabel: text("Sub"),
@@ -187,7 +187,7 @@ function taskCalls({ store, board, task }: World): Call[] {
   });
 }
 
-function agentCalls({ store, agentCursor }: World): Call[] {
+function agentCalls({ store, agentCursor }: CallTargets): Call[] {
   const fields = {
     name: text("n"),
     agentType: id("worker"),
@@ -217,7 +217,7 @@ function agentCalls({ store, agentCursor }: World): Call[] {
   });
 }
 
-function blobCalls({ store, ref: stored, blobCursor }: World): Call[] {
+function blobCalls({ store, ref: stored, blobCursor }: CallTargets): Call[] {
   const options = { ttlMs: int(1_000, "null"), growsFrom: ref(stored) };
   const calls = callsOf("blobs", store.blobs, {
     store: [[1, bytes(noise(5, 5)), { ...options, mediaType: word("text/plain") }]],
@@ -239,7 +239,7 @@ function blobCalls({ store, ref: stored, blobCursor }: World): Call[] {
   return calls.map((call) => (call.name === "blobs.stream" ? pulled(call) : call));
 }
 
-function logCalls({ store, hash }: World): Call[] {
+function logCalls({ store, hash }: CallTargets): Call[] {
   const anchor = { session: id("chat"), seq: int(4), hash: word(hash) };
   const calls = callsOf("log", store.log, {
     read: [[1, id("chat"), { after: int(0), limit: limit(5), types: [word("annotation")] }]],
@@ -252,7 +252,7 @@ function logCalls({ store, hash }: World): Call[] {
   return calls.map((call) => (call.name === "log.tail" ? pulled(call) : call));
 }
 
-function invocationCalls({ store }: World): Call[] {
+function invocationCalls({ store }: CallTargets): Call[] {
   const asked = { label: text("l"), call: word("chat#1") };
   const described = { title: text("t"), tags: [id("x")], metadata: object({ m: 1 }), request: id("q") };
   const session = { id: id("sub"), agent: id("a"), origin: id("o"), cacheId: id("c"), ...described };
@@ -287,7 +287,7 @@ function pulled(call: Call): Call {
   return { ...call, run: async (...args) => collect(call.run(...args) as AsyncIterable<unknown>, 1) };
 }
 
-function storeCalls({ store }: World): Call[] {
+function storeCalls({ store }: CallTargets): Call[] {
   return callsOf("store", store, { stats: [[0, { sessions: limit(5) }]] });
 }
 

@@ -5,8 +5,8 @@ import { isDeepStrictEqual } from "node:util";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { refuses } from "../expect.ts";
-import { type Case, type MakeFixture, type Offers, prove, runCases, type SuiteOptions } from "../suite.ts";
-import { CALLS, type Call, makeWorld, type World } from "./hostile-calls.ts";
+import { type Case, type CaseContext, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
+import { CALLS, type Call, type CallTargets, makeCallTargets } from "./hostile-calls.ts";
 import { hostileIdCases } from "./hostile-ids.ts";
 import { plain, variants } from "./hostile-values.ts";
 
@@ -22,7 +22,7 @@ async function counts(store: Pick<Holdfast, "stats">): Promise<unknown> {
   return { nouns, blobs, sessions };
 }
 
-async function refusesAll(world: World, call: Call): Promise<string[]> {
+async function refusesAll(world: CallTargets, call: Call): Promise<string[]> {
   const before = await counts(world.store);
   const failures: string[] = [];
   let thrown = 0;
@@ -56,8 +56,8 @@ async function acceptsTable(call: Call): Promise<string[]> {
   }
 }
 
-async function everyCall(given: Pick<Offers, (typeof WHOLE)[number]>, noun: keyof typeof CALLS): Promise<void> {
-  const world = await makeWorld(given as Holdfast);
+async function everyCall(given: Pick<CaseContext, (typeof WHOLE)[number]>, noun: keyof typeof CALLS): Promise<void> {
+  const world = await makeCallTargets(given as Holdfast);
   const failures: string[] = [];
   for (const call of CALLS[noun](world)) {
     failures.push(...(await refusesAll(world, call)), ...(await acceptsTable(call)));

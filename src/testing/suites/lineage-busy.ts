@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import type { Counts } from "../../contracts/lineage.ts";
 import { present, range, refuses } from "../expect.ts";
 import { scaled } from "../scale.ts";
-import { type Case, type Offers, prove } from "../suite.ts";
+import { type Case, type CaseContext, prove } from "../suite.ts";
 
 const NEEDS = ["lineage", "sessions", "history", "check"] as const;
-type Given = Pick<Offers, (typeof NEEDS)[number]>;
-type History = Offers["history"];
+type Nouns = Pick<CaseContext, (typeof NEEDS)[number]>;
+type History = CaseContext["history"];
 
 const TIMES = scaled({ short: 15, long: 50 });
 /** Appends under way at any moment, through each handle. */
@@ -30,7 +30,7 @@ async function amidAppends(speaking: readonly History[], session: string, work: 
 }
 
 /** Each in a session of its own, so that their lineages stay short. */
-const VERBS: Readonly<Record<string, (given: Given, session: string) => Promise<void>>> = {
+const VERBS: Readonly<Record<string, (given: Nouns, session: string) => Promise<void>>> = {
   publish: async ({ lineage: { heads } }, session) => {
     let last: string | null = null;
     for (const n of range(TIMES)) {
@@ -81,7 +81,7 @@ const VERBS: Readonly<Record<string, (given: Given, session: string) => Promise<
 };
 
 /** Every head shows as many rows of each kind as it counts. */
-async function verifyHeads({ lineage: { heads, sessions } }: Given, session: string): Promise<void> {
+async function verifyHeads({ lineage: { heads, sessions } }: Nouns, session: string): Promise<void> {
   const { items, next } = await heads.list(session, { limit: 1000 });
   assert.equal(next, null);
   assert.notEqual(items.length, 0);
@@ -96,7 +96,7 @@ async function verifyHeads({ lineage: { heads, sessions } }: Given, session: str
   }
 }
 
-async function proveVerb(given: Given, speaking: readonly History[], verb: string): Promise<void> {
+async function proveVerb(given: Nouns, speaking: readonly History[], verb: string): Promise<void> {
   const session = `busy ${verb}`;
   await given.history.append({ session, agent: "ada" }, { role: "user", content: "the first" });
   await amidAppends(speaking, session, () => present(VERBS[verb])(given, session));

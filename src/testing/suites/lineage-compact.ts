@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { present, range, refuses } from "../expect.ts";
-import { type Case, type Need, type Offers, prove } from "../suite.ts";
+import { type Case, type CaseContext, type ContextName, prove } from "../suite.ts";
 
-const NEEDS = ["history", "lineage", "check"] as const satisfies Need[];
-type Given = Pick<Offers, (typeof NEEDS)[number]>;
+const NEEDS = ["history", "lineage", "check"] as const satisfies ContextName[];
+type Nouns = Pick<CaseContext, (typeof NEEDS)[number]>;
 
 async function say(history: Holdfast["history"], session: string, ...texts: string[]): Promise<readonly string[]> {
   const added = await history.appendMany(
@@ -15,7 +15,7 @@ async function say(history: Holdfast["history"], session: string, ...texts: stri
   return added.map(({ id }) => id);
 }
 
-async function shown({ lineage }: Given, session: string): Promise<readonly string[]> {
+async function shown({ lineage }: Nouns, session: string): Promise<readonly string[]> {
   const { messages } = await lineage.sessions.context(session);
   return messages.map(({ content: [block] }) => (block?.type === "text" ? block.text : "?"));
 }

@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import type { ContextMessage } from "../../contracts/context.ts";
 import type { ContentBlockInput, MessageInput } from "../../contracts/messages.ts";
 import { present, refuses } from "../expect.ts";
-import { type Case, type Offers, prove } from "../suite.ts";
+import { type Case, type CaseContext, prove } from "../suite.ts";
 
 const NEEDS = ["lineage", "sessions", "history"] as const;
-type Given = Pick<Offers, (typeof NEEDS)[number]>;
+type Nouns = Pick<CaseContext, (typeof NEEDS)[number]>;
 
 const AGENT = "ada";
 
-async function append({ history }: Given, session: string, ...messages: readonly MessageInput[]): Promise<void> {
+async function append({ history }: Nouns, session: string, ...messages: readonly MessageInput[]): Promise<void> {
   await history.appendMany({ session, agent: AGENT }, messages);
 }
 

@@ -2,33 +2,33 @@
 import assert from "node:assert/strict";
 import { present, range, refuses } from "../expect.ts";
 import { scaled } from "../scale.ts";
-import { type Case, type Offers, prove } from "../suite.ts";
+import { type Case, type CaseContext, prove } from "../suite.ts";
 
 const NEEDS = ["lineage", "sessions", "history", "log"] as const;
-type Given = Pick<Offers, (typeof NEEDS)[number]>;
+type Nouns = Pick<CaseContext, (typeof NEEDS)[number]>;
 
 const AGENT = "ada";
 
-async function say({ history }: Given, session: string, ...words: readonly string[]): Promise<void> {
+async function say({ history }: Nouns, session: string, ...words: readonly string[]): Promise<void> {
   await history.appendMany(
     { session, agent: AGENT },
     words.map((content) => ({ role: "user" as const, content })),
   );
 }
 
-async function shown({ history }: Given, session: string): Promise<readonly string[]> {
+async function shown({ history }: Nouns, session: string): Promise<readonly string[]> {
   const messages = await history.session(session);
   return messages.map(({ content: [block] }) => (block?.type === "text" ? block.text : "?"));
 }
 
-async function verified(given: Given, ...sessions: readonly string[]): Promise<void> {
+async function verified(given: Nouns, ...sessions: readonly string[]): Promise<void> {
   for (const session of sessions) assert.equal((await given.log.verify(session)).ok, true);
 }
 
 /** Each of a ring of sessions continues the next, all at once; nobody shares a session with those opposite. */
 async function closeCircle(
-  given: Given,
-  handles: readonly Pick<Offers["lineage"], "sessions">[],
+  given: Nouns,
+  handles: readonly Pick<CaseContext["lineage"], "sessions">[],
   round: string,
   size: number,
 ): Promise<void> {

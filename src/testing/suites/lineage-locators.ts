@@ -3,18 +3,27 @@ import assert from "node:assert/strict";
 import type { Head } from "../../contracts/lineage.ts";
 import { formatLocator } from "../../core/locator.ts";
 import { present, range, refuses } from "../expect.ts";
-import { type Case, type Need, type Offers, prove } from "../suite.ts";
-import { CALLED_LIKE_LOCATORS } from "./called-like-locators.ts";
+import { type Case, type CaseContext, type ContextName, prove } from "../suite.ts";
+import { LOCATOR_LIKE_IDS } from "./locator-like-ids.ts";
 
-const NEEDS = ["history", "state", "log", "trace", "check", "info", "lineage", "archives"] as const satisfies Need[];
-type Given = Pick<Offers, (typeof NEEDS)[number]>;
+const NEEDS = [
+  "history",
+  "state",
+  "log",
+  "trace",
+  "check",
+  "info",
+  "lineage",
+  "archives",
+] as const satisfies ContextName[];
+type Nouns = Pick<CaseContext, (typeof NEEDS)[number]>;
 
-async function say(given: Given, session: string, text: string): Promise<void> {
+async function say(given: Nouns, session: string, text: string): Promise<void> {
   await given.history.append({ session, agent: "helper" }, { role: "user", content: text });
 }
 
 /** One, two heads, a line that was left, and a fork of the first head. */
-async function ground(given: Given): Promise<{ readonly first: Head; readonly left: Head; readonly now: Head }> {
+async function ground(given: Nouns): Promise<{ readonly first: Head; readonly left: Head; readonly now: Head }> {
   const { heads, sessions, calls, invocations } = given.lineage;
   await say(given, "chat", "one");
   await calls.add("chat", { type: "leaf", model: "m", inputTokens: 1, outputTokens: 1, costUsd: 1 });
@@ -193,7 +202,7 @@ export const locatorCases: readonly Case[] = [
       const { info, log } = given;
       const ids = ["plain", "a b%20"];
       for (const id of ids) await sessions.create({ id });
-      for (const [id, archive] of CALLED_LIKE_LOCATORS) {
+      for (const [id, archive] of LOCATOR_LIKE_IDS) {
         await given.archives.import([Buffer.from(archive, "base64")]);
         ids.push(id);
       }

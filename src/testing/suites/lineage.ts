@@ -4,7 +4,7 @@ import type { MessageAt } from "../../contracts/lineage.ts";
 import type { Message } from "../../contracts/messages.ts";
 import { present, range, refuses } from "../expect.ts";
 import { scaled } from "../scale.ts";
-import { type Case, type MakeFixture, type Offers, prove, runCases, type SuiteOptions } from "../suite.ts";
+import { type Case, type CaseContext, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { busyCases } from "./lineage-busy.ts";
 import { compactCases } from "./lineage-compact.ts";
 import { contextCases } from "./lineage-context.ts";
@@ -33,7 +33,7 @@ export function runLineageSuite(name: string, make: MakeFixture, options?: Suite
 }
 
 const NEEDS = ["lineage", "sessions", "history", "state", "log"] as const;
-type Given = Pick<Offers, (typeof NEEDS)[number]>;
+type Nouns = Pick<CaseContext, (typeof NEEDS)[number]>;
 
 const AGENT = "ada";
 const textOf = (message: Message | MessageAt): string => {
@@ -43,7 +43,7 @@ const textOf = (message: Message | MessageAt): string => {
 };
 const texts = (messages: readonly (Message | MessageAt)[]) => messages.map(textOf);
 
-async function say({ history }: Given, session: string, ...words: readonly string[]): Promise<readonly Message[]> {
+async function say({ history }: Nouns, session: string, ...words: readonly string[]): Promise<readonly Message[]> {
   const scope = { session, agent: AGENT };
   return history.appendMany(
     scope,
@@ -51,11 +51,11 @@ async function say({ history }: Given, session: string, ...words: readonly strin
   );
 }
 
-async function shown({ history }: Given, session: string): Promise<readonly string[]> {
+async function shown({ history }: Nouns, session: string): Promise<readonly string[]> {
   return texts(await history.session(session));
 }
 
-async function shownAt({ lineage }: Given, at: string): Promise<readonly string[]> {
+async function shownAt({ lineage }: Nouns, at: string): Promise<readonly string[]> {
   const view = await lineage.sessions.at(at);
   return texts(await view.messages());
 }

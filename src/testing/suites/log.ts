@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { LIMITS } from "../../contracts/limits.ts";
 import { EVENT_SCHEMA_VERSION, type LogEvent } from "../../contracts/log.ts";
 import { present, range, refuses } from "../expect.ts";
-import { type Case, type MakeFixture, type Offers, prove, runCases, type SuiteOptions } from "../suite.ts";
+import { type Case, type CaseContext, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { logTailCases } from "./log-tail.ts";
 
 export function runLogSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
@@ -17,7 +17,7 @@ export function runLogSuite(name: string, make: MakeFixture, options?: SuiteOpti
   );
 }
 
-type Writers = Pick<Offers, "sessions" | "history" | "state" | "tasks" | "log">;
+type Writers = Pick<CaseContext, "sessions" | "history" | "state" | "tasks" | "log">;
 
 const WRITERS = ["sessions", "history", "state", "tasks", "log"] as const;
 

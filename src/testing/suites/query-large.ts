@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { refuses } from "../expect.ts";
-import { type Case, type Offers, prove } from "../suite.ts";
+import { type Case, type CaseContext, prove } from "../suite.ts";
 
 const times = (n: number, make: (i: number) => string) => Array.from({ length: n }, (_, i) => make(i)).join(" ");
 const nest = (depth: number, open: string, inner: string) => `${open.repeat(depth)}${inner}${")".repeat(depth)}`;
@@ -138,7 +138,7 @@ const LIMITED: readonly (readonly [limit: string, text: string])[] = [
   ],
 ];
 
-async function fill({ sessions }: Pick<Offers, "sessions">): Promise<void> {
+async function fill({ sessions }: Pick<CaseContext, "sessions">): Promise<void> {
   await sessions.create({ id: "a", title: "A" });
   await sessions.create({ id: "b", tags: ["x"] });
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { present, range, refuses } from "../expect.ts";
-import { type Case, type MakeFixture, type Offers, prove, runCases, type SuiteOptions } from "../suite.ts";
+import { type Case, type CaseContext, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { LARGE_QUERIES } from "./query-large.ts";
 
 export function runQuerySuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
@@ -13,12 +13,12 @@ export function runQuerySuite(name: string, make: MakeFixture, options?: SuiteOp
 }
 
 const ALL = ["sessions", "history", "state", "tasks", "agents", "query"] as const;
-type Given = Pick<Offers, (typeof ALL)[number]>;
+type Nouns = Pick<CaseContext, (typeof ALL)[number]>;
 
 const scope = (session: string) => ({ agent: "ada", session });
 
 /** Two sessions, one with three messages of which one is erased, the other without any. */
-async function fill({ sessions, history, state, tasks, agents }: Omit<Given, "query">): Promise<void> {
+async function fill({ sessions, history, state, tasks, agents }: Omit<Nouns, "query">): Promise<void> {
   await agents.create({ id: "ada", name: "Ada", tags: ["calm", "kind"] });
   await agents.saveBlocks("ada", [{ label: "persona", value: "calm", readOnly: true }]);
   await sessions.create({ id: "one", title: "First", tags: ["x", "y"], agent: "ada" });
@@ -32,7 +32,7 @@ async function fill({ sessions, history, state, tasks, agents }: Omit<Given, "qu
   await tasks.createTaskList("one", ["first", "second"]);
 }
 
-async function ask(given: Given, text: string, ...inputs: unknown[]) {
+async function ask(given: Nouns, text: string, ...inputs: unknown[]) {
   await fill(given);
   return given.query(text, inputs);
 }

@@ -245,11 +245,11 @@ export const taskRaceCases: readonly Case[] = [
   }),
 ];
 
-type Agented = Pick<Holdfast, "agents">;
+type AgentsNoun = Pick<Holdfast, "agents">;
 
 export const agentRaceCases: readonly Case[] = [
   prove("ST2 one agent created at once by two handles is one agent", ["agents", "another"], async (given) => {
-    const stores: Agented[] = [given, await given.another()];
+    const stores: AgentsNoun[] = [given, await given.another()];
     for (const round of range(ROUNDS)) {
       const creations = stores.map(
         ({ agents }, who) =>
@@ -265,7 +265,7 @@ export const agentRaceCases: readonly Case[] = [
     "ME8 a block made at once by two handles is one block with both texts",
     ["agents", "another"],
     async (given) => {
-      const stores: Agented[] = [given, await given.another()];
+      const stores: AgentsNoun[] = [given, await given.another()];
       for (const round of range(ROUNDS)) {
         await Promise.all(stores.map(({ agents }, who) => agents.appendBlock(`a${round}`, "notes", `<${who}>`)));
         const blocks = await given.agents.loadBlocks(`a${round}`);
@@ -279,7 +279,7 @@ export const agentRaceCases: readonly Case[] = [
     "ME8 sets saved at once by two handles are one of them, never a mixture",
     ["agents", "another"],
     async (given) => {
-      const stores: Agented[] = [given, await given.another()];
+      const stores: AgentsNoun[] = [given, await given.another()];
       const set = (who: number) => ["x", "y", "z"].map((label) => ({ label, value: `${label} of ${who}` }));
       for (const round of range(ROUNDS)) {
         await Promise.all(stores.map(({ agents }, who) => agents.saveBlocks(`a${round}`, set(who))));

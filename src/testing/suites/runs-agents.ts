@@ -3,17 +3,17 @@ import assert from "node:assert/strict";
 import type { Json } from "../../contracts/json.ts";
 import type { AgentDefinition, Iteration, Run, Runs, Tool, Verdict } from "../../contracts/runs.ts";
 import type { StepCall } from "../../contracts/steps.ts";
-import type { Offers } from "../suite.ts";
+import type { CaseContext } from "../suite.ts";
 
 export const NEEDS = ["runs", "sessions", "history", "log", "lineage", "check"] as const;
-export type Given = Pick<Offers, (typeof NEEDS)[number]>;
+export type Nouns = Pick<CaseContext, (typeof NEEDS)[number]>;
 
 /** What tools did, by the key they were given. */
-export class World {
+export class EffectRecorder {
   readonly effects: { readonly tool: string; readonly input: Json; readonly key: string; readonly again: boolean }[] =
     [];
 
-  did(tool: string, input: Json, call: StepCall): void {
+  record(tool: string, input: Json, call: StepCall): void {
     this.effects.push({ tool, input, key: call.idempotencyKey, again: call.again });
   }
 
@@ -29,7 +29,7 @@ export class World {
     return {
       ...more,
       execute: async (input, call) => {
-        this.did(name, input, call);
+        this.record(name, input, call);
         return give(input, call);
       },
     };
@@ -63,7 +63,7 @@ export function gate(): Gate {
   };
 }
 
-export async function texts({ history }: Pick<Given, "history">, session: string): Promise<readonly string[]> {
+export async function texts({ history }: Pick<Nouns, "history">, session: string): Promise<readonly string[]> {
   const messages = await history.session(session);
   return messages.map(({ content: [block] }) => (block?.type === "text" ? block.text : "?"));
 }
@@ -71,7 +71,7 @@ export async function texts({ history }: Pick<Given, "history">, session: string
 const TERMINAL = ["run/completed", "run/failed", "run/cancelled"];
 
 /** The log is whole, the run has ended once, and the store agrees with itself. */
-export async function endedOnce({ log, check }: Pick<Given, "log" | "check">, run: Run): Promise<void> {
+export async function endedOnce({ log, check }: Pick<Nouns, "log" | "check">, run: Run): Promise<void> {
   const events = await log.read(run.session, { limit: 1000 });
   const ends = events.filter((event) => TERMINAL.includes(event.type) && event.run === run.id);
   assert.equal(ends.length, 1, "exactly one terminal event");

@@ -4,7 +4,7 @@ import type { RunResult } from "../../contracts/run-results.ts";
 import type { AgentDefinition, RunInput, Runs } from "../../contracts/runs.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { agent, cutOff, endedOnce, gate, NEEDS, World } from "./runs-agents.ts";
+import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS } from "./runs-agents.ts";
 
 /** Begins a run and works on it until it ends or waits. */
 async function begin(runs: Runs, definition: AgentDefinition, input: RunInput): Promise<RunResult> {
@@ -15,7 +15,7 @@ async function begin(runs: Runs, definition: AgentDefinition, input: RunInput): 
 export const approvalCases: readonly Case[] = [
   prove("RU16 a tool with approve is done once a person says go ahead, and not before", NEEDS, async (given) => {
     const { runs, log } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const pays = agent(async (it) => it.done(await it.tool("pay", { order: 7 })), {
       tools: { pay: world.tool("pay", () => "paid", { approve: true }) },
     });
@@ -56,7 +56,7 @@ export const approvalCases: readonly Case[] = [
   }),
   prove("RU16 a person may refuse, or give the result instead: the tool is not done", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const pays = agent(
       async (it) => it.done(await it.tool("pay").catch((error) => [error.name, error.code, error.message])),
       { tools: { pay: world.tool("pay", () => "paid", { approve: true }) } },
@@ -81,7 +81,7 @@ export const approvalCases: readonly Case[] = [
   }),
   prove("RU16 approve may decide by the input", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const pays = agent(async (it) => it.done(await it.tool("pay", it.input)), {
       tools: { pay: world.tool("pay", () => "paid", { approve: (input) => Number(input) > 100 }) },
     });
@@ -99,7 +99,7 @@ export const approvalCases: readonly Case[] = [
   }),
   prove("RU16 several tools that need approval are asked about at once", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const held = gate();
     const pay = world.tool("pay", (input) => `paid ${input}`, { approve: true });
     const look = world.tool("look", () => held.pass().then(() => "seen"), { effect: "idempotent" });
@@ -137,7 +137,7 @@ export const approvalCases: readonly Case[] = [
   prove("RU16 cut off after permission the step is in doubt: one permission is one try", NEEDS, async (given) => {
     const { runs } = given;
     for (const effect of ["non-idempotent", "idempotent"] as const) {
-      const world = new World();
+      const world = new EffectRecorder();
       const held = gate();
       const pays = agent(async (it) => it.done(await it.tool("pay")), {
         tools: { pay: world.tool("pay", () => held.pass().then(() => "paid"), { approve: true, effect }) },
@@ -177,7 +177,7 @@ export const approvalCases: readonly Case[] = [
   }),
   prove("RU16 who recovers a run is told what waits for approval; nothing of it is in doubt", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const held = gate();
     const pays = agent(
       async (it) => {
@@ -221,7 +221,7 @@ export const approvalCases: readonly Case[] = [
     NEEDS,
     async (given) => {
       const { runs } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       let isBroken = true;
       const tools = {
         pay: world.tool(
@@ -289,7 +289,7 @@ export const approvalCases: readonly Case[] = [
     NEEDS,
     async (given) => {
       const { runs } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       const pays = agent(async (it) => it.done(await it.tool("pay")), {
         tools: {
           pay: world.tool(
@@ -312,7 +312,7 @@ export const approvalCases: readonly Case[] = [
   ),
   prove("RU12 a run is pinned to which of its tools ask for approval", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const made = (approve?: boolean) =>
       agent(async (it) => it.done(await it.tool("pay")), {
         tools: { pay: world.tool("pay", () => "paid", approve === undefined ? {} : { approve }) },

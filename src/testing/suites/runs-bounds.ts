@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { agent, cutOff, endedOnce, gate, NEEDS, World } from "./runs-agents.ts";
+import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS } from "./runs-agents.ts";
 
 export const boundsCases: readonly Case[] = [
   prove("RU4 any text that JSON can hold is an argument like others", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const held = gate();
     const odd = { text: "lone \ud800 and \u0000", "\udfff": 1, __proto__: null };
     const asks = agent(

@@ -5,7 +5,7 @@ import type { Json } from "../../contracts/json.ts";
 import type { RunWait } from "../../contracts/run-waits.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { agent, cutOff, endedOnce, gate, NEEDS, World } from "./runs-agents.ts";
+import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS } from "./runs-agents.ts";
 
 const later = (ms: number) => new Promise((go) => setTimeout(go, ms));
 
@@ -15,7 +15,7 @@ export const hardExecuteCases: readonly Case[] = [
     NEEDS,
     async (given) => {
       const { runs, log } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       const grandchild = agent(async (it) => it.done(await it.tool("pay")), {
         id: "grandchild",
         tools: { pay: world.tool("pay", () => "paid", { approve: true }) },
@@ -101,7 +101,7 @@ export const hardExecuteCases: readonly Case[] = [
   ),
   prove("RU6 a step in doubt that the iteration does not await is asked about all the same", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const held = gate();
     const careless = agent(
       async (it) => {
@@ -122,7 +122,7 @@ export const hardExecuteCases: readonly Case[] = [
   }),
   prove("RU16 a permission that the iteration does not await is waited for, and used", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const careless = agent(
       async (it, n: number) => {
         if (n > 0) return it.done(n);
@@ -140,7 +140,7 @@ export const hardExecuteCases: readonly Case[] = [
   }),
   prove("RU16 whether a person is asked is decided by the validated input", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const input = {
       "~standard": {
         ...{ version: 1 as const, vendor: "test" },
@@ -158,7 +158,7 @@ export const hardExecuteCases: readonly Case[] = [
   }),
   prove("RU16 a rule of approval that throws refuses the step, and a replay is told the same", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     let isBroken = true;
     const approve = () => {
       if (isBroken) throw new Error("no rule");

@@ -3,15 +3,15 @@ import assert from "node:assert/strict";
 import type { RunWait } from "../../contracts/run-waits.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { agent, cutOff, endedOnce, gate, NEEDS, World } from "./runs-agents.ts";
+import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS } from "./runs-agents.ts";
 
-const paying = (world: World) =>
+const paying = (world: EffectRecorder) =>
   agent(async (it) => it.done(await it.tool("pay", it.input)), { tools: { pay: world.tool("pay") } });
 
 export const executeCases: readonly Case[] = [
   prove("RU2 execute with an id begins the run, and called again returns what came of it", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const pays = paying(world);
     const first = await runs.execute(pays, { session: "s", id: "r1", input: { amount: 5, to: "ada" } });
     const again = await runs.execute(pays, { session: "s", id: "r1", input: { to: "ada", amount: 5 } });
@@ -28,7 +28,7 @@ export const executeCases: readonly Case[] = [
   }),
   prove("RU2 the same id with another session, agent or input is a Conflict", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const pays = paying(world);
     await runs.execute(pays, { session: "s", id: "r1", input: 1 });
     await refuses("Conflict", () => runs.execute(pays, { session: "s", id: "r1", input: 2 }));
@@ -42,7 +42,7 @@ export const executeCases: readonly Case[] = [
   prove("RU2 execute continues a run that was cut off, with its id or without one", NEEDS, async (given) => {
     const { runs } = given;
     for (const session of ["named", "unnamed"]) {
-      const world = new World();
+      const world = new EffectRecorder();
       const held = gate();
       let isFirst = true;
       const pays = agent(
@@ -88,7 +88,7 @@ export const executeCases: readonly Case[] = [
     assert.equal((await working).status, "completed");
   }),
   prove("RU2 calls at once with one id all get the one result", [...NEEDS, "another"], async (given) => {
-    const world = new World();
+    const world = new EffectRecorder();
     const pays = paying(world);
     const others = await Promise.all([given.another(), given.another()]);
     const all = [given, ...others].flatMap(({ runs }) => [runs, runs]);
@@ -145,7 +145,7 @@ export const executeCases: readonly Case[] = [
     NEEDS,
     async (given) => {
       const { runs } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       let isBroken = true;
       const flaky = agent(
         async (it) => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Run, Runs } from "../../contracts/runs.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { agent, endedOnce, gate, NEEDS, texts, World } from "./runs-agents.ts";
+import { agent, EffectRecorder, endedOnce, gate, NEEDS, texts } from "./runs-agents.ts";
 
 const kid = agent(
   async (it) => {
@@ -72,7 +72,7 @@ export const familyCases: readonly Case[] = [
     NEEDS,
     async (given) => {
       const { runs } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       for (const how of ["cancel", "fail", "limit"] as const) {
         const held = gate();
         const child = agent(
@@ -167,7 +167,7 @@ export const familyCases: readonly Case[] = [
   }),
   prove("RU11 what a run spawned is not spawned again by the one that takes it up", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     let isDown = true;
     const child = agent(async (it) => it.done(await it.tool("t")), { id: "kid", tools: { t: world.tool("t") } });
     const parent = agent(
@@ -207,7 +207,7 @@ export const familyCases: readonly Case[] = [
   ),
   prove("RU8 a child that nobody awaits ends, or waits, before its parent ends", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const pays = agent(
       async (it) => {
         await it.tool("pay", 1);

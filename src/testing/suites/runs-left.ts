@@ -5,7 +5,7 @@ import type { AgentDefinition, Iteration, RunLimits } from "../../contracts/runs
 import type { StepCall } from "../../contracts/steps.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { agent, cutOff, endedOnce, type Given, gate, NEEDS, World } from "./runs-agents.ts";
+import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS, type Nouns } from "./runs-agents.ts";
 
 /** Until it is mended. */
 function cardThatFails() {
@@ -19,7 +19,10 @@ function cardThatFails() {
 }
 
 /** Charges three times; holds at the second, and minds no signal. */
-function charging(world: World): { readonly charges: AgentDefinition; readonly held: ReturnType<typeof gate> } {
+function charging(world: EffectRecorder): {
+  readonly charges: AgentDefinition;
+  readonly held: ReturnType<typeof gate>;
+} {
   const held = gate();
   const charges = agent(
     async (it) => {
@@ -33,9 +36,9 @@ function charging(world: World): { readonly charges: AgentDefinition; readonly h
 }
 
 /** Ended in the middle of its second charge: which is asked about, and the third is done by who takes the run up. */
-async function takenUp(given: Given, limits: RunLimits, end: () => Promise<unknown>, status: string): Promise<void> {
+async function takenUp(given: Nouns, limits: RunLimits, end: () => Promise<unknown>, status: string): Promise<void> {
   const { runs, log } = given;
-  const world = new World();
+  const world = new EffectRecorder();
   const { charges, held } = charging(world);
   const working = runs.execute(charges, { session: "s", id: "r1", limits, leaseMs: 300 });
   await held.reached;
@@ -77,7 +80,7 @@ export const leftCases: readonly Case[] = [
   // A rejection that nobody handles would end the process, and be told as such by whoever runs this.
   prove("RU9 a step that nobody waits for and that fails ends nothing but itself", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const floats = agent(
       async (it) => {
         void it.tool("bad");
@@ -134,7 +137,7 @@ export const leftCases: readonly Case[] = [
     NEEDS,
     async (given) => {
       const { runs } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       const [paying, fetching] = [gate(), gate()];
       let isUp = false;
       const ships = agent(
@@ -177,7 +180,7 @@ export const leftCases: readonly Case[] = [
   ),
   prove("RU11 nor when what it did instead was in doubt, and a person said that it happened", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const [held, next] = [gate(), gate()];
     const pays = agent(
       async (it) => {
@@ -208,7 +211,7 @@ export const leftCases: readonly Case[] = [
   }),
   prove("RU11 a failure that the run had lived with is not tried again by who takes it up", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const card = cardThatFails();
     const pays = agent(
       async (it) => {
@@ -230,7 +233,7 @@ export const leftCases: readonly Case[] = [
     NEEDS,
     async (given) => {
       const { runs } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       const card = cardThatFails();
       const pays = agent(
         async (it) => {
@@ -260,7 +263,7 @@ export const leftCases: readonly Case[] = [
   ),
   prove("RU6 what was asked of a run that was cancelled is asked anew by who takes it up", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const held = gate();
     const pays = agent(async (it) => it.done(await it.tool("pay")), {
       tools: { pay: world.tool("pay", () => held.pass()) },
@@ -283,7 +286,7 @@ export const leftCases: readonly Case[] = [
     NEEDS,
     async (given) => {
       const { runs } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       const held = gate();
       const of = (effect: "idempotent" | "non-idempotent") =>
         agent(async (it) => it.done(await it.tool("pay")), {
@@ -300,7 +303,7 @@ export const leftCases: readonly Case[] = [
     NEEDS,
     async (given) => {
       const { runs } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       const reached = { pay: Promise.withResolvers<void>(), look: Promise.withResolvers<void>() };
       // As fetch(url, { signal }) does.
       const minding =
@@ -356,7 +359,7 @@ export const leftCases: readonly Case[] = [
   ),
   prove("RU11 a run is taken up once, also when who took it up was deleted", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     let broken = 2;
     const works = agent(
       async (it) => {
@@ -395,7 +398,7 @@ export const leftCases: readonly Case[] = [
       NEEDS,
       async (given) => {
         const { runs } = given;
-        const world = new World();
+        const world = new EffectRecorder();
         const held = gate();
         const helps = agent(
           async (it) => {

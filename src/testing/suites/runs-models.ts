@@ -4,7 +4,7 @@ import type { Model } from "../../contracts/runs.ts";
 import type { RetryPolicy } from "../../contracts/steps.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { agent, cutOff, endedOnce, type Given, gate, NEEDS } from "./runs-agents.ts";
+import { agent, cutOff, endedOnce, gate, NEEDS, type Nouns } from "./runs-agents.ts";
 
 const QUICK: RetryPolicy = { attempts: 3, backoffMs: 1 };
 
@@ -29,7 +29,7 @@ const asModel = ({ provider, model, retry, call }: Model): Model => ({
   ...(retry === undefined ? {} : { retry }),
 });
 
-async function callsOf({ lineage }: Pick<Given, "lineage">, session: string) {
+async function callsOf({ lineage }: Pick<Nouns, "lineage">, session: string) {
   return (await lineage.sessions.at(session)).calls();
 }
 

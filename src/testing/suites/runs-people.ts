@@ -5,12 +5,12 @@ import type { Tool } from "../../contracts/runs.ts";
 import type { StandardSchema } from "../../contracts/standard-schema.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { agent, cutOff, endedOnce, type Given, gate, NEEDS, World } from "./runs-agents.ts";
+import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS, type Nouns } from "./runs-agents.ts";
 
 /** A run that was cut off in a payment, and asks about it. */
-async function asking({ runs }: Pick<Given, "runs">, session: string, id: string) {
+async function asking({ runs }: Pick<Nouns, "runs">, session: string, id: string) {
   const held = gate();
-  const world = new World();
+  const world = new EffectRecorder();
   const pays = agent(async (it) => it.done(await it.tool("pay", session).catch((error) => error.code)), {
     tools: { pay: world.tool("pay", () => held.pass().then(() => "paid")) },
   });
@@ -40,7 +40,7 @@ const lostResultCases = LOST_RESULTS.map(([what, more, result]) =>
     NEEDS,
     async (given) => {
       const { runs } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       const pays = agent(async (it) => it.done(await it.tool("pay", 7)), {
         tools: { pay: world.tool("pay", () => result, more) },
       });
@@ -69,7 +69,7 @@ export const peopleCases: readonly Case[] = [
     NEEDS,
     async (given) => {
       const { runs } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       let result: unknown = new Date(0);
       const notes = agent(async (it) => it.done(await it.tool("note", 7)), {
         tools: { note: world.tool("note", () => result, { effect: "idempotent" }) },
@@ -86,7 +86,7 @@ export const peopleCases: readonly Case[] = [
 
   prove("RU6 a lost result, allowed to be done again and left in that try, is in doubt again", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const held = gate();
     let give: () => unknown = () => new Date(0);
     const pays = agent(async (it) => it.done(await it.tool("pay", 7)), {
@@ -115,7 +115,7 @@ export const peopleCases: readonly Case[] = [
     NEEDS,
     async (given) => {
       const { runs } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       const held = gate();
       let give: () => unknown = () => new Date(0);
       let isRetry = false;

@@ -5,7 +5,7 @@ import type { Json } from "../../contracts/json.ts";
 import type { AgentDefinition, Iteration } from "../../contracts/runs.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { agent, cutOff, endedOnce, gate, NEEDS, texts, World } from "./runs-agents.ts";
+import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS, texts } from "./runs-agents.ts";
 
 const STATE = [...NEEDS, "state"] as const;
 
@@ -18,7 +18,7 @@ export function readsThenWaits(
   seen: Json[] = [],
 ): { readonly made: AgentDefinition; readonly held: ReturnType<typeof gate> } {
   const held = gate();
-  const world = new World();
+  const world = new EffectRecorder();
   const made = agent(
     async (it) => {
       const value = await read(it);
@@ -153,7 +153,7 @@ export const erasedReadCases: readonly Case[] = [
   prove("RU14 what the session itself forgets of a child is told to a read that saw it", NEEDS, async (given) => {
     const { runs } = given;
     const held = gate();
-    const world = new World();
+    const world = new EffectRecorder();
     const says = agent(
       async (it) => {
         await it.message({ role: "user", content: "to be forgotten" });
@@ -197,7 +197,7 @@ export const erasedReadCases: readonly Case[] = [
       await state.set("s", { plan: 1 });
       const seen: Json[] = [];
       let fails = true;
-      const world = new World();
+      const world = new EffectRecorder();
       const flaky = agent(
         async (it) => {
           const read = [(await it.history()).length, textsIn(await it.context()), await it.state()];

@@ -4,7 +4,7 @@ import type { Json } from "../../contracts/json.ts";
 import type { Iteration } from "../../contracts/runs.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { agent, cutOff, endedOnce, gate, NEEDS, texts, World } from "./runs-agents.ts";
+import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS, texts } from "./runs-agents.ts";
 import { readsThenWaits, textsIn } from "./runs-reads-erased.ts";
 
 const STATE = [...NEEDS, "state"] as const;
@@ -57,7 +57,7 @@ export const readCases: readonly Case[] = [
   prove("RU14 a read makes no commit: it is written with what comes next, in order", NEEDS, async (given) => {
     const { runs, history, log } = given;
     await history.append({ session: "s", agent: "ada" }, { role: "user", content: "hello" });
-    const world = new World();
+    const world = new EffectRecorder();
     const written: number[] = [];
     const count = async () => written.push((await log.read("s", { limit: 1000 })).length);
     const reads = agent(
@@ -102,7 +102,7 @@ export const readCases: readonly Case[] = [
   }),
   prove("RU14 the loop that reads its own messages goes on after a kill", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const held = gate();
     const asked: Json[] = [];
     const loop = agent(
@@ -145,7 +145,7 @@ export const readCases: readonly Case[] = [
     async (given) => {
       const { runs, history, log } = given;
       await history.append({ session: "s", agent: "ada" }, { role: "user", content: "hello" });
-      const world = new World();
+      const world = new EffectRecorder();
       const held = gate();
       const seen: number[][] = [];
       const branches = agent(
@@ -199,7 +199,7 @@ export const readCases: readonly Case[] = [
       const { runs, history } = given;
       await history.append({ session: "s", agent: "ada" }, { role: "user", content: "hello" });
       const held = gate();
-      const world = new World();
+      const world = new EffectRecorder();
       const made = (budget: number) =>
         agent(
           async (it) => {
@@ -268,7 +268,7 @@ export const readCases: readonly Case[] = [
       ];
       for (const [i, [read, advice]] of reads.entries()) {
         const held = gate();
-        const world = new World();
+        const world = new EffectRecorder();
         const made = agent(
           async (it) => {
             await it.tool("look");

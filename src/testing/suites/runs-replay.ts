@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Json } from "../../contracts/json.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { agent, cutOff, endedOnce, gate, NEEDS, World } from "./runs-agents.ts";
+import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS } from "./runs-agents.ts";
 
 export const replayCases: readonly Case[] = [
   prove(
@@ -11,7 +11,7 @@ export const replayCases: readonly Case[] = [
     NEEDS,
     async (given) => {
       const { runs } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       const held = gate();
       const made = (amount: number, name = "first") =>
         agent(
@@ -49,7 +49,7 @@ export const replayCases: readonly Case[] = [
         ["non-idempotent", "paid"],
         ["idempotent", "paid"],
       ] as const) {
-        const world = new World();
+        const world = new EffectRecorder();
         const held = gate();
         const made = (does: readonly string[], ends: "done" | "next" = "done") =>
           agent(
@@ -83,7 +83,7 @@ export const replayCases: readonly Case[] = [
   ),
   prove("RU4 what goes on beside a verdict is no other thing when it is replayed", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const held = gate();
     const long = "word after word ".repeat(500);
     const step = (n: Json) => (n === 5 ? held.pass().then(() => "end") : `${long} ${n}`);

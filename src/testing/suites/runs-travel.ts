@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Iteration } from "../../contracts/runs.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { agent, cutOff, endedOnce, gate, NEEDS, texts, World } from "./runs-agents.ts";
+import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS, texts } from "./runs-agents.ts";
 
 /** Says where it is in each of four iterations; gives its state. */
 const counts = agent(
@@ -18,7 +18,7 @@ export const travelCases: readonly Case[] = [
   prove("RU11 who takes up a run draws what that one drew", NEEDS, async (given) => {
     const { runs } = given;
     for (const n of [1, 2, 3, 4, 5, 6]) {
-      const world = new World();
+      const world = new EffectRecorder();
       let isBroken = 2;
       const child = agent(
         async (it) => {
@@ -66,7 +66,7 @@ export const travelCases: readonly Case[] = [
     NEEDS,
     async (given) => {
       const { runs } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       let isDown = true;
       const works = agent(
         async (it, n: number) => {
@@ -109,7 +109,7 @@ export const travelCases: readonly Case[] = [
     NEEDS,
     async (given) => {
       const { runs } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       const held = gate();
       const pays = agent(
         async (it) => {
@@ -268,7 +268,7 @@ export const travelCases: readonly Case[] = [
     [...NEEDS, "stats", "query"],
     async (given) => {
       const { runs, sessions, check, stats, query } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       const works = agent(async (it) => it.done(await it.tool("t")), { tools: { t: world.tool("t", () => 1) } });
       await runs.execute(works, { session: "s", id: "deleted" });
       await runs.execute(works, { session: "t", id: "gone" });

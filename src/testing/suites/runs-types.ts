@@ -5,7 +5,7 @@ import type { AgentDefinition, Tool } from "../../contracts/runs.ts";
 import type { StandardSchema, ValidationResult } from "../../contracts/standard-schema.ts";
 import { refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { agent, cutOff, endedOnce, gate, NEEDS, World } from "./runs-agents.ts";
+import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS } from "./runs-agents.ts";
 
 interface Order {
   readonly order: string;
@@ -95,7 +95,7 @@ export const typesCases: readonly Case[] = [
     NEEDS,
     async (given) => {
       const { runs, log } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       const held = gate();
       const made = (input: StandardSchema<unknown, Order>) =>
         agent(
@@ -109,7 +109,7 @@ export const typesCases: readonly Case[] = [
               refund: tool({
                 input,
                 execute: (order, call) => {
-                  world.did("refund", { ...order }, call);
+                  world.record("refund", { ...order }, call);
                   return null;
                 },
               }),
@@ -176,7 +176,7 @@ export const typesCases: readonly Case[] = [
     NEEDS,
     async (given) => {
       const { runs } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       const rounded = new Validator((value) =>
         isNumber(value) ? { value: Math.round(value) } : { issues: [{ message: "expected a number" }] },
       );

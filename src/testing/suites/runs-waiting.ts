@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Json } from "../../contracts/json.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { agent, cutOff, endedOnce, gate, NEEDS, texts, World } from "./runs-agents.ts";
+import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS, texts } from "./runs-agents.ts";
 
 const MINUTE = 60_000;
 
@@ -15,7 +15,7 @@ export const waitingCases: readonly Case[] = [
     [...NEEDS, "clock"],
     async (given) => {
       const { runs, clock } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       const pauses = agent(
         async (it) => {
           await it.tool("t", "before");
@@ -149,7 +149,7 @@ export const waitingCases: readonly Case[] = [
     NEEDS,
     async (given) => {
       const { runs } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       const held = gate();
       const wide = agent(
         async (it) =>
@@ -243,7 +243,7 @@ export const waitingCases: readonly Case[] = [
   }),
   prove("RU6 several tools in doubt are asked about at once", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const held = gate();
     let begun = 0;
     const pays = agent(
@@ -361,7 +361,7 @@ export const waitingCases: readonly Case[] = [
   }),
   prove("RU5 a parent that is cut off spawns its child once", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const held = gate();
     const child = agent(async (it) => it.done(await it.tool("t")), {
       id: "kid",

@@ -6,7 +6,7 @@ import type { StepContent } from "../../contracts/steps.ts";
 import type { WorkerNote } from "../../contracts/workers.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { agent, cutOff, gate, NEEDS, World } from "./runs-agents.ts";
+import { agent, cutOff, EffectRecorder, gate, NEEDS } from "./runs-agents.ts";
 
 export const watchingCases: readonly Case[] = [
   prove(
@@ -148,7 +148,7 @@ export const watchingCases: readonly Case[] = [
     [...NEEDS, "trace", "causes"],
     async (given) => {
       const { runs, trace, causes, log } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       const held = gate();
       const pays = agent(
         async (it) => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { present, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
-import { agent, cutOff, endedOnce, gate, NEEDS, texts, World } from "./runs-agents.ts";
+import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS, texts } from "./runs-agents.ts";
 import { approvalCases } from "./runs-approval.ts";
 import { boundsCases } from "./runs-bounds.ts";
 import { executeCases } from "./runs-execute.ts";
@@ -50,7 +50,7 @@ export function runRunsSuite(name: string, make: MakeFixture, options?: SuiteOpt
 const loopCases: readonly Case[] = [
   prove("RU8 every iteration ends in a checkpoint and a head; what it did is in the log", NEEDS, async (given) => {
     const { runs, lineage } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const counts = agent(
       async (it, { n }: { n: number }) => {
         await it.message({ role: "user", content: `turn ${n}` });
@@ -108,7 +108,7 @@ const loopCases: readonly Case[] = [
   }),
   prove("RU11 a step that fails is tried again by its policy, and what remains fails the run", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     let failures = 2;
     const flaky = agent(async (it) => it.done(await it.tool("flaky")), {
       tools: {
@@ -176,7 +176,7 @@ const loopCases: readonly Case[] = [
   }),
   prove("RU5 branches of parallel work have places of their own, whichever is faster", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const wide = agent(
       async (it) => {
         const all = await it.parallel(
@@ -197,7 +197,7 @@ const loopCases: readonly Case[] = [
   }),
   prove("RU8 steps that nobody awaits end before their iteration does; none begins after it", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     let late: Promise<unknown> | null = null;
     const careless = agent(
       (it) => {
@@ -338,7 +338,7 @@ const loopCases: readonly Case[] = [
 const doubtCases: readonly Case[] = [
   prove("RU6 a tool in doubt is not done again unless a person says so", NEEDS, async (given) => {
     const { runs, log } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     for (const verdict of ["result", "retry", "fail"] as const) {
       const held = gate();
       const session = `s-${verdict}`;
@@ -388,7 +388,7 @@ const doubtCases: readonly Case[] = [
   }),
   prove("RU6 one permission is one try: cut off once more, it asks once more", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     let held = gate();
     const pays = agent(async (it) => it.done(await it.tool("pay")), {
       tools: { pay: world.tool("pay", () => held.pass().then(() => "paid")) },
@@ -414,7 +414,7 @@ const doubtCases: readonly Case[] = [
     NEEDS,
     async (given) => {
       const { runs } = given;
-      const world = new World();
+      const world = new EffectRecorder();
       const held = gate();
       let asked = 0;
       const upserts = agent(
@@ -462,7 +462,7 @@ const doubtCases: readonly Case[] = [
   ),
   prove("RU12 a run is pinned to the version and the tools of its agent", NEEDS, async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const waits = (version: string, tools = { t: world.tool("t") }) =>
       agent(async (it) => it.done(await it.waitFor("go")), { version, tools });
     const { run } = await runs.execute(waits("1"), { session: "s" }, { wait: false });
@@ -479,7 +479,7 @@ const doubtCases: readonly Case[] = [
   }),
   prove("RU9 a run somebody is at work on is never recovered nor taken over", [...NEEDS, "another"], async (given) => {
     const { runs } = given;
-    const world = new World();
+    const world = new EffectRecorder();
     const held = gate();
     const works = agent(async (it) => it.done(await it.tool("t")), {
       tools: { t: world.tool("t", () => held.pass().then(() => "end")) },

@@ -5,12 +5,12 @@ import type {
   SessionStoreEntry,
   SessionStoreOptions,
 } from "../../contracts/session-store.ts";
-import type { Offers } from "../suite.ts";
+import type { CaseContext } from "../suite.ts";
 
 /** What a store is made over. */
-export type Over = Pick<Offers, "sessions" | "history" | "state">;
+export type SessionStoreNouns = Pick<CaseContext, "sessions" | "history" | "state">;
 export type FullSessionStore = Required<Omit<SessionStore, "listSessionSummaries">> & SessionStore;
-export type MakeSessionStore = (over: Over, options?: SessionStoreOptions) => FullSessionStore;
+export type MakeSessionStore = (over: SessionStoreNouns, options?: SessionStoreOptions) => FullSessionStore;
 
 export const KEY: SessionKey = { projectKey: "-srv-app", sessionId: "0c1d6a5e-0000-4000-8000-000000000001" };
 export const NEEDS = ["sessions", "history", "state"] as const;

@@ -1,11 +1,11 @@
 // Sessions suite: delete erases everything the session holds, says what it removed and kept, and leaves a tombstone.
 import assert from "node:assert/strict";
 import { noise, present, prose, refuses } from "../expect.ts";
-import { type Case, type Offers, prove } from "../suite.ts";
+import { type Case, type CaseContext, prove } from "../suite.ts";
 
 /** A session with something in every noun. */
 async function fill(
-  store: Pick<Offers, "sessions" | "history" | "state" | "tasks" | "log">,
+  store: Pick<CaseContext, "sessions" | "history" | "state" | "tasks" | "log">,
   id: string,
 ): Promise<void> {
   const scope = { session: id, agent: "helper" };
@@ -105,7 +105,7 @@ export const sessionDeleteCases: readonly Case[] = [
       const other = await another();
       const refs: string[] = [];
       let messages = 0;
-      const lane = async (to: Pick<Offers, "history">, name: string) => {
+      const lane = async (to: Pick<CaseContext, "history">, name: string) => {
         for (let n = 0; ; n++) {
           const data = new TextEncoder().encode(`${name} ${n} ${"z".repeat(2000)}`);
           const content = [{ type: "document", source: { data, mediaType: "text/plain" } }] as const;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { LIMITS } from "../../contracts/limits.ts";
 import { noise, present, range, refuses } from "../expect.ts";
-import { type Case, type MakeFixture, type Offers, prove, runCases, type SuiteOptions } from "../suite.ts";
+import { type Case, type CaseContext, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
 import { agent } from "./runs-agents.ts";
 
 export function runStoreSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
@@ -111,7 +111,7 @@ const selfCases: readonly Case[] = [
 ];
 
 /** One call of every noun. */
-function calls(store: Pick<Offers, (typeof ALL)[number]>): readonly (() => Promise<unknown>)[] {
+function calls(store: Pick<CaseContext, (typeof ALL)[number]>): readonly (() => Promise<unknown>)[] {
   const { heads, turns, calls, evals, snapshots, invocations } = store.lineage;
   return [
     () => heads.current("chat"),

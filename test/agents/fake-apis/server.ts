@@ -18,7 +18,7 @@ export interface FakeApisOptions {
 }
 
 /** One request. Headers that hold secrets are replaced. */
-export interface Received {
+export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, unknown>>;
@@ -33,7 +33,7 @@ export interface FakeApis {
   /** Without a path: `http://127.0.0.1:port`. */
   readonly url: string;
   /** In the order of arrival; also at `GET /__log`. */
-  readonly log: readonly Received[];
+  readonly log: readonly ReceivedRequest[];
   /** Forgets the log; also `DELETE /__log`. */
   clear(): void;
   close(): Promise<void>;
@@ -44,14 +44,14 @@ const SECRET = ["authorization", "x-api-key", "cookie", "proxy-authorization"];
 interface Context {
   readonly scripts: Scripts;
   readonly models: readonly string[];
-  readonly log: Received[];
-  record(received: Received): void;
+  readonly log: ReceivedRequest[];
+  record(received: ReceivedRequest): void;
 }
 
 export async function startFakeApis(options: FakeApisOptions = {}): Promise<FakeApis> {
   const { scripts = {}, models = ["fake-model"], logFile } = options;
-  const log: Received[] = [];
-  const record = (received: Received) => {
+  const log: ReceivedRequest[] = [];
+  const record = (received: ReceivedRequest) => {
     log.push(received);
     if (logFile !== undefined) appendFileSync(logFile, `${JSON.stringify(received)}\n`);
   };
@@ -100,7 +100,12 @@ async function handle(request: IncomingMessage, response: ServerResponse, contex
   sendJson(response, 404, { type: "error", error: { type: "not_found_error", message: `fake: no route ${route}` } });
 }
 
-async function answerAnthropic(response: ServerResponse, received: Received, body: RequestBody, context: Context) {
+async function answerAnthropic(
+  response: ServerResponse,
+  received: ReceivedRequest,
+  body: RequestBody,
+  context: Context,
+) {
   const conversation = anthropic.conversationOf(body);
   const reply = decide(conversation, context.scripts);
   context.record({ ...received, reply });
@@ -115,7 +120,7 @@ async function answerAnthropic(response: ServerResponse, received: Received, bod
   else sendJson(response, 200, message, headers);
 }
 
-async function answerOpenAi(response: ServerResponse, received: Received, body: RequestBody, context: Context) {
+async function answerOpenAi(response: ServerResponse, received: ReceivedRequest, body: RequestBody, context: Context) {
   const conversation = openai.conversationOf(body);
   const reply = decide(conversation, context.scripts);
   context.record({ ...received, reply });

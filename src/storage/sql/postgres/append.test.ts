@@ -1,6 +1,6 @@
 // The one statement of a durable append as the server takes it: how it joins, what its rows find, in which order.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ENGINES, type Ground } from "../../../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../../../test/engines.ts";
 import { textOf } from "../../../../test/real/examine.ts";
 import type { Holdfast } from "../../../contracts/holdfast.ts";
 import { open } from "../../../open.ts";
@@ -13,7 +13,7 @@ const long = (text: string) => text.padEnd(2000, ".");
 const said = (text: string) => ({ role: "user", content: text }) as const;
 
 describe("an append to remembered sessions on PostgreSQL", () => {
-  let ground: Ground;
+  let ground: EngineStore;
   let store: Holdfast;
   beforeEach(async () => {
     const engine = ENGINES.find((one) => one.name === "postgres");

@@ -1,7 +1,7 @@
 // What a commit has looked at stays as it is until the commit is done, because its rows are locked. Shown with two
 // handles: one is held between its look and its writing until the other has either done its work or waits for the lock.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ENGINES, type Ground } from "../../../../test/engines.ts";
+import { ENGINES, type EngineStore } from "../../../../test/engines.ts";
 import type { BlobWrite, Commit, EventDraft, HeadDraft, Outcome } from "../../../contracts/storage.ts";
 import { encodeText, sha256 } from "../../../core/bytes.ts";
 import { NONE } from "../../../core/counts.ts";
@@ -45,7 +45,7 @@ function wait(caller: string, callee: string): Commit {
 
 for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
   describe("while a commit is between its look and its writing", () => {
-    let ground: Ground;
+    let ground: EngineStore;
     let storage: SqlStorage;
     let other: SqlStorage;
     beforeEach(async () => {

@@ -6,7 +6,7 @@ import type { SessionStatus } from "../../contracts/sessions.ts";
 import type { Task, TaskList } from "../../contracts/tasks.ts";
 
 /** A message and its place among all messages of the store. */
-export interface Remembered {
+export interface ModelMessage {
   readonly no: number;
   readonly message: Message;
 }
@@ -32,13 +32,13 @@ export interface ModelSession {
   /** Events so far. */
   seq: number;
   deleted: boolean;
-  messages: Remembered[];
+  messages: ModelMessage[];
   state: Map<string, Slot>;
   stateVersion: number;
   boards: ModelBoard[];
 }
 
-export class World {
+export class ModelStore {
   /** In order of creation, deleted ones too: ids are never used twice. */
   readonly sessions: ModelSession[] = [];
   readonly aliases = new Map<string, string>();

@@ -8,15 +8,15 @@ import { realEnvironment } from "../../src/core/environment.ts";
 import { open } from "../../src/open.ts";
 import { createBlobs } from "../../src/storage/blobs/store.ts";
 import { SqlStorage } from "../../src/storage/sql/store.ts";
-import { type Filled, fillStore } from "../../src/testing/everything.ts";
+import { type FilledStore, fillStore } from "../../src/testing/everything.ts";
 import { fillRuns } from "../../src/testing/everything-runs.ts";
 import type { Engine } from "../engines.ts";
 
 type Value = string | number | Uint8Array | null;
 
-export interface Damaged {
+export interface DamagedStore {
   readonly hf: Holdfast;
-  readonly filled: Filled;
+  readonly filled: FilledStore;
   readonly storage: SqlStorage;
   readonly run: (sql: string, ...params: readonly Value[]) => Promise<unknown>;
   readonly read: (sql: string, ...params: readonly Value[]) => Promise<readonly Readonly<Record<string, unknown>>[]>;
@@ -28,7 +28,7 @@ export interface Damaged {
 
 const KEPT = [...Object.keys(TABLES), "counters", "holdfast_meta"];
 
-export async function filledStore(engine: Engine, options: OpenOptions = {}): Promise<Damaged> {
+export async function filledStore(engine: Engine, options: OpenOptions = {}): Promise<DamagedStore> {
   const ground = await engine.fresh();
   const hf = await open(ground.url, { durability: "normal", ...options });
   const storage = new SqlStorage(ground.driver, realEnvironment());

@@ -1,5 +1,5 @@
 // Sessions that were called like locators when that was still allowed, as archives of then.
-export const CALLED_LIKE_LOCATORS: readonly (readonly [id: string, archive: string])[] = [
+export const LOCATOR_LIKE_IDS: readonly (readonly [id: string, archive: string])[] = [
   [
     "holdfast:x",
     "aG9sZGZhc3QtYXJjaGl2ZSAxCk0AAACRAAAAtyi1L/0gt0UEAIKJHh1wJW4DLiHpb81NK6FptoMxqOpB2v+N3yEWqv9DCM+g7+Yt" +

@@ -10,7 +10,7 @@ import { type PostgresServer, startPostgres } from "../../scripts/postgres.ts";
 export const ENGINES = ["sqlite", "postgres"] as const;
 export type Engine = (typeof ENGINES)[number];
 
-export class Places {
+export class TestStores {
   readonly folder = fs.mkdtempSync(path.join(tmpdir(), "holdfast-real-"));
   readonly #schemas: string[] = [];
   #server: PostgresServer | undefined;

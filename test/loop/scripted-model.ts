@@ -41,14 +41,14 @@ function short(block: ContentBlock): string {
   }
 }
 
-export interface Scripted extends ChatModel {
+export interface ScriptedModel extends ChatModel {
   readonly requests: ChatRequest[];
 }
 
 export type Answer = readonly ChatContent[] | string | Error | ((request: ChatRequest, call: ModelCall) => ChatReply);
 
 /** Answers one after the other; the last one again and again. */
-export function scripted(...answers: readonly Answer[]): Scripted {
+export function scripted(...answers: readonly Answer[]): ScriptedModel {
   const requests: ChatRequest[] = [];
   return {
     ...{ provider: "scripted", model: "script", retry: { attempts: 3, backoffMs: 1 }, requests },

@@ -9,10 +9,10 @@ import { simulatedEnvironment } from "../environment.ts";
 import { bound } from "./driver.ts";
 import { engine, loadEngine } from "./engine.ts";
 
-const idle: Place[] = [];
+const idle: SimulatedStoreFile[] = [];
 
 /** For one simulation at a time; `leave` it when that went as it should, `remove` it otherwise. */
-export class Place {
+export class SimulatedStoreFile {
   readonly #directory: string;
   readonly #path: string;
   readonly #drivers = new Map<string, Driver>();
@@ -25,18 +25,18 @@ export class Place {
     process.once("exit", () => this.#erase());
   }
 
-  static async take(environment: Environment): Promise<Place> {
+  static async acquire(environment: Environment): Promise<SimulatedStoreFile> {
     await loadEngine();
-    const place = idle.pop() ?? (await Place.#make());
+    const place = idle.pop() ?? (await SimulatedStoreFile.#make());
     place.#environment = environment;
     return place;
   }
 
-  static async #make(): Promise<Place> {
-    const place = new Place();
+  static async #make(): Promise<SimulatedStoreFile> {
+    const place = new SimulatedStoreFile();
     const driver = await place.connect("observer");
     await engine().openOn({ ...bound(driver), close: async () => {} }, { environment: simulatedEnvironment(0) });
-    place.#empty = await emptying(driver);
+    place.#empty = await emptyingSteps(driver);
     return place;
   }
 
@@ -57,7 +57,7 @@ export class Place {
     return driver;
   }
 
-  async leave(): Promise<void> {
+  async reuse(): Promise<void> {
     const steps = this.#empty;
     const plan = function* (): Plan<void> {
       yield { steps, last: true };
@@ -77,7 +77,7 @@ export class Place {
 }
 
 /** What makes every table again as a new store has it. */
-async function emptying(driver: Driver): Promise<readonly Step[]> {
+async function emptyingSteps(driver: Driver): Promise<readonly Step[]> {
   const tables = (await driver.read(driver.dialect.tableNames, [])).map((row) => String(Object.values(row)[0]));
   const steps: Step[] = [];
   for (const table of tables) {

@@ -4,7 +4,7 @@ import type { Commit, Outcome, Storage } from "../../src/contracts/storage.ts";
 import type { Plan, Step } from "../../src/storage/sql/driver.ts";
 import { StaleFence } from "../../src/storage/sql/driver.ts";
 import { bound } from "../../src/testing/sim/driver.ts";
-import type { Plant } from "../../src/testing/sim/simulate.ts";
+import type { PlantedBug } from "../../src/testing/sim/simulate.ts";
 import type { Edit } from "./mutants.ts";
 
 function committing(storage: Storage, commit: (commit: Commit) => Promise<Outcome>): Storage {
@@ -26,7 +26,7 @@ function committing(storage: Storage, commit: (commit: Commit) => Promise<Outcom
 }
 
 /** Nothing that a run commits asks whether its lease still holds. */
-export const withoutFencing: Plant = {
+export const withoutFencing: PlantedBug = {
   storage: (storage) =>
     committing(storage, (commit) =>
       storage.commit({ ...commit, guards: (commit.guards ?? []).filter(({ check }) => check !== "run.epoch") }),
@@ -36,7 +36,7 @@ export const withoutFencing: Plant = {
 const isIntent = ({ events = [] }: Commit) => events.length === 1 && events[0]?.type === "step/started";
 
 /** An intent is said to be written, and is written only together with what came of it. */
-export const intentAfterEffect: Plant = {
+export const intentAfterEffect: PlantedBug = {
   storage: (storage) => {
     const held = new Map<string, Commit>();
     return committing(storage, async (commit) => {
@@ -56,7 +56,7 @@ export const intentAfterEffect: Plant = {
 };
 
 /** The events of a commit come first, where its sessions stand afterwards in a transaction of its own. */
-export const chainApart: Plant = {
+export const chainApart: PlantedBug = {
   driver: (driver, process) => ({
     ...bound(driver),
     transact: async <T>(plan: () => Plan<T>) => {
@@ -93,7 +93,7 @@ function isAbout(step: Step, name: string): boolean {
 }
 
 /** Whoever goes to sleep does not look whether something came for it meanwhile. */
-export const lostWakeup: Plant = {
+export const lostWakeup: PlantedBug = {
   storage: (storage) =>
     committing(storage, (commit) => {
       const sleeps = commit.events?.some(({ type }) => type === "run/waiting") ?? false;
@@ -166,10 +166,10 @@ export const allowedForEver: readonly Edit[] = [
 ];
 
 /** The driver asks its server for no end of an idle transaction: the locks of a frozen peer last as long as it is frozen. */
-export const idleForEver: Plant = { timeouts: { idleInTransactionMs: null } };
+export const idleForEver: PlantedBug = { timeouts: { idleInTransactionMs: null } };
 
 /** The driver asks its server for no end of a wait: whatever shares a batch with a commit that is stuck is stuck with it. */
-export const waitsForEver: Plant = { timeouts: { lockMs: null } };
+export const waitsForEver: PlantedBug = { timeouts: { lockMs: null } };
 
 /** The queue goes on with the next batch only when the one before it has ended. */
 export const oneBatch: readonly Edit[] = [

@@ -31,12 +31,12 @@ export interface Effect {
 
 const MODEL_FAULTS: readonly FaultKind[] = ["modelTimeout", "modelRateLimit", "modelGarbage"];
 
-export class World {
+export class SimulatedServices {
   readonly #effects = new Map<string, Effect>();
   readonly #faults: Faults;
   /** Who ended which run. */
   readonly #ended = new Map<string, Process>();
-  readonly #behind: string[] = [];
+  readonly #afterEnd: string[] = [];
   /** Answers of models, those that nobody recorded included. */
   modelCalls = 0;
 
@@ -53,8 +53,8 @@ export class World {
   }
 
   /** What a process began for a run after it had ended the run itself. Of an end by somebody else it may not know yet. */
-  behindEnds(): readonly string[] {
-    return this.#behind;
+  effectsAfterEnd(): readonly string[] {
+    return this.#afterEnd;
   }
 
   ended(run: string, by: Process): void {
@@ -118,7 +118,7 @@ export class World {
 
   #begins(process: Process, name: string, { run, iteration, path }: StepCall): void {
     if (this.#ended.get(run) !== process) return;
-    this.#behind.push(`${process.name} began ${name} at ${iteration}/${path} of ${run}, which it had ended`);
+    this.#afterEnd.push(`${process.name} began ${name} at ${iteration}/${path} of ${run}, which it had ended`);
   }
 
   #done(tool: string, { effect }: Tool, input: Json, call: StepCall, given: unknown): void {

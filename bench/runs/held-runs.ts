@@ -3,7 +3,7 @@ import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { AgentDefinition, Iteration } from "../../src/contracts/runs.ts";
 import { messageSource } from "../foundation/messages.ts";
 
-export interface Held {
+export interface HeldRun {
   readonly run: string;
   /** Intent, effect, result. */
   step(): Promise<unknown>;
@@ -26,7 +26,7 @@ export function act(it: Iteration): Promise<unknown> {
   return it.tool("act", { ask: textOf(100) });
 }
 
-export async function hold(hf: Holdfast, session: string): Promise<Held> {
+export async function hold(hf: Holdfast, session: string): Promise<HeldRun> {
   const reached = Promise.withResolvers<Iteration>();
   const over = Promise.withResolvers<void>();
   const agent: AgentDefinition = {
@@ -50,7 +50,7 @@ export async function hold(hf: Holdfast, session: string): Promise<Held> {
   };
 }
 
-export async function holdMany(hf: Holdfast, count: number): Promise<readonly Held[]> {
+export async function holdMany(hf: Holdfast, count: number): Promise<readonly HeldRun[]> {
   return Promise.all(Array.from({ length: count }, (_, i) => hold(hf, `run-${i}`)));
 }
 
@@ -62,7 +62,7 @@ export interface Rate {
 }
 
 /** All at once, each one step after the other. */
-export async function stepAtOnce(all: readonly Held[], forMs: number): Promise<Rate> {
+export async function stepAtOnce(all: readonly HeldRun[], forMs: number): Promise<Rate> {
   const samples: number[] = [];
   const start = performance.now();
   const deadline = start + forMs;
