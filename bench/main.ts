@@ -92,15 +92,15 @@ async function measure(
   if (isMemory(fileSystemOf(folder))) {
     say(`${folder} is memory, not a disk: nothing measured there is durable. Give --dir a folder on a disk.`);
   }
-  const wants = (metric: string) => isNamed(metric, only);
+  const isSelected = (metric: string) => isNamed(metric, only);
   const results: Result[] = [];
   let failed = 0;
   const began = performance.now();
   for (const bench of benches) {
     const start = performance.now();
     try {
-      const measured = await bench.run({ folder, seconds, say, wants });
-      results.push(...measured.filter((result) => wants(result.metric)));
+      const measured = await bench.run({ folder, seconds, say, isSelected });
+      results.push(...measured.filter((result) => isSelected(result.metric)));
       say(`${bench.metrics.join(", ")}: ${((performance.now() - start) / 1000).toFixed(1)} s`);
     } catch (error) {
       failed++;

@@ -7,7 +7,7 @@ export interface Setting {
   /** Seconds each contender of a bench is measured, over all its rounds. */
   readonly seconds: number;
   /** Whether this metric was asked for. */
-  wants(metric: string): boolean;
+  isSelected(metric: string): boolean;
   /** Progress, for people. */
   say(text: string): void;
 }

@@ -29,8 +29,8 @@ export function openCodeRuns(): Bench {
           path.join(setting.folder, "opencode.db"),
         );
         return [
-          ...(setting.wants(NEW) ? [await bench.measureNew()] : []),
-          ...(setting.wants(RESUMED) ? [await bench.measureResumed()] : []),
+          ...(setting.isSelected(NEW) ? [await bench.measureNew()] : []),
+          ...(setting.isSelected(RESUMED) ? [await bench.measureResumed()] : []),
         ];
       } finally {
         await machines.remove();

@@ -79,9 +79,9 @@ export function running(engine: RunEngine, program: BuiltProgram): Bench {
           const bench = new RunBench(machines, script, url);
           const { overhead, resume12MB } = engine.goals;
           return [
-            ...(setting.wants(fresh) ? [await bench.measureNew(fresh, overhead)] : []),
-            ...(setting.wants(resumed) ? [await bench.measureResumed(resumed, 1, overhead)] : []),
-            ...(setting.wants(large) ? [await bench.measureResumed(large, BYTES, resume12MB)] : []),
+            ...(setting.isSelected(fresh) ? [await bench.measureNew(fresh, overhead)] : []),
+            ...(setting.isSelected(resumed) ? [await bench.measureResumed(resumed, 1, overhead)] : []),
+            ...(setting.isSelected(large) ? [await bench.measureResumed(large, BYTES, resume12MB)] : []),
           ];
         });
       } finally {

@@ -18,14 +18,14 @@ const scope = { session: "growing", agent: AGENT };
 
 export const growth: Bench = {
   metrics: ["append.growth", "history.last100"],
-  async run({ folder, seconds, say, wants }) {
+  async run({ folder, seconds, say, isSelected }) {
     const long = await open(path.join(folder, "long.db"));
     const short = await open(path.join(folder, "short.db"));
     const next = messageSource();
     await fillBoth(long, short, next, say);
     const results: Result[] = [];
-    if (wants("append.growth")) results.push(await measureGrowth("append.growth", long, short, next));
-    if (wants("history.last100")) results.push(await measureReads(long, short, seconds));
+    if (isSelected("append.growth")) results.push(await measureGrowth("append.growth", long, short, next));
+    if (isSelected("history.last100")) results.push(await measureReads(long, short, seconds));
     await long.close();
     await short.close();
     return results;

@@ -99,7 +99,7 @@ export function conversation(entry: () => string, server: SharedServer): Bench {
     async run(setting) {
       const measured = new Map<string, ConversationFigures>();
       for (const [name, one] of Object.entries(CASES)) {
-        if (!setting.wants(`${BYTES}.${name}`) && !setting.wants(`${TURN}.${name}`)) continue;
+        if (!setting.isSelected(`${BYTES}.${name}`) && !setting.isSelected(`${TURN}.${name}`)) continue;
         try {
           const figures = await measureConversation(name, one, setting, entry(), server);
           measured.set(name, figures);

@@ -36,7 +36,7 @@ async function startContenders(
 ): Promise<StartedContender[]> {
   const started: StartedContender[] = [];
   for (const [name, make] of Object.entries(CONTENDERS)) {
-    if (!setting.wants(`${metric}.${name}`)) continue;
+    if (!setting.isSelected(`${metric}.${name}`)) continue;
     try {
       const contender = await make(setting, entry, server);
       started.push({ contender, program: await contender.start() });
@@ -146,7 +146,7 @@ export function recovery(entry: () => string, server: SharedServer): Bench {
     async run(setting) {
       const figures = new Map<string, number>();
       for (const [name, make] of Object.entries(CONTENDERS)) {
-        if (!setting.wants(`${RECOVERY}.${name}`)) continue;
+        if (!setting.isSelected(`${RECOVERY}.${name}`)) continue;
         try {
           figures.set(name, await measureRecovery(await make(setting, entry(), server)));
         } catch (error) {

@@ -73,8 +73,8 @@ export const datalog: Bench = {
     try {
       await fill(driver);
       const results: Result[] = [];
-      if (setting.wants("datalog.sql")) results.push(await measureAll("datalog.sql", hf, driver, setting));
-      if (setting.wants("datalog.datascript")) results.push(await againstDataScript(file, driver, setting));
+      if (setting.isSelected("datalog.sql")) results.push(await measureAll("datalog.sql", hf, driver, setting));
+      if (setting.isSelected("datalog.datascript")) results.push(await againstDataScript(file, driver, setting));
       return results;
     } finally {
       await driver.close();

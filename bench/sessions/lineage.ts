@@ -197,18 +197,18 @@ async function measureChain(hf: Holdfast): Promise<Result> {
 
 export const lineage: Bench = {
   metrics: ["fork.flat", "head.depth", "lineage.depth", "disk.turns500", "chain.verify"],
-  async run({ folder, seconds, wants }) {
+  async run({ folder, seconds, isSelected }) {
     const results: Result[] = [];
     const hf = await open(path.join(folder, "lineage.db"));
     const quick = await open(path.join(folder, "heads.db"), { durability: "normal" });
     try {
-      if (wants("fork.flat")) results.push(await measureForks("fork.flat", hf));
-      if (wants("head.depth")) results.push(await measureDepth(quick, seconds));
-      if (wants("lineage.depth")) {
+      if (isSelected("fork.flat")) results.push(await measureForks("fork.flat", hf));
+      if (isSelected("head.depth")) results.push(await measureDepth(quick, seconds));
+      if (isSelected("lineage.depth")) {
         results.push(await measureBranchDepth("lineage.depth", path.join(folder, "depth.db"), seconds));
       }
-      if (wants("disk.turns500")) results.push(await measureDisk(folder));
-      if (wants("chain.verify")) results.push(await measureChain(quick));
+      if (isSelected("disk.turns500")) results.push(await measureDisk(folder));
+      if (isSelected("chain.verify")) results.push(await measureChain(quick));
       return results;
     } finally {
       await hf.close();
@@ -220,10 +220,10 @@ export const lineage: Bench = {
 export function lineageOn(server: SharedServer): Bench {
   return {
     metrics: ["pg.fork.flat", "pg.lineage.depth"],
-    async run({ say, seconds, wants }) {
+    async run({ say, seconds, isSelected }) {
       const serverUrl = await server.url(say);
       const results: Result[] = [];
-      if (wants("pg.fork.flat")) {
+      if (isSelected("pg.fork.flat")) {
         results.push(
           await withSchema(serverUrl, async (url) => {
             const hf = await open(url);
@@ -235,7 +235,7 @@ export function lineageOn(server: SharedServer): Bench {
           }),
         );
       }
-      if (wants("pg.lineage.depth")) {
+      if (isSelected("pg.lineage.depth")) {
         const measure = (url: string) => measureBranchDepth("pg.lineage.depth", url, seconds);
         results.push(await withSchema(serverUrl, measure));
       }

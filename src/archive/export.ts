@@ -69,7 +69,8 @@ export async function* exportSession(
   const { session } = await findAt(storage, locator);
   const whole = await gatherWhole(storage, session, children, aliases);
   const parts = await gatherInherited(storage, whole);
-  if (parts.length > 0) await checkParts(scratch, session.id, [...parts, ...(await behind(storage, whole, parts))]);
+  if (parts.length > 0)
+    await checkParts(scratch, session.id, [...parts, ...(await inheritedStretches(storage, whole, parts))]);
   yield* sealed(frames(storage, payloads, session.id, whole, parts));
 }
 
@@ -106,7 +107,7 @@ async function gatherInherited(storage: Storage, whole: readonly GatheredSession
 }
 
 /** Of the whole sessions what the inherited parts go on from, so that they can be looked at by themselves. */
-async function behind(
+async function inheritedStretches(
   storage: Storage,
   whole: readonly GatheredSession[],
   parts: readonly GatheredPart[],

@@ -104,7 +104,7 @@ async function wholeOutcomes(storage: Storage, manifest: Manifest): Promise<read
     const isPart = row !== undefined && row.deleted_at !== null && row.version === IN_PART;
     if (row !== undefined && row.deleted_at !== null && !isPart) throw await deleted(storage, row);
     if (row !== undefined && !isPart && (row.seq !== seq || toHex(row.chain) !== chain))
-      throw another(id, row.seq, seq);
+      throw otherHistory(id, row.seq, seq);
     found.push({ id, outcome: row === undefined || isPart ? "imported" : "there", seq, chain });
   }
   return found;
@@ -166,7 +166,7 @@ async function decideImport(
         ...[...completed.flatMap(({ guards }) => guards), ...linked.guards],
       ],
       replaces: completed.flatMap(({ replaces }) => replaces),
-      restores: linked.restores.map(held),
+      restores: linked.restores.map(heldRuns),
       writes: [
         ...[...(handOver.writes ?? []), ...sources.writes, ...completed.flatMap(({ writes }) => writes)],
         ...linked.writes,
@@ -247,7 +247,7 @@ async function freeAliases(storage: Storage, manifest: Manifest, fresh: readonly
 }
 
 /** One that has not ended may be at work where it comes from: it goes on here only when somebody says so. */
-function held(restored: RestoredRow): RestoredRow {
+function heldRuns(restored: RestoredRow): RestoredRow {
   const { table, row } = restored;
   const beat = Number(row.beat);
   if (table !== "runs" || row.ended_at != null || isHeldRun({ beat })) return restored;
@@ -303,7 +303,7 @@ async function deleted(storage: Storage, row: SessionRow): Promise<HoldfastError
   return new HoldfastError(code, message, { details, hint });
 }
 
-function another(id: string, here: number, there: number): HoldfastError {
+function otherHistory(id: string, here: number, there: number): HoldfastError {
   return new HoldfastError(
     "AlreadyExists",
     `there is a session ${JSON.stringify(id)} already, and it is not the same`,

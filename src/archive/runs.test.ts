@@ -105,10 +105,10 @@ describe.each(ENGINES)("runs that came with an archive ($name)", ({ fresh }) => 
   });
 
   test("AR7 one that is at work where it came from is taken by nobody here until somebody says so", async () => {
-    const world = new EffectRecorder();
+    const recorder = new EffectRecorder();
     const held = gate();
     const pays = agent(async (it) => it.done(await it.tool("pay")), {
-      tools: { pay: world.tool("pay", () => held.pass().then(() => "paid")) },
+      tools: { pay: recorder.tool("pay", () => held.pass().then(() => "paid")) },
     });
     const working = source.runs.execute(pays, { session: "s", id: "r", leaseMs: 100 });
     await held.reached;
@@ -127,7 +127,7 @@ describe.each(ENGINES)("runs that came with an archive ($name)", ({ fresh }) => 
       await expect(call).rejects.toMatchObject({ code: "SessionBusy" });
     }
     await new Promise((resolve) => setTimeout(resolve, 300));
-    expect([worker.working, world.count("pay")]).toEqual([[], 1]);
+    expect([worker.working, recorder.count("pay")]).toEqual([[], 1]);
     await worker.stop();
     expect((await fileOf(target, "s")).equals(file)).toBe(true);
     expect((await target.check()).issues).toEqual([]);
@@ -135,7 +135,7 @@ describe.each(ENGINES)("runs that came with an archive ($name)", ({ fresh }) => 
     expect([asked.status, asked.run.held, asked.run.waitsFor.length]).toEqual(["waiting", false, 1]);
     held.open();
     expect((await working).status).toBe("completed");
-    expect(world.count("pay")).toBe(1);
+    expect(recorder.count("pay")).toBe(1);
     expect((await target.check()).issues).toEqual([]);
   });
 

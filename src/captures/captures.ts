@@ -40,7 +40,7 @@ export interface CapturesOptions {
 
 export function createCaptures(needs: CapturesOptions): Captures {
   const { storage, payloads, blobs, sessions } = needs;
-  const depot: CaptureContext = {
+  const context: CaptureContext = {
     storage,
     payloads,
     blobs,
@@ -54,7 +54,7 @@ export function createCaptures(needs: CapturesOptions): Captures {
     return row === undefined ? null : captureOf(row);
   };
   return {
-    save: async (capture) => saveCapture(depot, checkCapture(capture)),
+    save: async (capture) => saveCapture(context, checkCapture(capture)),
     prefer: async (id) => {
       const row = await existingCapture(storage, checkId(id, "capture"));
       const [newest] = await storage.query("capture.newest", row.request, row.agent, row.agent_session);
@@ -70,7 +70,7 @@ export function createCaptures(needs: CapturesOptions): Captures {
     },
     list: async (filter) => list(storage, filter),
     files: async (id) => (await manifestOf(payloads, await liveCapture(storage, checkId(id, "capture")))).files,
-    read: (id, path) => read(depot, id, path),
+    read: (id, path) => read(context, id, path),
     getBundle: async (id) =>
       createBundle(payloads, await manifestOf(payloads, await liveCapture(storage, checkId(id, "capture")))),
     putBundle: async (bundle, capture) => {
@@ -79,17 +79,17 @@ export function createCaptures(needs: CapturesOptions): Captures {
       const asked = checkRecord(capture, "capture", ["request", "basis", "onConflict", "ttlMs", "session"]);
       const { files, left } = filesToSave(found);
       const given = checkCapture({ ...asked, agent, sessionId, cwd, configDir, key, agentVersion, files });
-      return { ...(await saveCapture(depot, given)), left };
+      return { ...(await saveCapture(context, given)), left };
     },
     expire: async (id, expiresAt) => {
       const at = expiresAt === null ? null : checkInt(expiresAt, "expiresAt", 0, FOREVER);
       return change(storage, checkId(id, "capture"), at);
     },
-    delete: async (id) => removeCaptures(depot, [await existingCapture(storage, checkId(id, "capture"))], "asked"),
-    deleteForRequest: async (request) => removeRequest(depot, checkId(request, "request")),
+    delete: async (id) => removeCaptures(context, [await existingCapture(storage, checkId(id, "capture"))], "asked"),
+    deleteForRequest: async (request) => removeRequest(context, checkId(request, "request")),
     deleteExpired: async (options) => {
       const { dryRun } = checkRecord(options, "options", ["dryRun"]);
-      return sweep(depot, dryRun !== undefined && checkBoolean(dryRun, "dryRun"), importFirst);
+      return sweep(context, dryRun !== undefined && checkBoolean(dryRun, "dryRun"), importFirst);
     },
     claim: async (request, agent, options) =>
       claimRequest(
@@ -199,10 +199,10 @@ function requestIn(session: string, { seq, body }: Pick<PlacedEventRow, "seq" | 
   return plainObject.read(envelope.data)?.request;
 }
 
-async function removeRequest(depot: CaptureContext, request: string): Promise<CapturesRemoved> {
-  const rows = await depot.storage.query("captures.ofRequest", request, LIMITS.page);
-  const removed = await removeCaptures(depot, rows, "request");
-  return rows.length < LIMITS.page ? removed : joined(removed, await removeRequest(depot, request));
+async function removeRequest(context: CaptureContext, request: string): Promise<CapturesRemoved> {
+  const rows = await context.storage.query("captures.ofRequest", request, LIMITS.page);
+  const removed = await removeCaptures(context, rows, "request");
+  return rows.length < LIMITS.page ? removed : joined(removed, await removeRequest(context, request));
 }
 
 type ImportFirst = (row: CaptureRow) => Promise<string | null>;
@@ -228,13 +228,13 @@ const TROUBLE: readonly string[] = [
   ...["Closed", "Aborted", "Internal"],
 ];
 
-async function sweep(depot: CaptureContext, dryRun: boolean, importFirst: ImportFirst): Promise<CapturesRemoved> {
-  const { storage } = depot;
+async function sweep(context: CaptureContext, dryRun: boolean, importFirst: ImportFirst): Promise<CapturesRemoved> {
+  const { storage } = context;
   const now = storage.environment.now();
   let all: CapturesRemoved = { removed: [], bytes: 0 };
   for (let last: readonly [number, number] = [0, 0]; ; ) {
     const rows = await storage.query("captures.expired", now, ...last, PAGE);
-    all = joined(all, dryRun ? foreseen(rows) : await removeExpired(depot, rows, importFirst));
+    all = joined(all, dryRun ? foreseen(rows) : await removeExpired(context, rows, importFirst));
     const end = rows.at(-1);
     if (end === undefined || rows.length < PAGE) return all;
     last = [end.expires_at ?? 0, end.no];
@@ -243,7 +243,7 @@ async function sweep(depot: CaptureContext, dryRun: boolean, importFirst: Import
 
 /** The conversation outlives its capture: what was never imported is imported now. */
 async function removeExpired(
-  depot: CaptureContext,
+  context: CaptureContext,
   rows: readonly CaptureRow[],
   importFirst: ImportFirst,
 ): Promise<CapturesRemoved> {
@@ -252,7 +252,7 @@ async function removeExpired(
     const why = await importFirst(row);
     if (why !== null) lost.set(row.id, why);
   }
-  const { removed, bytes } = await removeCaptures(depot, rows, "expired");
+  const { removed, bytes } = await removeCaptures(context, rows, "expired");
   const told = removed.map((one) => ({ ...one, ...(lost.has(one.id) ? { notImported: lost.get(one.id) ?? "" } : {}) }));
   return { removed: told, bytes };
 }

@@ -10,16 +10,16 @@ export type RemovalReason = "asked" | "request" | "expired";
 
 /** One commit each. One that was saved since, or is to be kept after all, is looked at again before it goes. */
 export async function removeCaptures(
-  depot: CaptureContext,
+  context: CaptureContext,
   rows: readonly CaptureRow[],
   why: RemovalReason,
 ): Promise<CapturesRemoved> {
-  const { storage, payloads } = depot;
+  const { storage, payloads } = context;
   const removed: CapturesRemoved["removed"][number][] = [];
   let bytes = 0;
   const later: Tally["later"][number][] = [];
   for (const { id } of rows) {
-    const gone = await removeOne(depot, id, why);
+    const gone = await removeOne(context, id, why);
     if (gone === null) continue;
     removed.push({ id, request: gone.row.request, sessionId: gone.row.agent_session });
     bytes += gone.row.stored;

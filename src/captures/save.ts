@@ -35,13 +35,13 @@ export interface Basis {
   readonly newest: CaptureRow | null;
 }
 
-export async function saveCapture(depot: CaptureContext, given: CheckedCapture): Promise<CaptureWithFiles> {
-  const { storage, payloads } = depot;
+export async function saveCapture(context: CaptureContext, given: CheckedCapture): Promise<CaptureWithFiles> {
+  const { storage, payloads } = context;
   const basis = await goesOnFrom(storage, given);
   const { before } = basis;
-  const session = await depot.sessionFor(given, basis);
+  const session = await context.sessionFor(given, basis);
   const known = before === null ? null : await manifestOf(payloads, before).catch(() => null);
-  const files = inOrder(await storeFiles(depot, given.files, known));
+  const files = inOrder(await storeFiles(context, given.files, known));
   const { agent, sessionId, cwd, configDir, key, agentVersion } = given;
   const bytes = encodeManifest({ agent, sessionId, cwd, configDir, key, agentVersion, files });
   const children = distinct(files.map(({ ref }) => fromRef(ref) as Uint8Array));
@@ -52,8 +52,8 @@ export async function saveCapture(depot: CaptureContext, given: CheckedCapture):
       // One that somebody else has begun meanwhile stays where it is, whatever session was named here.
       const isElsewhere = basis.before !== null && basis.before.session !== session;
       const isShared = basis.before === null && basis.newest?.session === session && given.session === undefined;
-      const where = isElsewhere || isShared ? await depot.sessionFor(given, basis) : session;
-      return decisionOf(depot, { given, session: where, files, manifest, children }, basis);
+      const where = isElsewhere || isShared ? await context.sessionFor(given, basis) : session;
+      return decisionOf(context, { given, session: where, files, manifest, children }, basis);
     });
     // What the one before held and this one does not.
     const kept = new Set(children.map(toHex));

@@ -132,7 +132,7 @@ async function checkOne(run: Run, survey: Survey, id: string): Promise<void> {
   await checkPart(run, [id], async (found) => {
     for (const row of await run.storage.query("check.session", id)) await checkSession(survey, found, row);
   });
-  run.progress.tell();
+  run.progress.report();
 }
 
 async function checkStore(run: Run, mode: CheckMode): Promise<CheckReport["engine"]> {
@@ -140,7 +140,7 @@ async function checkStore(run: Run, mode: CheckMode): Promise<CheckReport["engin
   let engine: EngineOutcome | null = null;
   if (mode === "deep") {
     progress.begin("engine");
-    progress.tell();
+    progress.report();
     await checkPart(run, [], async (found) => {
       engine = await checkEngine(storage, found);
     });
@@ -151,7 +151,7 @@ async function checkStore(run: Run, mode: CheckMode): Promise<CheckReport["engin
   const survey = surveyOf(run, false, {});
   await eachSession(run, (id) => checkOne(run, survey, id));
   progress.begin("rows");
-  progress.tell();
+  progress.report();
   for (const look of [
     checkCounters,
     checkStrays,
@@ -164,15 +164,15 @@ async function checkStore(run: Run, mode: CheckMode): Promise<CheckReport["engin
     await checkPart(run, [], (found) => look(storage, found));
   }
   progress.begin("blobs");
-  progress.tell();
+  progress.report();
   await checkPart(run, [], (found) => checkParts(storage, found));
-  if (findings.wants("blob-hash-mismatch", "blob-link-missing")) {
+  if (findings.isRequested("blob-hash-mismatch", "blob-link-missing")) {
     await checkPart(run, [], (found) => checkBytes(survey, blobs, found, progress));
   }
-  progress.tell();
-  if (findings.wants("blob-refs-wrong")) await checkPart(run, [], (found) => checkReferences(storage, found));
+  progress.report();
+  if (findings.isRequested("blob-refs-wrong")) await checkPart(run, [], (found) => checkReferences(storage, found));
   await checkPart(run, [], () => countOrphans(storage, progress.count));
-  progress.tell();
+  progress.report();
   return said;
 }
 

@@ -15,7 +15,7 @@ export async function checkSessionChecksums(
   look: SecondLook,
   { no, id }: { readonly no: number; readonly id: string },
 ): Promise<void> {
-  if (look.wants("checksum-wrong")) {
+  if (look.isRequested("checksum-wrong")) {
     for (const table of OWNED) {
       for (const { name, seq } of await storage.query(`checksums.${table}`, no, PAGE)) {
         look.report("checksum-wrong", [name ?? rowId(id, seq ?? 0)], { table });
@@ -25,7 +25,7 @@ export async function checkSessionChecksums(
   for (const row of await storage.query("check.held", no, PAGE)) {
     look.report("row-mismatch", [row.id], { table: "runs", column: "held" });
   }
-  if (!look.wants("alias-missing")) return;
+  if (!look.isRequested("alias-missing")) return;
   for (const { stored, counted } of await storage.query("check.aliasCount", no)) {
     if (stored !== counted) look.report("alias-missing", [id], { stored, counted });
   }
@@ -33,7 +33,7 @@ export async function checkSessionChecksums(
 
 /** What belongs to no session. */
 export async function checkStoreChecksums(storage: Storage, look: SecondLook): Promise<void> {
-  if (!look.wants("checksum-wrong")) return;
+  if (!look.isRequested("checksum-wrong")) return;
   await checkCounted(storage, look);
   await each(
     storage,

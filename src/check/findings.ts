@@ -16,7 +16,7 @@ export type Report = (kind: CheckKind, rows: readonly string[], details?: JsonOb
 export interface SecondLook {
   readonly report: Report;
   /** Whether anybody wants to know of any of these kinds. */
-  wants(...kinds: readonly CheckKind[]): boolean;
+  isRequested(...kinds: readonly CheckKind[]): boolean;
 }
 
 export class Findings {
@@ -41,7 +41,7 @@ export class Findings {
     return this.#issues.some(({ kind }) => PHYSICAL.has(kind));
   }
 
-  wants(...kinds: readonly CheckKind[]): boolean {
+  isRequested(...kinds: readonly CheckKind[]): boolean {
     return kinds.some((kind) => this.#kinds.has(kind));
   }
 
@@ -61,7 +61,7 @@ export class Findings {
 
   #looking(see: (key: string, issue: CheckIssue) => void): SecondLook {
     return {
-      wants: (...kinds) => this.wants(...kinds),
+      isRequested: (...kinds) => this.isRequested(...kinds),
       report: (kind, rows, details = {}) => {
         if (!this.#kinds.has(kind)) return;
         see(JSON.stringify([kind, rows, details]), { kind, rows, hint: KINDS[kind].hint, details });

@@ -57,7 +57,7 @@ export async function checkHeads(subject: Subject): Promise<void> {
 
 async function checkDerived(subject: Subject, row: CheckedHeadRow, said: EventContent): Promise<void> {
   const { survey, session, look } = subject;
-  if (!look.wants("head-chain-wrong", "head-root-wrong", "head-id-wrong")) return;
+  if (!look.isRequested("head-chain-wrong", "head-root-wrong", "head-id-wrong")) return;
   if (row.chain_at === null || !sameBytes(row.chain, row.chain_at)) {
     look.report("head-chain-wrong", [row.id], { seq: row.seq });
     return;

@@ -53,7 +53,7 @@ async function readHeads({ storage }: Survey, no: number, { heads, ledger }: Inh
 
 function within(look: SecondLook, place: InheritedSource, inheritedBy: string): SecondLook {
   return {
-    wants: look.wants,
+    isRequested: look.isRequested,
     report: (kind, rows, details = {}) => {
       if (!STRETCH_EVENTS.has(kind) && isInside(rows, details, place))
         look.report(kind, rows, { ...details, inheritedBy });

@@ -108,7 +108,7 @@ export class Ledger {
   readonly #aborts: Set<number>;
   readonly #heads: ReadonlyMap<number, string | null | undefined>;
   readonly #cuts: ReadonlyMap<number, Cut>;
-  readonly #remains: KeptEvents | null;
+  readonly #kept: KeptEvents | null;
   /** Facts of the session's creation that stay also when it is deleted; none when that event is gone. */
   readonly birth: Readonly<Record<string, unknown>>;
 
@@ -121,28 +121,28 @@ export class Ledger {
     this.#aborts = read.aborts;
     this.#heads = read.heads;
     this.#cuts = read.cuts;
-    this.#remains = remains;
+    this.#kept = remains;
     this.birth = read.birth();
   }
 
   /** Up to here every event was read and verified, with the blob that it names. */
   get wholeUpTo(): number {
-    return this.#remains === null ? this.end : 0;
+    return this.#kept === null ? this.end : 0;
   }
 
   /** Whether the log can be asked about a row of this seq. */
   covers(seq: number): boolean {
-    return this.#remains === null ? seq <= this.end : this.#remains.covered.has(seq);
+    return this.#kept === null ? seq <= this.end : this.#kept.covered.has(seq);
   }
 
   /** Of what is left of a session: whether a row is among what others inherit. */
   keeps(branch: number | null, seq: number): boolean {
-    return this.#remains === null || (branch !== null && seq <= (this.#remains.kept.get(branch) ?? 0));
+    return this.#kept === null || (branch !== null && seq <= (this.#kept.kept.get(branch) ?? 0));
   }
 
   /** Where the log of a branch ends, as far as it is known. */
   endOf(branch: number): number {
-    return this.#remains === null ? this.end : (this.#remains.kept.get(branch) ?? 0);
+    return this.#kept === null ? this.end : (this.#kept.kept.get(branch) ?? 0);
   }
 
   shows(table: EventTable, seq: number): void {

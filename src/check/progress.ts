@@ -3,7 +3,7 @@ import type { CheckOptions, CheckProgress } from "../contracts/check.ts";
 import type { Environment } from "../contracts/environment.ts";
 
 /** How often a caller is told inside a step; the clock is read once for so many things that were counted. */
-const TELL_MS = 200;
+const REPORT_MS = 200;
 const COUNTS_PER_CLOCK = 256;
 
 export class Progress {
@@ -16,7 +16,7 @@ export class Progress {
   readonly #began: number;
   #step: Pick<CheckProgress, "at" | "session"> = { at: "sessions" };
   #bytes = 0;
-  #toldAt: number;
+  #reportedAt: number;
   #counted = 0;
 
   constructor(environment: Environment, onProgress: CheckOptions["onProgress"], issueCount: () => number) {
@@ -24,7 +24,7 @@ export class Progress {
     this.#onProgress = onProgress;
     this.#issueCount = issueCount;
     this.#began = environment.monotonic();
-    this.#toldAt = this.#began;
+    this.#reportedAt = this.#began;
   }
 
   /** What is looked at from here on. */
@@ -35,28 +35,28 @@ export class Progress {
   readonly count = (what: string, n = 1): void => {
     if (!this.isCounting) return;
     this.counts[what] = (this.counts[what] ?? 0) + n;
-    if (++this.#counted % COUNTS_PER_CLOCK === 0) this.#tellInTime();
+    if (++this.#counted % COUNTS_PER_CLOCK === 0) this.#reportIfDue();
   };
 
   /** Bytes of a blob that were read and hashed. */
   readonly read = (bytes: number): void => {
     if (!this.isCounting) return;
     this.#bytes += bytes;
-    if (++this.#counted % COUNTS_PER_CLOCK === 0) this.#tellInTime();
+    if (++this.#counted % COUNTS_PER_CLOCK === 0) this.#reportIfDue();
   };
 
-  tell(): void {
-    this.#toldAt = this.#environment.monotonic();
+  report(): void {
+    this.#reportedAt = this.#environment.monotonic();
     this.#onProgress?.({
       ...this.#step,
       counts: { ...this.counts },
       bytes: this.#bytes,
-      elapsedMs: this.#toldAt - this.#began,
+      elapsedMs: this.#reportedAt - this.#began,
       issueCount: this.#issueCount(),
     });
   }
 
-  #tellInTime(): void {
-    if (this.#onProgress !== undefined && this.#environment.monotonic() - this.#toldAt >= TELL_MS) this.tell();
+  #reportIfDue(): void {
+    if (this.#onProgress !== undefined && this.#environment.monotonic() - this.#reportedAt >= REPORT_MS) this.report();
   }
 }

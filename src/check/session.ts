@@ -27,7 +27,7 @@ const BY_LOG = (Object.keys(KINDS) as (keyof typeof KINDS)[]).filter(
 );
 
 export async function checkSession(survey: Survey, look: SecondLook, found: CheckedSessionRow): Promise<void> {
-  const isDeep = look.wants(...BY_LOG);
+  const isDeep = look.isRequested(...BY_LOG);
   await checkSessionChecksums(survey.storage, look, found);
   const { session, beside } = isDeep ? await readSessionRows(survey.storage, found) : { session: found, beside: null };
   if (session.deleted_at !== null) return checkDeleted(survey, look, session, beside);
@@ -56,7 +56,7 @@ async function checkDeleted(
 ): Promise<void> {
   survey.count(session.version === IN_PART ? "partialSessions" : "deletedSessions");
   const kept = await checkKeptRanges(survey, look, session);
-  const ledger = look.wants(...BY_LOG) ? await readKeptRanges(survey, look, session, kept) : null;
+  const ledger = look.isRequested(...BY_LOG) ? await readKeptRanges(survey, look, session, kept) : null;
   const subject: Subject = { survey, look, session, ledger };
   await checkRows(subject);
   if (ledger === null) return;

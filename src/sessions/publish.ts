@@ -74,7 +74,7 @@ export interface HeadPlan {
 export async function decideHead(storage: Storage, plan: HeadPlan): Promise<Decision<Head>> {
   const { session, prepared, at, compaction } = plan;
   const { expect } = prepared;
-  if (expect !== undefined && expect !== session.head) throw moved(session, expect);
+  if (expect !== undefined && expect !== session.head) throw headMoved(session, expect);
   const events = [...(compaction?.append.events ?? []), ...snapshotEvents(plan)];
   const idle = await whileIdle(storage, session.id);
   const inherits = await inheritedBy(storage, session);
@@ -173,7 +173,7 @@ export function headEvent(
   };
 }
 
-function moved(session: SessionRow, expected: string | null): HoldfastError {
+function headMoved(session: SessionRow, expected: string | null): HoldfastError {
   return new HoldfastError("Conflict", `the current head of ${JSON.stringify(session.id)} is another one`, {
     details: { session: session.id, expected, actual: session.head },
     hint: "Read the session again: somebody published, or moved the head. Fork to keep both.",

@@ -19,11 +19,11 @@ export interface Model {
 }
 
 export function naiveModel(clock: { now(): number }): Model {
-  const world = new ModelStore(() => clock.now());
+  const store = new ModelStore(() => clock.now());
   return {
-    sessions: modelSessions(world),
-    history: modelHistory(world),
-    state: modelState(world),
-    tasks: modelTasks(world),
+    sessions: modelSessions(store),
+    history: modelHistory(store),
+    state: modelState(store),
+    tasks: modelTasks(store),
   };
 }

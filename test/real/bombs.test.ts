@@ -9,13 +9,13 @@ import { TestStores } from "./stores.ts";
 const LARGEST_BOMB_BYTES = 2_000_000;
 const GENERATED = 150;
 
-const places = new TestStores();
-afterAll(() => places.remove());
+const stores = new TestStores();
+afterAll(() => stores.remove());
 
 test("CA6, AR2 bundles, transcripts and archives that unfold to gigabytes are refused in little memory", () => {
   const bombs = makeBombs();
   expect(bombs.filter(({ bytes }) => bytes.length > LARGEST_BOMB_BYTES).map(({ name }) => name)).toEqual([]);
-  const { outcomes, left } = readHostile(bombs, places.folder);
+  const { outcomes, left } = readHostile(bombs, stores.folder);
   for (const [i, bomb] of bombs.entries()) {
     const { name, kind, code } = bomb;
     const rest = { bundle: ["refused", code], transcript: ["refused"], archive: [] }[kind];
@@ -26,5 +26,5 @@ test("CA6, AR2 bundles, transcripts and archives that unfold to gigabytes are re
 
 test("CA6, AR2 generated files that are truncated, forged and nested end with a typed error in little memory", () => {
   // Fails unless each does.
-  readHostile(hostileFiles(1, GENERATED), places.folder);
+  readHostile(hostileFiles(1, GENERATED), stores.folder);
 });

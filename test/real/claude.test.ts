@@ -8,11 +8,11 @@ import { counted, KEY } from "./claude-entries.ts";
 import { Children } from "./process.ts";
 import { ENGINES, TestStores } from "./stores.ts";
 
-const places = new TestStores();
-const children = new Children(places.folder);
+const stores = new TestStores();
+const children = new Children(stores.folder);
 
 afterEach(() => children.end());
-afterAll(() => places.remove());
+afterAll(() => stores.remove());
 
 const SIZE = 4;
 
@@ -37,10 +37,10 @@ function expectWhole(found: readonly string[], writer: number): void {
 
 describe.each(ENGINES)("the session store of several processes (%s)", (engine) => {
   test("CA11 CA13 no batch is lost or torn, and the summary has every entry once, in order", async () => {
-    const url = await places.fresh(engine);
+    const url = await stores.fresh(engine);
     const batches = scaled({ short: 15, long: 40 });
     const running = [1, 2].map((writer) =>
-      children.start({ script: "claude-writer.ts", told: { url, writer, batches, size: SIZE } }),
+      children.start({ script: "claude-writer.ts", args: { url, writer, batches, size: SIZE } }),
     );
     await Promise.all(running.map((child) => child.done()));
     const { found, seen } = await transcriptOf(url);
@@ -53,11 +53,11 @@ describe.each(ENGINES)("the session store of several processes (%s)", (engine) =
   });
 
   test("CA11 a process that is killed has left every batch it was answered, and none in part", async () => {
-    const url = await places.fresh(engine);
+    const url = await stores.fresh(engine);
     let acknowledged = 0;
     const child = children.start({
       script: "claude-writer.ts",
-      told: { url, writer: 1, batches: 100_000, size: SIZE },
+      args: { url, writer: 1, batches: 100_000, size: SIZE },
       onLine: (line) => {
         if (line.startsWith("ack")) acknowledged++;
         if (acknowledged === 30) child.kill();

@@ -10,11 +10,11 @@ import { type Child, Children } from "./process.ts";
 import { ENGINES, TestStores } from "./stores.ts";
 import type { TickerReport } from "./ticker.ts";
 
-const places = new TestStores();
-const children = new Children(places.folder);
+const stores = new TestStores();
+const children = new Children(stores.folder);
 
 afterEach(() => children.end());
-afterAll(() => places.remove());
+afterAll(() => stores.remove());
 
 const WRITERS = 8;
 /** Messages that are read as soon as another process has been acknowledged them. */
@@ -39,14 +39,14 @@ describe.each(ENGINES)("many writers (%s)", (engine) => {
   test(`LG1 8 processes append ${APPENDS} messages each to one session of a store that none of them finds there`, {
     timeout: 120_000,
   }, async () => {
-    const url = await places.fresh(engine);
+    const url = await stores.fresh(engine);
     const acknowledged = new Acknowledgements();
     const names = Array.from({ length: WRITERS }, (_, i) => `writer${i}`);
     // Half of them one by one, half ten at a time, which go into the log in the order in which they were asked for.
     const running = names.map((writer, i) =>
       children.start({
         script: "writer.ts",
-        told: { url, writer, session: "chat", count: APPENDS, window: i % 2 === 0 ? 1 : 10 },
+        args: { url, writer, session: "chat", count: APPENDS, window: i % 2 === 0 ? 1 : 10 },
         onLine: (line) => acknowledged.note(line),
       }),
     );
@@ -65,7 +65,7 @@ describe.each(ENGINES)("many writers (%s)", (engine) => {
   });
 
   test("ST6 8 handles in one process append at the same time", { timeout: 120_000 }, async () => {
-    const url = await places.fresh(engine);
+    const url = await stores.fresh(engine);
     const handles = await Promise.all(Array.from({ length: WRITERS }, () => open(url, { poolSize: 3 })));
     const names = handles.map((_, i) => `handle${i}`);
     const appends = scaled({ short: 80, long: 200 });
@@ -87,14 +87,14 @@ describe.each(ENGINES)("many writers (%s)", (engine) => {
   });
 
   test("LG1 writers of one process each to a session of its own, and to one they share", async () => {
-    const url = await places.fresh(engine);
+    const url = await stores.fresh(engine);
     const acknowledged = new Acknowledgements();
     const count = scaled({ short: 60, long: 200 });
     const way = (writer: string, session: string) => ({ writer, session, count, window: 5 });
     const running = ["a", "b", "c"].map((name) =>
       children.start({
         script: "writer.ts",
-        told: { url, ...way(`${name}-own`, name), beside: [way(`${name}-shared`, "shared"), way(`${name}-back`, "a")] },
+        args: { url, ...way(`${name}-own`, name), beside: [way(`${name}-shared`, "shared"), way(`${name}-back`, "a")] },
         onLine: (line) => acknowledged.note(line),
       }),
     );
@@ -108,12 +108,12 @@ describe.each(ENGINES)("many writers (%s)", (engine) => {
   });
 
   test("ST11 a message acknowledged to another process is there for the next read", { timeout: 60_000 }, async () => {
-    const url = await places.fresh(engine);
+    const url = await stores.fresh(engine);
     const store = await open(url);
     const reads: Promise<unknown>[] = [];
     const child = children.start({
       script: "writer.ts",
-      told: { url, writer: "writer", session: "chat", count: READS },
+      args: { url, writer: "writer", session: "chat", count: READS },
       onLine: (line) => {
         const [word, session = "", seq = "", , n = ""] = line.split(" ");
         if (word !== "ack") return;
@@ -143,12 +143,12 @@ describe("while another process holds SQLite's write lock", () => {
   }
 
   async function scene(): Promise<Scene> {
-    const url = places.file();
+    const url = stores.file();
     const store = await open(url);
     await store.history.append({ session: "chat", agent: "ticker" }, { role: "user", content: textOf("before", 0) });
     await store.close();
-    const holder = children.start({ script: "lock-holder.ts", told: { path: url } });
-    const ticker = children.start({ script: "ticker.ts", told: { url } });
+    const holder = children.start({ script: "lock-holder.ts", args: { path: url } });
+    const ticker = children.start({ script: "ticker.ts", args: { url } });
     await Promise.all([holder.heard("ready"), ticker.heard("ready")]);
     return { url, holder, ticker };
   }

@@ -8,8 +8,8 @@ import { open } from "../../src/open.ts";
 import { examine, textOf } from "./examine.ts";
 import { TestStores } from "./stores.ts";
 
-const places = new TestStores();
-afterAll(() => places.remove());
+const stores = new TestStores();
+afterAll(() => stores.remove());
 
 const scope = { session: "chat", agent: "writer" };
 const message = (n: number) => ({ role: "user", content: textOf("writer", n) }) as const;
@@ -76,7 +76,7 @@ describe("a connection that dies", () => {
   });
 
   test("ST7 as it opens, again and again: StoreUnreachable, and afterwards all is as before", async () => {
-    const relay = new Relay(await places.schema());
+    const relay = new Relay(await stores.schema());
     relays.push(relay);
     const store = await open(await relay.start());
     await store.history.append(scope, message(0));

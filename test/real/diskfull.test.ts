@@ -11,7 +11,7 @@ import { open } from "../../src/open.ts";
 import { examine, textOf } from "./examine.ts";
 import { TestStores } from "./stores.ts";
 
-const places = new TestStores();
+const stores = new TestStores();
 const mounted: string[] = [];
 
 function unmountAll(): void {
@@ -19,10 +19,10 @@ function unmountAll(): void {
 }
 
 afterEach(unmountAll);
-afterAll(() => places.remove());
+afterAll(() => stores.remove());
 
 function mount(size: string): string | null {
-  const folder = fs.mkdtempSync(path.join(places.folder, "disk-"));
+  const folder = fs.mkdtempSync(path.join(stores.folder, "disk-"));
   if (spawnSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", folder]).status !== 0) return null;
   mounted.push(folder);
   return folder;
@@ -202,8 +202,8 @@ describe.skipIf(!isRoot)(isRoot ? stranger : `${stranger} (skipped: only root ca
   }
 
   function folder(mode: number): string {
-    fs.chmodSync(places.folder, 0o711);
-    const made = fs.mkdtempSync(path.join(places.folder, "rights-"));
+    fs.chmodSync(stores.folder, 0o711);
+    const made = fs.mkdtempSync(path.join(stores.folder, "rights-"));
     fs.chmodSync(made, mode);
     return made;
   }

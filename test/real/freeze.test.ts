@@ -10,16 +10,16 @@ import type { FrozenPeerArguments } from "./frozen-peer.ts";
 import { type Child, Children } from "./process.ts";
 import { TestStores } from "./stores.ts";
 
-const places = new TestStores();
-const children = new Children(places.folder);
+const stores = new TestStores();
+const children = new Children(stores.folder);
 afterEach(() => children.end());
-afterAll(() => places.remove());
+afterAll(() => stores.remove());
 
 const message = (writer: string, n: number) => ({ role: "user", content: textOf(writer, n) }) as const;
 const scope = (session: string) => ({ session, agent: "writer" });
 
-async function freeze(told: FrozenPeerArguments): Promise<Child> {
-  const child = children.start({ script: "frozen-peer.ts", told: { ...told } });
+async function freeze(args: FrozenPeerArguments): Promise<Child> {
+  const child = children.start({ script: "frozen-peer.ts", args: { ...args } });
   await child.heard("frozen");
   return child;
 }
@@ -39,7 +39,7 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T | "waits" | { 
 
 describe("while another process is frozen in the middle of a commit", { timeout: 60_000 }, () => {
   test("ST12 unrelated sessions commit at once, the contended one is StoreBusy and names the holder, and close() ends", async () => {
-    const url = await places.schema();
+    const url = await stores.schema();
     const store = await open(url, { busyMs: 3000 });
     for (const session of ["held", "a", "b"]) await store.history.append(scope(session), message("writer", 0));
     // Its transaction stays until it is continued.
@@ -74,7 +74,7 @@ describe("while another process is frozen in the middle of a commit", { timeout:
   });
 
   test("ST12 the contended session goes on once the server has ended the frozen transaction, none of which is written", async () => {
-    const url = await places.schema();
+    const url = await stores.schema();
     const store = await open(url);
     await store.history.append(scope("held"), message("writer", 0));
     const child = await freeze({ url, what: "append", session: "held" });
@@ -95,7 +95,7 @@ describe("while another process is frozen in the middle of a commit", { timeout:
   });
 
   test("ST12 a process that stood still for longer than busyMs makes its commit again: that was no waiting for others", async () => {
-    const url = await places.schema();
+    const url = await stores.schema();
     const store = await open(url);
     await store.history.append(scope("held"), message("writer", 0));
     const impatient = `${url}&idle_in_transaction_session_timeout=500`;
@@ -109,7 +109,7 @@ describe("while another process is frozen in the middle of a commit", { timeout:
   });
 
   test("RU3 its run is taken over once the lease is over", async () => {
-    const url = await places.schema();
+    const url = await stores.schema();
     const store = await open(url);
     const child = await freeze({ url, what: "run", session: "s", leaseMs: 2000 });
     const done = store.runs.execute(slow(1), { session: "s", id: "job", leaseMs: 2000 });

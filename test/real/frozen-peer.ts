@@ -17,11 +17,11 @@ export interface FrozenPeerArguments {
   readonly busyMs?: number;
 }
 
-const told: FrozenPeerArguments = JSON.parse(process.argv[2] ?? "{}");
+const args: FrozenPeerArguments = JSON.parse(process.argv[2] ?? "{}");
 let isArmed = false;
 let isStale = false;
-const store = await openFreezing(told.url, {
-  ...(told.busyMs === undefined ? {} : { busyMs: told.busyMs }),
+const store = await openFreezing(args.url, {
+  ...(args.busyMs === undefined ? {} : { busyMs: args.busyMs }),
   // A commit of one trip holds no lock between trips: it must read its sessions again.
   isStale: () => {
     if (!isArmed || isStale) return false;
@@ -38,14 +38,14 @@ const arm = () => {
   isArmed = true;
 };
 try {
-  if (told.what === "append") {
+  if (args.what === "append") {
     isStale = true;
     arm();
-    const scope = { session: told.session, agent: "frozen" };
+    const scope = { session: args.session, agent: "frozen" };
     await store.history.append(scope, { role: "user", content: textOf("frozen", 0), key: "frozen-0" });
   } else {
     const agent = slow(1);
-    const run = { session: told.session, id: "job", leaseMs: told.leaseMs ?? 2000 };
+    const run = { session: args.session, id: "job", leaseMs: args.leaseMs ?? 2000 };
     const armed: typeof agent = {
       ...agent,
       iterate: (it, state) => {

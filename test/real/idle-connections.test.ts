@@ -6,8 +6,8 @@ import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
 import { TestStores } from "./stores.ts";
 
-const places = new TestStores();
-afterAll(() => places.remove());
+const stores = new TestStores();
+afterAll(() => stores.remove());
 
 const IDLE_MS = 300;
 const pause = new Int32Array(new SharedArrayBuffer(4));
@@ -26,7 +26,7 @@ const CALLS: Readonly<Record<string, (store: Holdfast) => Promise<unknown>>> = {
 
 describe("after the server ended its idle connections", () => {
   test.each(Object.entries(CALLS))("ST12 %s is the first call, and succeeds", async (_, call) => {
-    const store = await open(`${await places.schema()}&idle_session_timeout=${IDLE_MS}`);
+    const store = await open(`${await stores.schema()}&idle_session_timeout=${IDLE_MS}`);
     await store.history.append({ session: "s", agent: "a" }, { role: "user", content: "first" });
     standStill(IDLE_MS * 3);
     await call(store);

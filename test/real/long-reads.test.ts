@@ -14,12 +14,12 @@ const EVENTS = 200_000;
 /** Shorter than what each of these took when it held the event loop. */
 const LEASE_MS = 3000;
 const scope = { session: "long", agent: "ada" };
-const places = new TestStores();
-afterAll(() => places.remove());
+const stores = new TestStores();
+afterAll(() => stores.remove());
 
 describe.each(ENGINES)("a run beside long work on %s", (engine) => {
   testLong("ST15 RU3 keeps its lease", { timeout: 600_000 }, async () => {
-    const url = await places.fresh(engine);
+    const url = await stores.fresh(engine);
     const store = await open(url);
     for (let done = 0; done < EVENTS; done += 5000) {
       const batch = Array.from({ length: 5000 }, (_, i) => ({
@@ -51,7 +51,7 @@ describe.each(ENGINES)("a run beside long work on %s", (engine) => {
       expect((await store.sessions.context(scope.session)).messages).toHaveLength(EVENTS);
       const pieces: Uint8Array[] = [];
       for await (const piece of store.export(scope.session)) pieces.push(piece);
-      const other = await open(await places.fresh(engine));
+      const other = await open(await stores.fresh(engine));
       expect(await other.import(pieces)).toMatchObject({ session: scope.session });
       await other.close();
       work.resolve(null);

@@ -13,10 +13,10 @@ import { examineOld, makeOld } from "../old-store.ts";
 import { Children } from "./process.ts";
 import { TestStores } from "./stores.ts";
 
-const places = new TestStores();
-const children = new Children(places.folder);
+const stores = new TestStores();
+const children = new Children(stores.folder);
 afterEach(() => children.end());
-afterAll(() => places.remove());
+afterAll(() => stores.remove());
 
 /** Statements from schema 1 on, with the first, which keeps commits out, and the last, which changes the number. */
 function countStatements({ excludeCommits }: Dialect): number {
@@ -40,7 +40,7 @@ for (const engine of ENGINES) {
       try {
         await makeOld(ground.driver);
         const before = await shapeOf(ground);
-        const child = children.start({ script: "migrator.ts", told: { url: ground.url, stopAfter } });
+        const child = children.start({ script: "migrator.ts", args: { url: ground.url, stopAfter } });
         await child.heard("stopped");
         expect(await child.kill()).toMatchObject({ signal: "SIGKILL" });
         expect(await shapeOf(ground)).toEqual(before);

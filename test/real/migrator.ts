@@ -49,9 +49,9 @@ function stopping(driver: Driver, stopAfter: number): Driver {
   } as Driver;
 }
 
-const told: MigratorArguments = JSON.parse(process.argv[2] ?? "");
-const driver = await connect(told.url);
-const options = { create: false, migrate: true, environment, target: told.url };
-await migrate(stopping(driver, told.stopAfter), options);
+const args: MigratorArguments = JSON.parse(process.argv[2] ?? "");
+const driver = await connect(args.url);
+const options = { create: false, migrate: true, environment, target: args.url };
+await migrate(stopping(driver, args.stopAfter), options);
 say("migrated");
 await driver.close();

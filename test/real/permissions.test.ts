@@ -6,8 +6,8 @@ import { scaled } from "../../src/testing/scale.ts";
 import { createdUnder, EVERY_UMASK, exposedAmong } from "./permissions.ts";
 import { TestStores } from "./stores.ts";
 
-const places = new TestStores();
-afterAll(() => places.remove());
+const stores = new TestStores();
+afterAll(() => stores.remove());
 
 const umasks = EVERY_UMASK.slice(0, scaled({ short: 1, long: EVERY_UMASK.length }));
 const isLong = scaled({ short: 0, long: 1 }) === 1;
@@ -16,7 +16,7 @@ test.each(umasks.map((umask) => [umask.toString(8).padStart(3, "0"), umask] as c
   "ST16 with umask %s every command's files are 0600 and its directories 0700",
   { timeout: 180_000 },
   (_, umask) => {
-    const created = createdUnder(umask, places.folder, isLong);
+    const created = createdUnder(umask, stores.folder, isLong);
     expect(exposedAmong(created)).toEqual([]);
     expect(created.length).toBeGreaterThan(20);
   },

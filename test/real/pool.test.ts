@@ -9,21 +9,21 @@ import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { open } from "../../src/open.ts";
 import { TestStores, withPostgres } from "./stores.ts";
 
-const places = new TestStores();
+const stores = new TestStores();
 const scope = { session: "s", agent: "a" };
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const clean of cleanups.splice(0).toReversed()) await clean();
 });
-afterAll(() => places.remove());
+afterAll(() => stores.remove());
 
 const randomName = () => `hf_pool_${randomBytes(5).toString("hex")}`;
-const admin = async <T>(work: (sql: postgres.Sql) => Promise<T>) => withPostgres(await places.schema(), work);
+const admin = async <T>(work: (sql: postgres.Sql) => Promise<T>) => withPostgres(await stores.schema(), work);
 const schemaOf = (url: string) => new URL(url).searchParams.get("schema") ?? "";
 
 /** A role of its own, which is no superuser and may make schemas only if it says so. */
 async function asRole(options: string, mayCreate = true): Promise<{ readonly url: string; readonly role: string }> {
-  const url = new URL(await places.schema());
+  const url = new URL(await stores.schema());
   const role = randomName();
   const database = url.pathname.slice(1);
   await admin(async (sql) => {
@@ -62,7 +62,7 @@ async function mostConnections(name: string, work: Promise<unknown>): Promise<nu
 
 describe("a handle's connections", () => {
   test("ST13 are never more than poolSize, whatever is asked at once", async () => {
-    const url = await places.schema();
+    const url = await stores.schema();
     const name = randomName();
     const store = await open(named(url, name), { poolSize: 3 });
     for (let n = 0; n < 20; n++) await store.history.append(scope, { role: "user", content: `${n}` });
@@ -81,7 +81,7 @@ describe("a handle's connections", () => {
   });
 
   test("ST13 one is enough, and a tail has one beside them", async () => {
-    const url = await places.schema();
+    const url = await stores.schema();
     const name = randomName();
     const store = await open(named(url, name), { poolSize: 1 });
     await store.sessions.create({ id: "s" });
@@ -120,14 +120,14 @@ describe("a handle's connections", () => {
 
 describe("a schema", () => {
   test("ST14 is the one that is named, in upper and lower case", async () => {
-    const base = schemaOf(await places.schema());
+    const base = schemaOf(await stores.schema());
     const names = [`${base}_team`, `${base}_Team`, `${base}_TEAM`];
     cleanups.push(() =>
       admin((sql) => sql.unsafe(`DROP SCHEMA IF EXISTS ${names.map((one) => `"${one}"`).join(", ")} CASCADE`)),
     );
     const ids = new Set<string>();
     for (const name of names) {
-      const url = new URL(await places.schema());
+      const url = new URL(await stores.schema());
       url.searchParams.set("schema", name);
       const store = await open(url.href);
       ids.add(store.info.storeId);
@@ -154,7 +154,7 @@ describe("a schema", () => {
   });
 
   test("ST7 that a role may not use is PermissionDenied with the right to ask for", async () => {
-    const owner = await places.schema();
+    const owner = await stores.schema();
     await (await open(owner)).close();
     const { url } = await asRole("", false);
     const other = new URL(url);
@@ -183,7 +183,7 @@ describe("a schema", () => {
   });
 
   test("ST7 whose statements the server ends early is QueryTimeout, and says which setting to raise", async () => {
-    const url = await places.schema();
+    const url = await stores.schema();
     await (await open(url)).close();
     const impatient = new URL(url);
     impatient.searchParams.set("statement_timeout", "50");
@@ -202,7 +202,7 @@ describe("a schema", () => {
   });
 
   test("ST12 whose tables are locked for a while is read when they are free", async () => {
-    const url = await places.schema();
+    const url = await stores.schema();
     const store = await open(url);
     await store.sessions.create({ id: "s" });
     const listed = await admin((sql) =>
@@ -256,7 +256,7 @@ async function silentRelay(to: string): Promise<{ readonly url: string; fallSile
 test("ST12 a server that falls silent is StoreUnreachable in bounded time, says that the outcome is unknown, and close() ends", {
   timeout: 40_000,
 }, async () => {
-  const relay = await silentRelay(await places.schema());
+  const relay = await silentRelay(await stores.schema());
   const store = await open(relay.url, { busyMs: 500 });
   await store.history.append(scope, { role: "user", content: "0" });
   relay.fallSilent();
@@ -272,7 +272,7 @@ test("ST12 a server that falls silent is StoreUnreachable in bounded time, says 
 test("ST12 close() ends soon when the server falls silent right after an acknowledged commit", {
   timeout: 30_000,
 }, async () => {
-  const relay = await silentRelay(await places.schema());
+  const relay = await silentRelay(await stores.schema());
   const store = await open(relay.url, { busyMs: 500 });
   // Its notification is not sent yet, and never answered.
   await store.history.append(scope, { role: "user", content: "0" });

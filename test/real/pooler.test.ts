@@ -9,13 +9,13 @@ import { scaled } from "../../src/testing/scale.ts";
 import { examine, textOf } from "./examine.ts";
 import { TestStores, withPostgres } from "./stores.ts";
 
-const places = new TestStores();
+const stores = new TestStores();
 const program = obtainPgBouncer();
 const started: PgBouncer[] = [];
 afterEach(async () => {
   for (const one of started.splice(0)) await one.stop();
 });
-afterAll(() => places.remove());
+afterAll(() => stores.remove());
 
 /** What people set so that clients with settings of their own are let in: the settings are dropped. */
 const IGNORED =
@@ -33,7 +33,7 @@ async function behind(
   settings: Readonly<Record<string, string>>,
 ): Promise<{ readonly url: (schema: string) => string; readonly direct: string }> {
   if (typeof program === "string") throw new Error(program);
-  const direct = await places.schema();
+  const direct = await stores.schema();
   const pooler = await startPgBouncer(program, direct, settings);
   started.push(pooler);
   const url = (schema: string) => {

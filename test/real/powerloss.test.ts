@@ -12,11 +12,11 @@ import { TestStores } from "./stores.ts";
 import { callsIn, judge, straceCommand, straceTrouble, type Verdict } from "./strace.ts";
 import { boundaries, type Files, frameSize, LOSSES, readFiles, salts, writeFiles } from "./wal.ts";
 
-const places = new TestStores();
-const children = new Children(places.folder);
+const stores = new TestStores();
+const children = new Children(stores.folder);
 
 afterEach(() => children.end());
-afterAll(() => places.remove());
+afterAll(() => stores.remove());
 
 /** Messages of one writer that are there again after the files were opened as they are. */
 async function recovered(path: string, files: Files): Promise<readonly FoundMessage[]> {
@@ -62,8 +62,8 @@ describe("what is left after the power was cut", () => {
   test("ST1 wherever the log is cut or torn behind an acknowledgement, what was acknowledged until then is there", {
     timeout: 120_000,
   }, async () => {
-    const { files, lengths, start } = await record(places.file(), 40);
-    const copy = places.fleeting("copy");
+    const { files, lengths, start } = await record(stores.file(), 40);
+    const copy = stores.fleeting("copy");
     const cuts = boundaries(files.wal, start);
     expect(cuts.length).toBeGreaterThan(100);
     for (const end of cuts) {
@@ -81,8 +81,8 @@ describe("what is left after the power was cut", () => {
   });
 
   test("ST1 the message is in the log when it is acknowledged: one frame less and it is not there", async () => {
-    const { files, lengths } = await record(places.file(), 10);
-    const copy = places.fleeting("copy");
+    const { files, lengths } = await record(stores.file(), 10);
+    const copy = stores.fleeting("copy");
     for (const [n, length] of lengths.entries()) {
       const whole = await recovered(copy, { db: files.db, wal: files.wal.subarray(0, length) });
       const short = await recovered(copy, { db: files.db, wal: files.wal.subarray(0, length - frameSize(files.wal)) });
@@ -130,8 +130,8 @@ describe("what is left after the power was cut", () => {
   test("ST1 the same across checkpoints, also when the checkpoint itself is only half on the disk", {
     timeout: 60_000,
   }, async () => {
-    const moments = await recordAcrossCheckpoints(places.file());
-    const copy = places.fleeting("copy");
+    const moments = await recordAcrossCheckpoints(stores.file());
+    const copy = stores.fleeting("copy");
     const starts = new Set(moments.map(({ files }) => salts(files.wal)));
     expect(starts.size, "the log never started again from its beginning").toBeGreaterThan(1);
     let halves = 0;
@@ -158,11 +158,11 @@ describe.skipIf(trouble !== null)(trouble === null ? disk : `${disk} (skipped: $
   const APPENDS = 20;
 
   async function traced(durability: "full" | "normal"): Promise<Verdict> {
-    const url = places.file("traced");
-    const report = path.join(places.folder, `${path.basename(url)}.strace`);
+    const url = stores.file("traced");
+    const report = path.join(stores.folder, `${path.basename(url)}.strace`);
     const child = children.start({
       script: "writer.ts",
-      told: { url, writer: "writer", session: "chat", count: APPENDS, asks: true, pauseMs: 5, durability },
+      args: { url, writer: "writer", session: "chat", count: APPENDS, asks: true, pauseMs: 5, durability },
       under: straceCommand(report),
     });
     await child.done();

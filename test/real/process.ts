@@ -9,7 +9,7 @@ import { COMPILED } from "../compiled.ts";
 /** A script of this folder, and what it is told (as JSON, in its first argument). */
 export interface Start {
   readonly script: string;
-  readonly told: Readonly<Record<string, unknown>>;
+  readonly args: Readonly<Record<string, unknown>>;
   /** Called at once for every line. */
   readonly onLine?: (line: string) => void;
   /** A program that runs the child, such as strace with its flags. */
@@ -33,8 +33,8 @@ export class Child {
   #errors = "";
 
   /** `cache` keeps the compiled code of children: starting one takes half the time with it. */
-  constructor({ script, told, onLine, under = [], uid }: Start, cache: string) {
-    const argv = [process.execPath, path.join(import.meta.dirname, script), JSON.stringify(told)];
+  constructor({ script, args, onLine, under = [], uid }: Start, cache: string) {
+    const argv = [process.execPath, path.join(import.meta.dirname, script), JSON.stringify(args)];
     const [program = "", ...flags] = [...under, ...argv];
     const inherited = Object.entries(process.env).filter(([name]) => !/^(NODE_|VITEST)/.test(name));
     this.#process = spawn(program, flags, {

@@ -14,8 +14,8 @@ import { open } from "../../src/open.ts";
 import { allEvents, examine, foundIn, textOf } from "./examine.ts";
 import { ENGINES, TestStores, withPostgres } from "./stores.ts";
 
-const places = new TestStores();
-afterAll(() => places.remove());
+const stores = new TestStores();
+afterAll(() => stores.remove());
 
 const scope = { session: "chat", agent: "writer" };
 
@@ -35,19 +35,19 @@ function schemaOf(url: string): string {
 
 describe("paths that are no stores", () => {
   test("ST7 a folder that is not there", async () => {
-    const url = path.join(places.folder, "nowhere", "store.db");
+    const url = path.join(stores.folder, "nowhere", "store.db");
     await expect(open(url)).rejects.toMatchObject({ code: "MissingDirectory" });
     expect(fs.existsSync(path.dirname(url))).toBe(false);
   });
 
   test("ST7 a file where a folder should be", async () => {
-    const file = places.file();
+    const file = stores.file();
     fs.writeFileSync(file, "");
     await expect(open(path.join(file, "store.db"))).rejects.toMatchObject({ code: "MissingDirectory" });
   });
 
   test("ST7 a folder instead of a file", async () => {
-    await expect(open(places.folder)).rejects.toMatchObject({ code: "BadUrl" });
+    await expect(open(stores.folder)).rejects.toMatchObject({ code: "BadUrl" });
   });
 
   test.each([
@@ -55,14 +55,14 @@ describe("paths that are no stores", () => {
     ["a few words", Buffer.from("buy milk")],
     ["noise", Buffer.from(Array.from({ length: 20_000 }, (_, i) => (i * 7919) % 251))],
   ])("ST7 a file of %s, which stays as it is", async (_, bytes) => {
-    const file = places.file("other");
+    const file = stores.file("other");
     fs.writeFileSync(file, bytes);
     await expect(open(file)).rejects.toMatchObject({ code: "NotAStore" });
     expect(fs.readFileSync(file).equals(bytes)).toBe(true);
   });
 
   test("ST7 somebody else's SQLite database, which keeps its tables", async () => {
-    const file = places.file("other");
+    const file = stores.file("other");
     const db = new DatabaseSync(file);
     db.exec("CREATE TABLE recipes (name TEXT); INSERT INTO recipes VALUES ('soup')");
     await expect(open(file)).rejects.toMatchObject({ code: "NotAStore" });
@@ -71,7 +71,7 @@ describe("paths that are no stores", () => {
   });
 
   test("ST7 somebody else's PostgreSQL schema", async () => {
-    const url = await places.schema();
+    const url = await stores.schema();
     await withPostgres(url, async (sql) => {
       await sql.unsafe(`CREATE SCHEMA ${schemaOf(url)}; CREATE TABLE ${schemaOf(url)}.recipes (name text)`);
     });
@@ -92,7 +92,7 @@ describe.each(ENGINES)("a store of a newer version (%s)", (engine) => {
   }
 
   test("ST4 is refused with SchemaTooNew, and is as good as before", async () => {
-    const url = await places.fresh(engine);
+    const url = await stores.fresh(engine);
     await fresh(url, 3);
     const { info, close } = await open(url);
     await close();
@@ -107,7 +107,7 @@ describe.each(ENGINES)("a store of a newer version (%s)", (engine) => {
   });
 
   test("ST4 is refused when it does not say which version it is", async () => {
-    const url = await places.fresh(engine);
+    const url = await stores.fresh(engine);
     await fresh(url, 1);
     await changeVersion(url, "");
     await expect(open(url)).rejects.toMatchObject({ code: "StoreCorrupted" });
@@ -160,10 +160,10 @@ describe("a damaged file", () => {
   test("ST7 each page overwritten in turn: a typed error or nothing to notice, never wrong words", {
     timeout: 60_000,
   }, async () => {
-    const url = places.file();
+    const url = stores.file();
     await fresh(url, MESSAGES);
     const whole = fs.readFileSync(url);
-    const copy = places.fleeting("damaged");
+    const copy = stores.fleeting("damaged");
     const seen = new Map<string, number>();
     const garbage = Buffer.from(Array.from({ length: PAGE }, (_, i) => (i * 31 + 7) % 256));
     const damages = [
@@ -185,10 +185,10 @@ describe("a damaged file", () => {
   });
 
   test("ST7 cut short anywhere: a typed error", async () => {
-    const url = places.file();
+    const url = stores.file();
     await fresh(url, MESSAGES);
     const whole = fs.readFileSync(url);
-    const copy = places.fleeting("cut");
+    const copy = stores.fleeting("cut");
     for (const length of [1, 99, 100, 512, PAGE - 1, PAGE, PAGE + 1, 3 * PAGE, whole.length / 2, whole.length - PAGE]) {
       for (const suffix of ["-wal", "-shm"]) fs.rmSync(copy + suffix, { force: true });
       fs.writeFileSync(copy, whole.subarray(0, length));
@@ -254,7 +254,7 @@ describe("a server out of reach", () => {
   });
 
   test("ST7 it knows neither the user nor the database", async () => {
-    const url = new URL(await places.schema());
+    const url = new URL(await stores.schema());
     const stranger = new URL(url);
     stranger.username = "stranger";
     expect(await refusal(stranger.href)).toMatchObject({ code: "PermissionDenied" });
@@ -265,7 +265,7 @@ describe("a server out of reach", () => {
 
 describe.each(ENGINES)("closing (%s)", (engine) => {
   test("ST7 waits for what is under way, may be done twice, and refuses calls after it with Closed", async () => {
-    const url = await places.fresh(engine);
+    const url = await stores.fresh(engine);
     const store = await open(url);
     const appends = Array.from({ length: 20 }, (_, n) =>
       store.history.append(scope, { role: "user", content: textOf("writer", n) }),
@@ -299,7 +299,7 @@ describe.each(ENGINES)("closing (%s)", (engine) => {
   });
 
   test("ST7 `await using` closes", async () => {
-    const url = await places.fresh(engine);
+    const url = await stores.fresh(engine);
     let kept: Holdfast | undefined;
     {
       await using store = await open(url);

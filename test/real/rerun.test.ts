@@ -10,10 +10,10 @@ import { open } from "../../src/open.ts";
 import { type Child, Children } from "./process.ts";
 import { TestStores } from "./stores.ts";
 
-const places = new TestStores();
-const children = new Children(places.folder);
+const stores = new TestStores();
+const children = new Children(stores.folder);
 afterEach(() => children.end());
-afterAll(() => places.remove());
+afterAll(() => stores.remove());
 
 const isLong = process.env.HOLDFAST_TEST_LONG === "1";
 const KILLS = { sqlite: isLong ? 300 : 30, postgres: isLong ? 100 : 10 } as const;
@@ -84,7 +84,7 @@ function start(url: string, effects: string, run: string, person: RandomPerson):
       person.answer(run).catch(() => undefined);
     } else if (line.startsWith("step ") && !isAsked) wentOn ??= { ms: now - begun, openMs: now - readyAt };
   };
-  const child = children.start({ script: "rerun-program.ts", told: { url, effects, run }, onLine });
+  const child = children.start({ script: "rerun-program.ts", args: { url, effects, run }, onLine });
   return { child, wentOn: () => wentOn };
 }
 
@@ -119,8 +119,8 @@ describe.each(["sqlite", "postgres"] as const)("the same program on %s", (engine
   test(`RU2 RU18 killed ${kills} times at any moment and started again until it ends`, {
     timeout: 60_000 + kills * 4000,
   }, async () => {
-    const url = await places.fresh(engine);
-    const effects = `${places.file("effects")}.jsonl`;
+    const url = await stores.fresh(engine);
+    const effects = `${stores.file("effects")}.jsonl`;
     const store = await open(url);
     const person = new RandomPerson(store, effects);
     const restarts: ResumeTimes[] = [];

@@ -12,20 +12,20 @@ import { TestStores } from "./stores.ts";
 
 const ROUNDS = scaled({ short: 3, long: 100 });
 
-const places = new TestStores();
+const stores = new TestStores();
 const mounted: string[] = [];
 
 afterEach(() => {
   for (const folder of mounted.splice(0)) spawnSync("umount", ["-l", folder]);
 });
-afterAll(() => places.remove());
+afterAll(() => stores.remove());
 
 describe("a directory that becomes a link and a directory again and again", () => {
   test.each(Object.entries(SWAPPED))(
     "CA3 %s: all files are there, or none and a typed error, and never one outside",
     { timeout: 120_000 },
     async (_, which) => {
-      for (let round = 0; round < ROUNDS; round++) await raceOnce(places.folder, which);
+      for (let round = 0; round < ROUNDS; round++) await raceOnce(stores.folder, which);
     },
   );
 });
@@ -36,7 +36,7 @@ function mountAt(folder: string): boolean {
   return true;
 }
 
-const probe = fs.mkdtempSync(path.join(places.folder, "probe-"));
+const probe = fs.mkdtempSync(path.join(stores.folder, "probe-"));
 const mayMount = process.getuid?.() === 0 && mountAt(probe);
 for (const folder of mounted.splice(0)) spawnSync("umount", ["-l", folder]);
 const title = "a part of the target on another file system";
@@ -49,7 +49,7 @@ describe.skipIf(!mayMount)(mayMount ? title : `${title} (skipped: this user cann
     ["by descriptor", true],
     ["by path", false],
   ])("CA3 a link that waits where the copy was going to be is not followed, %s", async (_, byDescriptor) => {
-    const folder = fs.mkdtempSync(path.join(places.folder, "mounted-"));
+    const folder = fs.mkdtempSync(path.join(stores.folder, "mounted-"));
     const [root, outside] = [path.join(folder, "root"), path.join(folder, "outside")];
     const below = path.join(root, "below");
     fs.mkdirSync(below, { recursive: true });

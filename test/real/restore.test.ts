@@ -14,11 +14,11 @@ import { open } from "../../src/open.ts";
 import { examine, foundIn, textOf } from "./examine.ts";
 import { schemaOn, TestStores, withPostgres } from "./stores.ts";
 
-const places = new TestStores();
+const stores = new TestStores();
 const servers: PostgresServer[] = [];
 afterAll(async () => {
   await Promise.all(servers.map((server) => server.stop()));
-  await places.remove();
+  await stores.remove();
 });
 
 const AGENTS = ["early", "late", "later"];
@@ -155,7 +155,7 @@ describe("put back to an older copy", () => {
   });
 
   test("LG1 SQLite, while nobody has the file open", async () => {
-    const file = places.file();
+    const file = stores.file();
     const write = async (turns: readonly (readonly [agent: string, session: string])[]) => {
       const store = await open(file);
       for (const [agent, session] of turns) await say(store, agent, session);

@@ -13,20 +13,20 @@ import { Acknowledgements, examine, type FoundMessage, textOf } from "./examine.
 import { type Child, Children } from "./process.ts";
 import { schemaOn, TestStores } from "./stores.ts";
 
-const places = new TestStores();
-const children = new Children(places.folder);
+const stores = new TestStores();
+const children = new Children(stores.folder);
 const servers: PostgresServer[] = [];
 
 // A child that ends by itself leaves its compiled code to the others, which start faster with it.
 beforeAll(() =>
   children
-    .start({ script: "writer.ts", told: { url: places.file(), writer: "first", session: "chat", count: 1 } })
+    .start({ script: "writer.ts", args: { url: stores.file(), writer: "first", session: "chat", count: 1 } })
     .done(),
 );
 afterEach(() => children.end());
 afterAll(async () => {
   await Promise.all(servers.map((server) => server.stop()));
-  await places.remove();
+  await stores.remove();
 });
 
 /** Messages of one appendMany. */
@@ -36,7 +36,7 @@ const MANY = 5;
 function start(url: string, run: number, acknowledged: Acknowledgements): Child {
   return children.start({
     script: "writer.ts",
-    told: {
+    args: {
       url,
       writer: `single${run}`,
       session: "chat",
@@ -95,7 +95,7 @@ describe("killed writers", () => {
   test(`ST1 SQLite: a writer killed ${KILLS} times at any moment, and its successor goes on with what it left`, {
     timeout: 120_000,
   }, async () => {
-    const url = places.file();
+    const url = stores.file();
     const acknowledged = new Acknowledgements();
     for (let run = 0; run < KILLS; run++) {
       await killSoon(start(url, run, acknowledged), run);
@@ -109,7 +109,7 @@ describe("killed writers", () => {
   test(`ST1 SQLite: writers killed ${KILLS_BESIDE} times while another one is writing, which notices nothing`, {
     timeout: 120_000,
   }, async () => {
-    const url = places.file();
+    const url = stores.file();
     const acknowledged = new Acknowledgements();
     const lane = async (first: number) => {
       for (let run = first; run < KILLS_BESIDE; run += 2) await killSoon(start(url, run, acknowledged), run);
@@ -130,7 +130,7 @@ describe("killed writers", () => {
     timeout: 60_000,
   }, async () => {
     for (let run = 0; run < KILLS_CREATING; run++) {
-      const url = places.file("young");
+      const url = stores.file("young");
       const acknowledged = new Acknowledgements();
       const child = start(url, run, acknowledged);
       const ready = child.heard("ready").catch(() => undefined);
@@ -146,7 +146,7 @@ describe("killed writers", () => {
   });
 
   test(`ST1 PostgreSQL: a client killed ${KILLS_OF_CLIENTS} times at any moment`, { timeout: 90_000 }, async () => {
-    const url = await places.schema();
+    const url = await stores.schema();
     const acknowledged = new Acknowledgements();
     for (let run = 0; run < KILLS_OF_CLIENTS; run++) {
       await killSoon(start(url, run, acknowledged), run);

@@ -11,10 +11,10 @@ import { scaled } from "../../src/testing/scale.ts";
 import { type Child, Children } from "./process.ts";
 import { ENGINES, TestStores } from "./stores.ts";
 
-const places = new TestStores();
-const children = new Children(places.folder);
+const stores = new TestStores();
+const children = new Children(stores.folder);
 afterEach(() => children.end());
-afterAll(() => places.remove());
+afterAll(() => stores.remove());
 
 const KILLS = scaled({ short: 8, long: 24 });
 
@@ -81,12 +81,12 @@ describe.each(ENGINES)("killed spawners on %s", (engine) => {
   test(`ST1 SE3 killed ${KILLS} times while it spawns, attaches and forks, nothing acknowledged is lost, and nothing is half`, {
     timeout: 240_000,
   }, async () => {
-    const url = await places.fresh(engine);
+    const url = await stores.fresh(engine);
     await (await open(url)).close();
     const known = new ReportedFacts();
     for (let run = 0; run < KILLS; run++) {
-      const told = { url, name: `r${run}`, lanes: 3 };
-      await killSoon(children.start({ script: "spawner.ts", told, onLine: (line) => known.note(line) }), run);
+      const args = { url, name: `r${run}`, lanes: 3 };
+      await killSoon(children.start({ script: "spawner.ts", args, onLine: (line) => known.note(line) }), run);
       if (run % 8 !== 3) continue;
       const store = await open(url);
       await known.compare(store);

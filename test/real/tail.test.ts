@@ -11,11 +11,11 @@ import { allEvents, textOf } from "./examine.ts";
 import { type Child, Children } from "./process.ts";
 import { ENGINES, schemaOn, TestStores } from "./stores.ts";
 
-const places = new TestStores();
-const children = new Children(places.folder);
+const stores = new TestStores();
+const children = new Children(stores.folder);
 
 afterEach(() => children.end());
-afterAll(() => places.remove());
+afterAll(() => stores.remove());
 
 /** The usual time between an acknowledgement in the other process and the event in this one. */
 const USUAL_MS = 500;
@@ -69,12 +69,12 @@ async function begun(url: string): Promise<Holdfast> {
 /** When each seq was acknowledged in the child, as heard here. */
 function writer(
   url: string,
-  told: Readonly<Record<string, unknown>>,
+  args: Readonly<Record<string, unknown>>,
 ): { child: Child; acknowledged: Map<number, number> } {
   const acknowledged = new Map<number, number>();
   const child = children.start({
     script: "writer.ts",
-    told: { url, writer: "writer", session: "chat", ...told },
+    args: { url, writer: "writer", session: "chat", ...args },
     onLine: (line) => {
       const [word, , seq] = line.split(" ");
       if (word === "ack") acknowledged.set(Number(seq), performance.now());
@@ -96,7 +96,7 @@ function expectPromptness(follower: Follower, acknowledged: ReadonlyMap<number, 
 
 describe.each(ENGINES)("a tail of what another process writes (%s)", (engine) => {
   test("LG7 sees each event soon, in order, from wherever it starts", async () => {
-    const url = await places.fresh(engine);
+    const url = await stores.fresh(engine);
     const store = await begun(url);
     const whole = new Follower(store);
     await whole.until(2, SOON_MS);
@@ -121,7 +121,7 @@ describe.each(ENGINES)("a tail of what another process writes (%s)", (engine) =>
   });
 
   test("LG7 does not depend on how busy the others are: 4 processes at full speed", { timeout: 60_000 }, async () => {
-    const url = await places.fresh(engine);
+    const url = await stores.fresh(engine);
     const store = await begun(url);
     const follower = new Follower(store);
     const writers = ["a", "b", "c", "d"].map((name) => writer(url, { writer: name, count: 250, window: 5 }));
@@ -134,7 +134,7 @@ describe.each(ENGINES)("a tail of what another process writes (%s)", (engine) =>
   });
 
   test("LG7 sees soon what a process writes just before it closes the store and ends", async () => {
-    const url = await places.fresh(engine);
+    const url = await stores.fresh(engine);
     const store = await begun(url);
     const follower = new Follower(store);
     const delays: number[] = [];
@@ -151,7 +151,7 @@ describe.each(ENGINES)("a tail of what another process writes (%s)", (engine) =>
   });
 
   test("LG7 that is not read while 5,000 events arrive gets them all afterwards, in order", async () => {
-    const url = await places.fresh(engine);
+    const url = await stores.fresh(engine);
     const store = await begun(url);
     const slow = store.log.tail("chat")[Symbol.asyncIterator]();
     expect((await slow.next()).value).toMatchObject({ seq: 1 });

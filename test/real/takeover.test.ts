@@ -16,13 +16,13 @@ import { ENGINES, schemaOn, TestStores } from "./stores.ts";
 
 const PROGRAM = path.join(import.meta.dirname, "execute.ts");
 const HOUR_MS = 3_600_000;
-const places = new TestStores();
+const stores = new TestStores();
 const started: ChildProcess[] = [];
 
 afterEach(() => {
   for (const child of started.splice(0)) child.kill("SIGKILL");
 });
-afterAll(() => places.remove());
+afterAll(() => stores.remove());
 
 /** The program that executes the run "job"; resolves once its tool is at work. */
 async function startProgram(url: string, world: string): Promise<ChildProcess> {
@@ -37,8 +37,8 @@ async function startProgram(url: string, world: string): Promise<ChildProcess> {
 describe.each(ENGINES)("a run of a process that was killed, on %s", (engine) => {
   test("RU3 is continued at once by the same program, and by a worker, and is cancelled at once", async () => {
     for (const how of ["execute", "worker", "cancel", "recover"] as const) {
-      const url = await places.fresh(engine);
-      const world = places.file("world");
+      const url = await stores.fresh(engine);
+      const world = stores.file("world");
       writeFileSync(world, "");
       const child = await startProgram(url, world);
       const store = await open(url);
@@ -69,15 +69,15 @@ describe.each(ENGINES)("a run of a process that was killed, on %s", (engine) => 
   });
 
   test("RU3 stays with a process that is stopped; another call waits for it, and says so", async () => {
-    const url = await places.fresh(engine);
-    const world = places.file("world");
+    const url = await stores.fresh(engine);
+    const world = stores.file("world");
     writeFileSync(world, "");
     const child = await startProgram(url, world);
     child.kill("SIGSTOP");
     const store = await open(url);
-    const told = Promise.withResolvers<RunWait>();
-    const done = store.runs.execute(slow(1), { session: "s", id: "job" }, { onWait: told.resolve });
-    const wait = await told.promise;
+    const args = Promise.withResolvers<RunWait>();
+    const done = store.runs.execute(slow(1), { session: "s", id: "job" }, { onWait: args.resolve });
+    const wait = await args.promise;
     expect(wait).toMatchObject({ reason: "owner", owner: { pid: child.pid } });
     expect(wait.message).toContain(`process ${child.pid}`);
     expect((await store.runs.get("job"))?.epoch).toBe(1);

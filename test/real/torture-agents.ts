@@ -142,8 +142,8 @@ function make(
     async iterate(it, state) {
       const { n, done } = state as { n: number; done: readonly Json[] };
       await said(it, `do ${n}`);
-      const told = await asked(it, n);
-      const parts = [await did(it, "put", n), await did(it, "charge", n), await did(it, "send", n), { said: told }];
+      const args = await asked(it, n);
+      const parts = [await did(it, "put", n), await did(it, "charge", n), await did(it, "send", n), { said: args }];
       await said(it, `did ${n}`);
       const all = [...done, Object.assign({}, ...parts)];
       return all.length === 3 ? it.done(all) : it.next({ n: n + 1, done: all });
@@ -163,13 +163,13 @@ function make(
       ...{ ...common, id: "juggler" },
       async iterate(it) {
         const n = numberIn(it.input);
-        const [put, charged, told] = await it.parallel<[Json, Json, Json, undefined]>(
+        const [put, charged, args] = await it.parallel<[Json, Json, Json, undefined]>(
           (one) => did(one, "put", n),
           (one) => did(one, "charge", n),
           (one) => asked(one, n),
           async (one) => void (await one.sleep(15)),
         );
-        return it.done(Object.assign({ said: told }, put, charged));
+        return it.done(Object.assign({ said: args }, put, charged));
       },
     },
     waiter: {

@@ -17,7 +17,7 @@ export interface WorkerArguments {
 const { url, effects, commitFreezes }: WorkerArguments = JSON.parse(process.argv[2] ?? "{}");
 
 // A server that is down when the child starts is waited for.
-async function patiently<T>(work: () => Promise<T>): Promise<T> {
+async function retryWithDeadline<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 0; ; tries++) {
     try {
       return await work();
@@ -28,7 +28,7 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-const store = await patiently(() =>
+const store = await retryWithDeadline(() =>
   commitFreezes === 0
     ? open(url)
     : openFreezing(url, { stops: () => Math.random() < commitFreezes, isStale: () => false }),

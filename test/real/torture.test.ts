@@ -7,8 +7,8 @@ import { schemaOn, TestStores } from "./stores.ts";
 import { Torture } from "./torture.ts";
 import { killServer, killWorkers } from "./torture-faults.ts";
 
-const places = new TestStores();
-afterAll(() => places.remove());
+const stores = new TestStores();
+afterAll(() => stores.remove());
 
 /** A server is killed after eight seconds at the latest. */
 const FAULT_MS = scaled({ short: 10_000, long: 30_000 });
@@ -18,7 +18,7 @@ describe("tortured runs", () => {
     timeout: 180_000,
   }, async () => {
     const torture = new Torture({
-      ...{ url: places.file(), folder: places.folder, faultMs: FAULT_MS, faults: [killWorkers] },
+      ...{ url: stores.file(), folder: stores.folder, faultMs: FAULT_MS, faults: [killWorkers] },
     });
     const { kills, ended } = await torture.run();
     expect(kills).toBeGreaterThan(5);
@@ -31,7 +31,7 @@ describe("tortured runs", () => {
     const server = await startPostgres();
     try {
       const torture = new Torture({
-        ...{ url: schemaOn(server.url), folder: places.folder, faultMs: FAULT_MS },
+        ...{ url: schemaOn(server.url), folder: stores.folder, faultMs: FAULT_MS },
         faults: [killWorkers, killServer(server)],
       });
       const { kills, serverKills, ended } = await torture.run();

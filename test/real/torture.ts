@@ -104,9 +104,9 @@ export class Torture {
 
   #start(): Child {
     const { url, commitFreezes = 0 } = this.#options;
-    const told: WorkerArguments = { url, effects: this.#effects, commitFreezes };
+    const args: WorkerArguments = { url, effects: this.#effects, commitFreezes };
     const child = this.#children.start({
-      ...{ script: "torture-worker.ts", told: { ...told } },
+      ...{ script: "torture-worker.ts", args: { ...args } },
       onLine: (line) => {
         if (line === "frozen") this.#thaw(child);
         else if (line !== "ready") this.known.add(line);

@@ -15,13 +15,13 @@ import { ENGINES, TestStores } from "./stores.ts";
 
 const ENTRY = path.resolve(import.meta.dirname, "../../src/cli/main.ts");
 const AGENTS = path.join(import.meta.dirname, "agents.ts");
-const places = new TestStores();
+const stores = new TestStores();
 const started: ChildProcess[] = [];
 
 afterEach(async () => {
   for (const child of started.splice(0)) child.kill("SIGKILL");
 });
-afterAll(() => places.remove());
+afterAll(() => stores.remove());
 
 function cli(
   url: string,
@@ -65,8 +65,8 @@ async function until(what: string, isSo: () => boolean | Promise<boolean>): Prom
 }
 
 async function place(engine: (typeof ENGINES)[number]): Promise<{ url: string; world: string; store: Holdfast }> {
-  const url = await places.fresh(engine);
-  const world = places.file("world");
+  const url = await stores.fresh(engine);
+  const world = stores.file("world");
   writeFileSync(world, "");
   return { url, world, store: await open(url) };
 }
@@ -122,11 +122,11 @@ describe.each(ENGINES)("holdfast worker on %s", (engine) => {
   });
 
   test("RU6 the demo holds", { timeout: 60_000 }, async () => {
-    const url = await places.fresh(engine);
+    const url = await stores.fresh(engine);
     const { ended, said } = cli(url, "", "demo", "--json", "--store", url);
     expect((await ended)[0], said()).toBe(0);
-    const told = JSON.parse(said());
-    expect(told.claims.filter(({ holds }: { holds: boolean }) => !holds)).toEqual([]);
-    expect(told.payments).toHaveLength(3);
+    const args = JSON.parse(said());
+    expect(args.claims.filter(({ holds }: { holds: boolean }) => !holds)).toEqual([]);
+    expect(args.payments).toHaveLength(3);
   });
 });

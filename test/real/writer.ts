@@ -28,11 +28,11 @@ export interface WriterArguments {
   readonly beside?: readonly Omit<WriterArguments, "url" | "beside">[];
 }
 
-async function write(store: Holdfast, told: Omit<WriterArguments, "url">): Promise<void> {
-  const { writer, count = Number.POSITIVE_INFINITY, window = 1, many = 1, pauseMs = 0 } = told;
+async function write(store: Holdfast, args: Omit<WriterArguments, "url">): Promise<void> {
+  const { writer, count = Number.POSITIVE_INFINITY, window = 1, many = 1, pauseMs = 0 } = args;
   const one = async (first: number): Promise<void> => {
-    if (told.asks) say(`ask ${writer} ${first}`);
-    const written = await retried(told, () => call(store, told, first, Math.min(many, count - first)));
+    if (args.asks) say(`ask ${writer} ${first}`);
+    const written = await retried(args, () => call(store, args, first, Math.min(many, count - first)));
     say(written.map(({ session, seq }, i) => `ack ${session} ${seq} ${writer} ${first + i}`).join("\n"));
   };
   for (let n = 0; n < count; n += window * many) {
@@ -44,11 +44,11 @@ async function write(store: Holdfast, told: Omit<WriterArguments, "url">): Promi
 
 async function call(
   store: Holdfast,
-  told: Omit<WriterArguments, "url">,
+  args: Omit<WriterArguments, "url">,
   first: number,
   many: number,
 ): Promise<readonly Message[]> {
-  const { writer, session, keyed = false } = told;
+  const { writer, session, keyed = false } = args;
   const scope = { session, agent: writer };
   const messages = Array.from({ length: many }, (_, i) => ({
     role: "user" as const,
@@ -71,9 +71,9 @@ async function retried<T>({ keyed = false }: { readonly keyed?: boolean }, work:
   }
 }
 
-const { beside = [], url, ...told }: WriterArguments = JSON.parse(process.argv[2] ?? "{}");
-const store = await open(url, told.durability === undefined ? {} : { durability: told.durability });
+const { beside = [], url, ...args }: WriterArguments = JSON.parse(process.argv[2] ?? "{}");
+const store = await open(url, args.durability === undefined ? {} : { durability: args.durability });
 say("ready");
-await Promise.all([told, ...beside].map((one) => write(store, one)));
+await Promise.all([args, ...beside].map((one) => write(store, one)));
 await store.close();
 say("done");

@@ -34,11 +34,11 @@ describe.each(ENGINES.map((engine) => [engine.name, engine] as const))("a later 
     const ground = await cutOffStore(place.driver);
     await rewritten(ground, (envelope) => envelope.replace(/"v":1\}$/, '"v":2}'));
     const { runs, log } = await openOn(place.driver, {});
-    const effects = ground.world.effects.length;
-    const resumed = runs.resume(agentOf(ground.world, RUN), RUN);
+    const effects = ground.recorder.effects.length;
+    const resumed = runs.resume(agentOf(ground.recorder, RUN), RUN);
     await expect(resumed).rejects.toMatchObject({ code: "UnsupportedSchemaVersion", details: { version: 2 } });
     await expect(runs.recover(RUN)).rejects.toMatchObject({ code: "UnsupportedSchemaVersion" });
-    expect(ground.world.effects.length).toBe(effects);
+    expect(ground.recorder.effects.length).toBe(effects);
     expect(await runs.get(RUN)).toMatchObject({ status: "running", owner: null });
     expect(await log.verify("s")).toMatchObject({ ok: true });
   });
@@ -49,7 +49,7 @@ describe.each(ENGINES.map((engine) => [engine.name, engine] as const))("a later 
     await rewritten(ground, (envelope) => envelope.replace(/"v":1\}$/, '"v":1,"zest":{"of":"later"}}'));
     const { runs } = await openOn(place.driver, {});
     const error = new Error("went on");
-    const agent = { ...agentOf(ground.world, RUN), iterate: () => ({ verdict: "fail", error }) as const };
+    const agent = { ...agentOf(ground.recorder, RUN), iterate: () => ({ verdict: "fail", error }) as const };
     expect(await runs.resume(agent, RUN)).toMatchObject({ status: "failed", error: { message: "went on" } });
   });
 });

@@ -62,7 +62,7 @@ interface ReadScenario {
   readonly meanwhile: readonly Change[];
 }
 
-const story: fc.Arbitrary<ReadScenario> = fc.record({
+const scenario: fc.Arbitrary<ReadScenario> = fc.record({
   past: fc.array(fc.array(change, { maxLength: 8 }), { minLength: 3, maxLength: 3 }),
   ...{ budget: fc.integer({ min: 5, max: 120 }), last: fc.integer({ min: 1, max: 5 }), isRetry: fc.boolean() },
   meanwhile: fc.array(change, { maxLength: 12 }),
@@ -285,7 +285,7 @@ describe.each(PLACES)("recorded reads on $name", ({ url, runs, longRuns }) => {
     "RU14 whatever others do meanwhile, a read is as it was, or says what of it was erased",
     async () => {
       await fc.assert(
-        fc.asyncProperty(story, async (given) => {
+        fc.asyncProperty(scenario, async (given) => {
           const place = await url();
           const environment = adjustableEnvironment();
           const hf = await open(place.url, { durability: "normal", environment });

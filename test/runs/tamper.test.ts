@@ -89,15 +89,15 @@ async function damageOften(
     // What the database itself refuses (NOT NULL, UNIQUE) cannot be met.
     if (!(await applied(ground, damage))) continue;
     done++;
-    const effects = ground.world.effects.length;
+    const effects = ground.recorder.effects.length;
     const code = await refusal(() => look(run), states[run]);
     const isSeen =
       code === "the same"
         ? damage.column === "blobs.body"
         : DAMAGED.includes(code) || SEEMS[damage.column]?.includes(code) === true;
     if (!isSeen) tally.unseen.push(`${damage.tell}: ${code}`);
-    if (ground.world.effects.length !== effects) tally.unseen.push(`${damage.tell}: a tool ran`);
-    ground.world.effects.length = effects;
+    if (ground.recorder.effects.length !== effects) tally.unseen.push(`${damage.tell}: a tool ran`);
+    ground.recorder.effects.length = effects;
     tally.codes.set(code, (tally.codes.get(code) ?? 0) + 1);
     tally.columns.set(damage.column, (tally.columns.get(damage.column) ?? 0) + 1);
     await ground.mend(mended(damage.table));
@@ -127,7 +127,7 @@ async function refusal(look: () => Promise<unknown>, state: unknown): Promise<st
 function resuming(ground: TamperGround): (run: string) => Promise<unknown> {
   return async (run) => {
     const { runs } = await openOn(ground.driver, { durability: "normal" });
-    return runs.resume(agentOf(ground.world, run), run);
+    return runs.resume(agentOf(ground.recorder, run), run);
   };
 }
 
@@ -163,22 +163,22 @@ describe("tampering", () => {
   test("RU9 a worker refuses a run that was tampered with, and no tool runs", async () => {
     const ground = await cutOffStore(await inMemory());
     const told: string[] = [];
-    const { world, all } = ground;
-    const effects = world.effects.length;
+    const { recorder, all } = ground;
+    const effects = recorder.effects.length;
     await all([
       "UPDATE events SET words = CAST('{}' AS BLOB) WHERE no = (SELECT max(e.no) FROM events e JOIN runs r " +
         `ON r.session_no = e.session_no WHERE r.id = '${RUN}' AND e.words IS NOT NULL AND e.type = 'step/done')`,
     ]);
     const { runs } = await openOn(ground.driver, { durability: "normal" });
     const worker = runs.createWorker({
-      agents: [agentOf(world, RUN)],
+      agents: [agentOf(recorder, RUN)],
       watch: (note) => note.run.id === RUN && told.push(note.kind === "refused" ? note.error.code : note.kind),
     });
     await worker.look();
     expect(worker.working).not.toContain(RUN);
     await worker.stop({ graceMs: 0 });
     expect(told).toEqual(["ExecutionCorrupted"]);
-    expect(world.effects.length).toBe(effects);
+    expect(recorder.effects.length).toBe(effects);
   });
 
   test("RU9 nothing is taken from a run whose log, checkpoint or first event was tampered with", async () => {
@@ -237,9 +237,9 @@ describe("tampering", () => {
       for (let n = 0; n < scaled({ short: 10, long: 30 }); n++) {
         const damage = draw(child, { ...rows, runs: [], blobs: [] }, PARENT, ground.driver.dialect.engine);
         if (!(await applied(ground, damage))) continue;
-        const effects = ground.world.effects.length;
+        const effects = ground.recorder.effects.length;
         const code = await refusal(() => resuming(ground)(PARENT), null);
-        expect([damage.tell, DAMAGED.includes(code), ground.world.effects.length]).toEqual([
+        expect([damage.tell, DAMAGED.includes(code), ground.recorder.effects.length]).toEqual([
           damage.tell,
           true,
           effects,

@@ -34,7 +34,7 @@ export interface TamperGround {
   readonly driver: Driver;
   readonly storage: Storage;
   readonly payloads: Payloads;
-  readonly world: EffectRecorder;
+  readonly recorder: EffectRecorder;
   /** As it was. */
   mend(tables?: readonly string[]): Promise<void>;
   all(texts: readonly string[], params?: readonly Param[]): Promise<unknown>;
@@ -46,9 +46,9 @@ const KEPT = Object.keys(TABLES);
 export async function cutOffStore(driver: Driver): Promise<TamperGround> {
   const environment = realEnvironment();
   const hf = await openOn(driver, { durability: "normal" });
-  const world = new EffectRecorder();
+  const recorder = new EffectRecorder();
   const [held, charged] = [gate(), gate()];
-  const works = works1(world, () => held.pass(), { charge: () => charged.pass() });
+  const works = works1(recorder, () => held.pass(), { charge: () => charged.pass() });
   await hf.runs.execute(
     agent((it) => it.done(it.input), { id: "bob" }),
     { session: "other", input: LONG },
@@ -64,10 +64,10 @@ export async function cutOffStore(driver: Driver): Promise<TamperGround> {
   await cutOff(hf.runs, works, RUN, charged.reached);
   await askedAndAnswered(hf, works);
   await cutOff(hf.runs, works, RUN, held.reached);
-  const failing = fails(world, true);
+  const failing = fails(recorder, true);
   const failed = await hf.runs.execute(failing, { session: "t", leaseMs: 100 });
   await hf.runs.retry(failed.run.id, { id: AGAIN });
-  await cutOffChild(hf, world);
+  await cutOffChild(hf, recorder);
   const all = (texts: readonly string[], params: readonly Param[] = []) =>
     driver.transact(function* () {
       yield { steps: texts.map((sql) => ({ kind: "query" as const, sql, params: [...params] })), last: true };
@@ -77,7 +77,7 @@ export async function cutOffStore(driver: Driver): Promise<TamperGround> {
   const again = driver.dialect.engine === "postgres" ? " OVERRIDING SYSTEM VALUE" : "";
   const storage = new SqlStorage(driver, environment);
   return {
-    ...{ driver, storage, payloads: createPayloads(storage), world, all },
+    ...{ driver, storage, payloads: createPayloads(storage), recorder, all },
     mend: async (tables = KEPT) => {
       await all(
         tables.flatMap((table) => [`DELETE FROM ${table}`, `INSERT INTO ${table}${again} SELECT * FROM kept_${table}`]),
@@ -101,7 +101,7 @@ async function askedAndAnswered({ runs }: Holdfast, works: AgentDefinition): Pro
  * first takes a signal, and in the second a person was asked.
  */
 function works1(
-  world: EffectRecorder,
+  recorder: EffectRecorder,
   hold: () => Promise<void>,
   full?: { readonly charge: () => Promise<void> },
 ): AgentDefinition {
@@ -122,17 +122,17 @@ function works1(
     {
       initial: () => ({ n: 1 }),
       tools: {
-        long: world.tool("long", (n) => `${LONG}${n}`, { effect: "idempotent" }),
-        pay: world.tool("pay"),
-        charge: world.tool("charge", () => full?.charge().then(() => 7)),
-        slow: world.tool("slow", () => hold().then(() => "end"), { effect: "idempotent" }),
+        long: recorder.tool("long", (n) => `${LONG}${n}`, { effect: "idempotent" }),
+        pay: recorder.tool("pay"),
+        charge: recorder.tool("charge", () => full?.charge().then(() => 7)),
+        slow: recorder.tool("slow", () => hold().then(() => "end"), { effect: "idempotent" }),
       },
       models: { m: { model: "m-1", call: () => ({ output: "yes", inputTokens: 3, costUsd: 0.25 }) } },
     },
   );
 }
 
-function fails(world: EffectRecorder, isDown: boolean): AgentDefinition {
+function fails(recorder: EffectRecorder, isDown: boolean): AgentDefinition {
   return agent(
     async (it, n: number) => {
       await it.tool("pay", n);
@@ -141,46 +141,46 @@ function fails(world: EffectRecorder, isDown: boolean): AgentDefinition {
     {
       initial: () => 0,
       tools: {
-        pay: world.tool("pay"),
-        down: world.tool("down", () => (isDown ? Promise.reject(new Error("down")) : "up")),
+        pay: recorder.tool("pay"),
+        down: recorder.tool("down", () => (isDown ? Promise.reject(new Error("down")) : "up")),
       },
     },
   );
 }
 
-async function cutOffChild(hf: Holdfast, world: EffectRecorder): Promise<void> {
+async function cutOffChild(hf: Holdfast, recorder: EffectRecorder): Promise<void> {
   const held = gate();
-  const parent = spawns(world, () => held.pass());
+  const parent = spawns(recorder, () => held.pass());
   await hf.runs.start(parent, { session: "p", id: PARENT, leaseMs: 100 });
   await cutOff(hf.runs, parent, PARENT, held.reached);
 }
 
-function spawns(world: EffectRecorder, hold: () => Promise<void>): AgentDefinition {
+function spawns(recorder: EffectRecorder, hold: () => Promise<void>): AgentDefinition {
   return agent(
-    async (it) => it.done((await it.spawn({ ...works1(world, hold), id: "kid" }, { session: "kid" })).status),
+    async (it) => it.done((await it.spawn({ ...works1(recorder, hold), id: "kid" }, { session: "kid" })).status),
     { id: "parent", limits: { iterations: 9 } },
   );
 }
 
 /** Who goes on with each of them. */
-export function agentOf(world: EffectRecorder, run: string): AgentDefinition {
+export function agentOf(recorder: EffectRecorder, run: string): AgentDefinition {
   const goOn = () => Promise.resolve();
   return run === RUN
-    ? works1(world, goOn, { charge: goOn })
+    ? works1(recorder, goOn, { charge: goOn })
     : run === AGAIN
-      ? fails(world, false)
-      : spawns(world, goOn);
+      ? fails(recorder, false)
+      : spawns(recorder, goOn);
 }
 
 /** What resume() looks at before the first step, in its order. */
 export async function asResumed(
-  { storage, payloads, world }: TamperGround,
+  { storage, payloads, recorder }: TamperGround,
   run: string,
   verify: Verified = "whole",
 ): Promise<Json> {
   const row = await existingRun(storage, run);
   refuseEnded(row, "there is nothing to resume");
-  checkSame(row, agentOf(world, run), {});
+  checkSame(row, agentOf(recorder, run), {});
   await verifyRun(storage, row, verify);
   const created = await eventOf(storage, row.session, row.first_seq);
   await payloadOf(payloads, row.session, created);

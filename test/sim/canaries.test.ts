@@ -6,13 +6,13 @@ import { type Edit, mutated, type Simulate } from "./mutants.ts";
 
 const MOST_SEEDS = 1000;
 
-function isEdits(plant: Canary["plant"]): plant is readonly Edit[] {
-  return Array.isArray(plant);
+function isEdits(bug: Canary["bug"]): bug is readonly Edit[] {
+  return Array.isArray(bug);
 }
 
-async function planted({ plant }: Canary): Promise<Simulate> {
-  if (isEdits(plant)) return mutated(plant);
-  return (simulation: Simulation) => simulateWithBug(simulation, plant);
+async function planted({ bug }: Canary): Promise<Simulate> {
+  if (isEdits(bug)) return mutated(bug);
+  return (simulation: Simulation) => simulateWithBug(simulation, bug);
 }
 
 describe("planted bugs", () => {

@@ -13,7 +13,7 @@ import { forWhat, people } from "./verbs.ts";
 export interface Canary {
   readonly name: string;
   /** Around the product, or in its code. */
-  readonly plant: PlantedBug | readonly Edit[];
+  readonly bug: PlantedBug | readonly Edit[];
   readonly make: (seed: number) => Simulation;
   /** Looked for from here on: where it was caught when it was planted, if that took long. */
   readonly from?: number;
@@ -50,7 +50,7 @@ const deadly: readonly Fault[] = [{ kind: "death", probability: 0.01 }];
 
 /** Somebody cancels a run at any moment of a slow store and slow tools. */
 function cancelled(seed: number): Simulation {
-  const roll = rng(seed, "cancelled");
+  const random = rng(seed, "cancelled");
   return {
     ...{ seed, agents: [trader, helper], limits: { quietMs: 300_000 }, purpose: forWhat },
     // An intent of which nobody knew whether it was written is found after a while.
@@ -60,7 +60,7 @@ function cancelled(seed: number): Simulation {
     ],
     async scenario(client) {
       await client.start("trader", { id: "run", session: "s", input: ["meet", "pay"] });
-      await client.sleep(roll() * 30_000);
+      await client.sleep(random() * 30_000);
       await client.attempt(() => client.store.runs.cancel("run"));
       await client.ended("run");
       await client.sleep(30_000);
@@ -86,26 +86,26 @@ const sluggish = (seed: number): Simulation => ({
 });
 
 export const CANARIES: readonly Canary[] = [
-  { name: "fencing removed", plant: plants.withoutFencing, make: (seed) => working(seed, slow) },
-  { name: "intent after effect", plant: plants.intentAfterEffect, make: (seed) => working(seed, deadly), from: 20 },
-  { name: "chain not advanced atomically", plant: plants.chainApart, make: (seed) => working(seed, deadly) },
-  { name: "lost wake-up", plant: plants.lostWakeup, make: waiting, from: 35 },
-  { name: "an iteration that goes on when it was left", plant: plants.goesOn, make: cancelled },
-  { name: "and writes behind the end", plant: plants.goesOnBehindEnd, make: cancelled },
-  { name: "an answer that begins the iteration anew", plant: plants.answeredAnew, make: dying, from: 350 },
-  { name: "a failure lived with that is tried again", plant: plants.livedWithAgain, make: meddling, from: 100 },
-  { name: "a child that two work on", plant: plants.workedOnTwice, make: sluggish },
+  { name: "fencing removed", bug: plants.withoutFencing, make: (seed) => working(seed, slow) },
+  { name: "intent after effect", bug: plants.intentAfterEffect, make: (seed) => working(seed, deadly), from: 20 },
+  { name: "chain not advanced atomically", bug: plants.chainApart, make: (seed) => working(seed, deadly) },
+  { name: "lost wake-up", bug: plants.lostWakeup, make: waiting, from: 35 },
+  { name: "an iteration that goes on when it was left", bug: plants.goesOn, make: cancelled },
+  { name: "and writes behind the end", bug: plants.goesOnBehindEnd, make: cancelled },
+  { name: "an answer that begins the iteration anew", bug: plants.answeredAnew, make: dying, from: 350 },
+  { name: "a failure lived with that is tried again", bug: plants.livedWithAgain, make: meddling, from: 100 },
+  { name: "a child that two work on", bug: plants.workedOnTwice, make: sluggish },
   {
     name: "a lease taken beside who had it",
-    plant: plants.takenBeside,
+    bug: plants.takenBeside,
     make: (seed) => SLOW.make(seed, 0.25),
     from: 480,
   },
-  { name: "idle transactions without an end", plant: plants.idleForEver, make: frozenPeer },
-  { name: "waits for locks without an end", plant: plants.waitsForEver, make: frozenPeer },
-  { name: "one batch at a time", plant: plants.oneBatch, make: frozenPeer },
-  { name: "a hung connection whose transaction stays", plant: plants.idleForEver, make: hungPeer },
-  { name: "sessions that are not locked", plant: plants.withoutRowLocks, make: (seed) => STALLS.make(seed, 0.1) },
-  { name: "sleep instead of the end", plant: plants.sleepsOnCancel, make: meddling, from: 12 },
-  { name: "what one run was allowed, allowed to the next", plant: plants.allowedForEver, make: dying, from: 85 },
+  { name: "idle transactions without an end", bug: plants.idleForEver, make: frozenPeer },
+  { name: "waits for locks without an end", bug: plants.waitsForEver, make: frozenPeer },
+  { name: "one batch at a time", bug: plants.oneBatch, make: frozenPeer },
+  { name: "a hung connection whose transaction stays", bug: plants.idleForEver, make: hungPeer },
+  { name: "sessions that are not locked", bug: plants.withoutRowLocks, make: (seed) => STALLS.make(seed, 0.1) },
+  { name: "sleep instead of the end", bug: plants.sleepsOnCancel, make: meddling, from: 12 },
+  { name: "what one run was allowed, allowed to the next", bug: plants.allowedForEver, make: dying, from: 85 },
 ];

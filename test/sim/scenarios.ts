@@ -217,8 +217,8 @@ export const VERBS: Scenario = { name: "verbs", rate: 0.1, make: people };
 export const SLOW: Scenario = {
   ...{ name: "slow-worker", rate: 0.25 },
   make: (seed, rate) => {
-    const roll = rng(seed, "slow");
-    const two = [0, 1].map(() => KIND_NAMES[Math.floor(roll() * KIND_NAMES.length)] ?? "nest");
+    const random = rng(seed, "slow");
+    const two = [0, 1].map(() => KIND_NAMES[Math.floor(random() * KIND_NAMES.length)] ?? "nest");
     // A worker is beside itself where it has children.
     return seed % 2 === 0 ? slow(seed, rate, 1, ["nest", "help", "nest", "help"]) : slow(seed, rate, 2, two);
   },

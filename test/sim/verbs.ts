@@ -46,11 +46,11 @@ class RandomPerson {
 
   /** Now and then nothing, and not always what is so. */
   answer({ step }: Decision, world: SimulatedServices): AnswerInput | null {
-    const roll = this.#rng();
-    if (this.#isPatient && roll < 0.3) return null;
+    const random = this.#rng();
+    if (this.#isPatient && random < 0.3) return null;
     const done = world.effect(step.idempotencyKey);
-    if (roll > 0.85) return { verdict: "fail", by: "person" };
-    if (roll > 0.7) return { verdict: "retry" };
+    if (random > 0.85) return { verdict: "fail", by: "person" };
+    if (random > 0.7) return { verdict: "retry" };
     return done === undefined ? { verdict: "retry" } : { verdict: "result", result: done.result };
   }
 

@@ -26,11 +26,11 @@ export class Capturing {
   }
 
   /** The agent's own name for the session, as it says it now. */
-  called(sessionId: string): void {
+  nameSession(sessionId: string): void {
     this.#sessionId = sessionId;
   }
 
-  want(moment: "entry" | "result"): void {
+  request(moment: "entry" | "result"): void {
     if (this.#wanted !== "result") this.#wanted = moment;
     if (moment === "result") this.#hurry.abort();
     this.#working ??= this.#work();

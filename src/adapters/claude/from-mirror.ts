@@ -73,7 +73,7 @@ async function entriesOf({ history }: Stores, { id }: Session): Promise<readonly
 /** How many mirrored entries of the main transcript this text does not have. */
 export function missingIn({ sessionId, transcripts }: MirroredSession, text: string): number {
   const entries = transcripts.get(mainFileOf("claude-code", sessionId).path) ?? [];
-  return behind(entries, text).filter(hasUuid).length;
+  return linesAfter(entries, text).filter(hasUuid).length;
 }
 
 function hasUuid({ uuid }: JsonObject): boolean {
@@ -81,7 +81,7 @@ function hasUuid({ uuid }: JsonObject): boolean {
 }
 
 /** From the first entry on that the text does not have. */
-function behind(entries: readonly JsonObject[], text: string): readonly JsonObject[] {
+function linesAfter(entries: readonly JsonObject[], text: string): readonly JsonObject[] {
   const first = entries.findIndex(({ uuid }) => typeof uuid === "string" && !text.includes(JSON.stringify(uuid)));
   return first < 0 ? [] : entries.slice(first).filter(({ type }) => type !== METADATA);
 }
@@ -92,7 +92,7 @@ export async function withMirrored(captured: CaptureSource | null, mirrored: Mir
   for (const [path, entries] of mirrored.transcripts) {
     const isCaptured = captured?.files.some((file) => file.path === path) === true;
     const text = captured !== null && isCaptured ? decodeText(await contentOf(captured, path)) : "";
-    const lines = behind(entries, text).map((entry) => `${JSON.stringify(entry)}\n`);
+    const lines = linesAfter(entries, text).map((entry) => `${JSON.stringify(entry)}\n`);
     const end = text === "" || text.endsWith("\n") ? "" : "\n";
     if (lines.length > 0) contents.set(path, encodeText(`${text}${end}${lines.join("")}`));
     const meta = isCaptured ? undefined : entries.find(({ type }) => type === METADATA);

@@ -118,8 +118,8 @@ async function* pass<F extends QueryFunction>(
 function watch(message: unknown, capturing: Capturing): void {
   const { type, subtype, session_id } = (message ?? {}) as Record<string, unknown>;
   const says = isResult(message) || (type === "system" && subtype === "init");
-  if (typeof session_id === "string" && says) capturing.called(session_id);
-  capturing.want(isResult(message) ? "result" : "entry");
+  if (typeof session_id === "string" && says) capturing.nameSession(session_id);
+  capturing.request(isResult(message) ? "result" : "entry");
 }
 
 function isResult(message: unknown): boolean {
@@ -199,7 +199,7 @@ function mirror<F extends QueryFunction>(
     append: async (key, entries) => {
       mirroring.appends++;
       await store.append(key, entries);
-      capturing?.want("entry");
+      capturing?.request("entry");
     },
   };
 }

@@ -29,7 +29,7 @@ export interface ByteStore {
 /** What every part of the blob store works on. */
 export interface BlobContext {
   readonly storage: Storage;
-  readonly bytes: ByteStore;
+  readonly byteStore: ByteStore;
 }
 
 export function createByteStore(storage: Storage, backend?: BlobBackend): ByteStore {

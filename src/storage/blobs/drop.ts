@@ -19,20 +19,20 @@ export interface DropReport {
 }
 
 /** At once, whatever its time to live or its pin says; false when there is none. */
-export async function deleteBlob(depot: BlobContext, digest: Uint8Array): Promise<boolean> {
+export async function deleteBlob(context: BlobContext, digest: Uint8Array): Promise<boolean> {
   for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
-    const [row] = await depot.storage.query("blob.head", digest);
+    const [row] = await context.storage.query("blob.head", digest);
     if (row === undefined || row.form === FORM.holder) {
-      const inRow = await findInlineContent(depot, digest);
+      const inRow = await findInlineContent(context, digest);
       if (inRow !== null) throw inUse(inRow);
       return false;
     }
     if (row.refs > 0) throw inUse(row);
     if (row.linked === 1) {
-      const [named] = await depot.storage.query("blob.named", row.no);
+      const [named] = await context.storage.query("blob.named", row.no);
       throw inUse(row, named === undefined ? "a larger blob is made of it" : "a message names it");
     }
-    if ((await dropBlobs(depot, [row])).blobs === 1) return true;
+    if ((await dropBlobs(context, [row])).blobs === 1) return true;
   }
   throw new HoldfastError("Conflict", `others keep storing ${toRef(digest)}`, { retryable: true });
 }
@@ -47,48 +47,48 @@ function inUse(row: BlobRow, holder?: string): HoldfastError {
 }
 
 /** Of the rows as they were read, those that are still so and that nothing holds; their parts go with them. */
-export async function dropBlobs(depot: BlobContext, rows: readonly BlobRow[]): Promise<DropReport> {
+export async function dropBlobs(context: BlobContext, rows: readonly BlobRow[]): Promise<DropReport> {
   const inParts = rows.filter((row) => row.form === FORM.chunks || row.form === FORM.holder);
   const gone = await dropRows(
-    depot,
+    context,
     rows.filter((row) => !inParts.includes(row)),
   );
   let { blobs, bytes } = gone;
   for (const row of inParts) {
-    const holder = await disown(depot, row);
+    const holder = await disown(context, row);
     if (holder === null) continue;
     if (row.form === FORM.chunks) blobs += 1;
-    bytes += await takeApart(depot, holder);
+    bytes += await takeApart(context, holder);
   }
   return { blobs, bytes };
 }
 
 /** Blobs that nobody needs any more go now, with all their parts, and not at the next collection. Answers their bytes. */
-export async function reap(depot: BlobContext, digests: readonly Uint8Array[]): Promise<number> {
+export async function reap(context: BlobContext, digests: readonly Uint8Array[]): Promise<number> {
   let bytes = 0;
   for (const digest of digests) {
-    const [row] = await depot.storage.query("blob.head", digest);
-    if (row === undefined || !isExpired(row, depot.storage.environment.now())) continue;
-    bytes += (await dropBlobs(depot, [row])).bytes;
+    const [row] = await context.storage.query("blob.head", digest);
+    if (row === undefined || !isExpired(row, context.storage.environment.now())) continue;
+    bytes += (await dropBlobs(context, [row])).bytes;
   }
   return bytes;
 }
 
 /** One commit for all; who turns out to be wanted is left out, and the others are tried again. */
-async function dropRows(depot: BlobContext, rows: readonly BlobRow[]): Promise<DropReport> {
-  const segments = await segmentsOf(depot, rows);
+async function dropRows(context: BlobContext, rows: readonly BlobRow[]): Promise<DropReport> {
+  const segments = await segmentsOf(context, rows);
   let left = rows;
   while (left.length > 0) {
     const guards = left.flatMap((row) => [unchanged(row), unheld(row)]);
-    const outcome = await depot.storage.commit({ solo: true, guards, writes: left.flatMap(dropWrites) });
+    const outcome = await context.storage.commit({ solo: true, guards, writes: left.flatMap(dropWrites) });
     if (outcome.ok) break;
     if (outcome.refused.reason !== "guard") throw refusalError(outcome.refused);
     const wanted = outcome.refused.guard;
     left = left.filter((row) => !isAbout(wanted, row));
   }
-  await depot.bytes.drop(left);
+  await context.byteStore.drop(left);
   const bytes = left.reduce((sum, row) => sum + row.stored, 0);
-  return { blobs: left.length, bytes: bytes + (await dropSegments(depot, segments)) };
+  return { blobs: left.length, bytes: bytes + (await dropSegments(context, segments)) };
 }
 
 function isAbout(guard: Guard, row: BlobRow): boolean {
@@ -105,9 +105,9 @@ function dropWrites(row: BlobRow): Write[] {
 }
 
 /** The ref is gone; its parts are held by a row under the name that is answered. */
-async function disown(depot: BlobContext, row: BlobRow): Promise<Uint8Array | null> {
-  const holder = depot.storage.environment.random(32);
-  const outcome = await depot.storage.commit({
+async function disown(context: BlobContext, row: BlobRow): Promise<Uint8Array | null> {
+  const holder = context.storage.environment.random(32);
+  const outcome = await context.storage.commit({
     solo: true,
     guards: [unchanged(row), unheld(row)],
     writes: [{ op: "run", statement: "blob.disown", params: [holder, holder, row.sha256] }],
@@ -119,66 +119,66 @@ async function disown(depot: BlobContext, row: BlobRow): Promise<Uint8Array | nu
 const PARTS_PER_STEP = 64;
 
 /** Frees what a holder holds, step by step, and the holder last. Answers the stored bytes that went. */
-export async function takeApart(depot: BlobContext, holder: Uint8Array): Promise<number> {
-  const [row] = await depot.storage.query("blob.head", holder);
+export async function takeApart(context: BlobContext, holder: Uint8Array): Promise<number> {
+  const [row] = await context.storage.query("blob.head", holder);
   if (row === undefined) return 0;
   let bytes = 0;
   for (;;) {
-    const parts = await depot.storage.query("blob.parts", holder, PARTS_PER_STEP);
+    const parts = await context.storage.query("blob.parts", holder, PARTS_PER_STEP);
     const last = parts.at(-1);
     if (last === undefined) break;
-    await commitOrThrow(depot, { writes: [{ op: "run", statement: "links.cut", params: [holder, last.ord] }] });
+    await commitOrThrow(context, { writes: [{ op: "run", statement: "links.cut", params: [holder, last.ord] }] });
     // Blobs that it only named have claims of their own: collection looks at those.
     const distinct = new Map(parts.filter(isPart).map((part) => [toHex(part.sha256), part.sha256]));
-    const now = await Promise.all([...distinct.values()].map((digest) => depot.storage.query("blob.head", digest)));
+    const now = await Promise.all([...distinct.values()].map((digest) => context.storage.query("blob.head", digest)));
     const free = now.flatMap(([part]) => (part !== undefined && isPart(part) && part.linked === 0 ? [part] : []));
-    bytes += (await dropRows(depot, free)).bytes;
-    await yieldToEventLoop(depot.storage.environment);
+    bytes += (await dropRows(context, free)).bytes;
+    await yieldToEventLoop(context.storage.environment);
   }
-  const segments = (await depot.storage.query("blob.segments", row.no)).map((segment) => segment.id);
-  await commitOrThrow(depot, {
+  const segments = (await context.storage.query("blob.segments", row.no)).map((segment) => segment.id);
+  await commitOrThrow(context, {
     solo: true,
     writes: [
       { op: "run", statement: "segments.forget", params: [holder] },
       { op: "run", statement: "blob.drop", params: [holder] },
     ],
   });
-  return bytes + (await dropSegments(depot, segments));
+  return bytes + (await dropSegments(context, segments));
 }
 
-async function segmentsOf(depot: BlobContext, rows: readonly BlobRow[]): Promise<readonly string[]> {
+async function segmentsOf(context: BlobContext, rows: readonly BlobRow[]): Promise<readonly string[]> {
   const grown = rows.filter((row) => row.form === FORM.segments);
-  const found = await Promise.all(grown.map((row) => depot.storage.query("blob.segments", row.no)));
+  const found = await Promise.all(grown.map((row) => context.storage.query("blob.segments", row.no)));
   return [...new Set(found.flat().map((segment) => segment.id))];
 }
 
 /** Of these segments, those that no blob uses go; those that are longer than any blob in them are cut. */
-export async function dropSegments(depot: BlobContext, ids: readonly string[]): Promise<number> {
+export async function dropSegments(context: BlobContext, ids: readonly string[]): Promise<number> {
   let bytes = 0;
   for (const id of ids) {
-    const [segment] = await depot.storage.query("segment.get", id);
+    const [segment] = await context.storage.query("segment.get", id);
     if (segment === undefined) continue;
-    if (segment.used === null) bytes += await dropSegment(depot, id);
-    else if (segment.used < segment.size) await sealSegment(depot, id).catch((error) => skipped(depot, id, error));
+    if (segment.used === null) bytes += await dropSegment(context, id);
+    else if (segment.used < segment.size) await sealSegment(context, id).catch((error) => skipped(context, id, error));
   }
   return bytes;
 }
 
 /** A segment without a blob stays without one: blobs take segments only from blobs they grow from. */
-async function dropSegment(depot: BlobContext, id: string): Promise<number> {
-  const frames = await depot.storage.query("segment.frameHeads", id);
-  await commitOrThrow(depot, {
+async function dropSegment(context: BlobContext, id: string): Promise<number> {
+  const frames = await context.storage.query("segment.frameHeads", id);
+  await commitOrThrow(context, {
     solo: true,
     writes: [
       { op: "run", statement: "frames.drop", params: [id, id] },
       { op: "run", statement: "segment.drop", params: [id, id] },
     ],
   });
-  await depot.bytes.drop(frames);
+  await context.byteStore.drop(frames);
   return frames.reduce((sum, frame) => sum + frame.stored, 0);
 }
 
 /** A damaged segment stays as it is, for people to look at; the blobs in it say so when they are read. */
-function skipped(depot: BlobContext, id: string, error: unknown): void {
-  depot.storage.environment.log("warn", "blobs.segment.skipped", { segment: id, error: String(error) });
+function skipped(context: BlobContext, id: string, error: unknown): void {
+  context.storage.environment.log("warn", "blobs.segment.skipped", { segment: id, error: String(error) });
 }

@@ -22,12 +22,12 @@ export interface SegmentChange {
 }
 
 /** A single frame stands alone, so that a new segment is as good as sealed until something is added. */
-export async function newSegment(depot: BlobContext, content: Uint8Array): Promise<SegmentChange> {
-  const { environment } = depot.storage;
+export async function newSegment(context: BlobContext, content: Uint8Array): Promise<SegmentChange> {
+  const { environment } = context.storage;
   const id = newId(environment, "seg");
   const at = environment.now();
   const digest = sha256(content);
-  const placed = await depot.bytes.put(digest, seal(content));
+  const placed = await context.byteStore.put(digest, seal(content));
   const row = { id, size: content.length, sealed: 1, sha256: digest, created_at: at, touched_at: at };
   return {
     use: { id, length: content.length },
@@ -40,7 +40,7 @@ export async function newSegment(depot: BlobContext, content: Uint8Array): Promi
 
 /** The segment has the first `size` bytes of `content` and gets the rest. */
 export async function extendSegment(
-  depot: BlobContext,
+  context: BlobContext,
   id: string,
   size: number,
   content: Uint8Array,
@@ -48,10 +48,10 @@ export async function extendSegment(
   const guards: Guard[] = [{ check: "segment.size", key: [id], expect: size }];
   const use = { id, length: content.length };
   if (content.length <= size) return { use, writes: [], guards, placed: null, replaced: [] };
-  const frames = await depot.storage.query("segment.frameHeads", id);
+  const frames = await context.storage.query("segment.frameHeads", id);
   if (content.length === SEGMENT_BYTES) {
     const digest = sha256(content);
-    const placed = await depot.bytes.put(digest, seal(content));
+    const placed = await context.byteStore.put(digest, seal(content));
     return {
       use,
       writes: sealWrites(id, content.length, digest, placed),
@@ -64,8 +64,8 @@ export async function extendSegment(
   const merged = keep === undefined ? [] : frames.slice(keep);
   const start = merged[0]?.start ?? size;
   const frame = encodeFrame(content.subarray(0, start), content.subarray(start));
-  const placed = await depot.bytes.put(sha256(frame), frame);
-  const at = depot.storage.environment.now();
+  const placed = await context.byteStore.put(sha256(frame), frame);
+  const at = context.storage.environment.now();
   return {
     use,
     writes: [

@@ -25,15 +25,15 @@ export interface GcSettings {
   readonly orphanMs?: number;
 }
 
-export async function collectGarbage(depot: BlobContext, settings: GcSettings): Promise<GcReport> {
-  const epoch = await beginEpoch(depot);
-  const swept = await sweep(depot, epoch);
-  await dropStrays(depot);
-  const sealed = await sealIdle(depot, settings.sealAfterMs ?? HOUR_MS);
-  const segmentBytes = await dropUnusedSegments(depot);
-  const condemned = await condemn(depot, epoch);
-  const orphans = await dropOrphans(depot, settings, false);
-  await depot.storage.reclaim();
+export async function collectGarbage(context: BlobContext, settings: GcSettings): Promise<GcReport> {
+  const epoch = await beginEpoch(context);
+  const swept = await sweep(context, epoch);
+  await dropStrays(context);
+  const sealed = await sealIdle(context, settings.sealAfterMs ?? HOUR_MS);
+  const segmentBytes = await dropUnusedSegments(context);
+  const condemned = await condemn(context, epoch);
+  const orphans = await dropOrphans(context, settings, false);
+  await context.storage.reclaim();
   return {
     dryRun: false,
     epoch,
@@ -46,13 +46,13 @@ export async function collectGarbage(depot: BlobContext, settings: GcSettings): 
 }
 
 /** What collection would free of what is there now, once its epochs have passed. */
-export async function foreseeGarbage(depot: BlobContext, settings: GcSettings): Promise<GcReport> {
-  const { storage } = depot;
+export async function foreseeGarbage(context: BlobContext, settings: GcSettings): Promise<GcReport> {
+  const { storage } = context;
   const now = storage.environment.now();
   const [counter] = await storage.query("gc.epoch");
   let [condemned, deleted, bytes] = [0, 0, 0];
   const blobs = pages(
-    depot,
+    context,
     0,
     (after) => storage.query("gc.freeable", now, after, PAGE),
     (row) => row.no,
@@ -65,20 +65,20 @@ export async function foreseeGarbage(depot: BlobContext, settings: GcSettings): 
     }
   }
   const segments = pages(
-    depot,
+    context,
     "",
     (after) => storage.query("gc.freeableSegments", now, after, PAGE),
     (row) => row.id,
   );
   for await (const page of segments) for (const row of page) if (row.free === 1) bytes += row.stored;
-  const orphans = await dropOrphans(depot, settings, true);
+  const orphans = await dropOrphans(context, settings, true);
   bytes += orphans.bytes;
   return { dryRun: true, epoch: counter?.n ?? 0, condemned, deleted, bytes, sealed: 0, orphans: orphans.count };
 }
 
 /** Pages in the order of a key, until one is not full; others get their turn between. */
 async function* pages<T, K>(
-  depot: BlobContext,
+  context: BlobContext,
   first: K,
   read: (after: K) => Promise<readonly T[]>,
   keyOf: (row: T) => K,
@@ -91,7 +91,7 @@ async function* pages<T, K>(
     yield page;
     if (page.length < PAGE) return;
     after = keyOf(last);
-    await yieldToEventLoop(depot.storage.environment);
+    await yieldToEventLoop(context.storage.environment);
   }
 }
 
@@ -108,26 +108,26 @@ function beginEpoch({ storage }: BlobContext): Promise<number> {
   });
 }
 
-function unreferenced(depot: BlobContext): AsyncGenerator<readonly BlobRow[]> {
+function unreferenced(context: BlobContext): AsyncGenerator<readonly BlobRow[]> {
   return pages(
-    depot,
+    context,
     0,
-    (after) => depot.storage.query("gc.unreferenced", after, PAGE),
+    (after) => context.storage.query("gc.unreferenced", after, PAGE),
     (row) => row.no,
   );
 }
 
 /** Still expired, too: a blob condemned while the clock was ahead stays when the clock comes back. */
-async function sweep(depot: BlobContext, epoch: number): Promise<{ blobs: number; bytes: number }> {
-  const now = depot.storage.environment.now();
+async function sweep(context: BlobContext, epoch: number): Promise<{ blobs: number; bytes: number }> {
+  const now = context.storage.environment.now();
   let [blobs, bytes] = [0, 0];
-  for await (const page of unreferenced(depot)) {
+  for await (const page of unreferenced(context)) {
     const due = page.filter((row) => row.condemned !== null && row.condemned < epoch && isExpired(row, now));
     for (const some of portions(due)) {
-      const dropped = await dropBlobs(depot, some);
+      const dropped = await dropBlobs(context, some);
       blobs += dropped.blobs;
       bytes += dropped.bytes;
-      await yieldToEventLoop(depot.storage.environment);
+      await yieldToEventLoop(context.storage.environment);
     }
   }
   return { blobs, bytes };
@@ -147,16 +147,16 @@ function* portions(rows: readonly BlobRow[]): Generator<readonly BlobRow[]> {
 }
 
 /** Also what this run's sweep set free: a blob that was named only by what is gone. */
-async function condemn(depot: BlobContext, epoch: number): Promise<number> {
-  const now = depot.storage.environment.now();
+async function condemn(context: BlobContext, epoch: number): Promise<number> {
+  const now = context.storage.environment.now();
   let count = 0;
   let from = 0;
-  for await (const page of unreferenced(depot)) {
+  for await (const page of unreferenced(context)) {
     const due = page.filter((row) => row.condemned === null && row.epoch <= epoch - 2 && isExpired(row, now));
     const to = page.at(-1)?.no ?? from;
     if (due.length > 0) {
       const params = [epoch, from, to, now, epoch - 2];
-      await commitOrThrow(depot, { writes: [{ op: "run", statement: "blobs.condemn", params }] });
+      await commitOrThrow(context, { writes: [{ op: "run", statement: "blobs.condemn", params }] });
     }
     count += due.length;
     from = to;
@@ -165,14 +165,14 @@ async function condemn(depot: BlobContext, epoch: number): Promise<number> {
 }
 
 /** Links and segments whose blob was deleted without them: they would keep their parts for ever. */
-async function dropStrays(depot: BlobContext): Promise<void> {
-  const { storage } = depot;
+async function dropStrays(context: BlobContext): Promise<void> {
+  const { storage } = context;
   for (const [query, statement] of [
     ["gc.parents", "links.drop"],
     ["gc.grown", "segments.drop"],
   ] as const) {
     for await (const page of pages(
-      depot,
+      context,
       0,
       (after) => storage.query(query, after, PAGE),
       (row) => row.no,
@@ -180,23 +180,23 @@ async function dropStrays(depot: BlobContext): Promise<void> {
       const strays = page.filter((row) => row.there === 0);
       if (strays.length === 0) continue;
       const writes = strays.map(({ no }) => ({ op: "run", statement, params: [no, no] }) as const);
-      await commitOrThrow(depot, { solo: true, writes });
+      await commitOrThrow(context, { solo: true, writes });
     }
   }
 }
 
 /** Segments that stopped growing, and those that are longer than any blob in them. */
-async function sealIdle(depot: BlobContext, sealAfterMs: number): Promise<number> {
-  const { storage } = depot;
+async function sealIdle(context: BlobContext, sealAfterMs: number): Promise<number> {
+  const { storage } = context;
   const before = storage.environment.now() - sealAfterMs;
   let sealed = 0;
   for (const read of [
     (after: string) => storage.query("segments.unsealed", before, after, PAGE),
     (after: string) => storage.query("segments.overlong", after, PAGE),
   ]) {
-    for await (const page of pages(depot, "", read, (row) => row.id)) {
+    for await (const page of pages(context, "", read, (row) => row.id)) {
       for (const { id } of page) {
-        const done = await sealSegment(depot, id).catch((error) => {
+        const done = await sealSegment(context, id).catch((error) => {
           storage.environment.log("warn", "blobs.segment.skipped", { segment: id, error: String(error) });
           return false;
         });
@@ -208,18 +208,18 @@ async function sealIdle(depot: BlobContext, sealAfterMs: number): Promise<number
   return sealed;
 }
 
-async function dropUnusedSegments(depot: BlobContext): Promise<number> {
+async function dropUnusedSegments(context: BlobContext): Promise<number> {
   let bytes = 0;
   const unused = pages(
-    depot,
+    context,
     "",
-    (after) => depot.storage.query("segments.unused", after, PAGE),
+    (after) => context.storage.query("segments.unused", after, PAGE),
     (row) => row.id,
   );
   for await (const page of unused) {
     for (const { id } of page) {
-      bytes += await dropSegments(depot, [id]);
-      await yieldToEventLoop(depot.storage.environment);
+      bytes += await dropSegments(context, [id]);
+      await yieldToEventLoop(context.storage.environment);
     }
   }
   return bytes;
@@ -229,21 +229,21 @@ const KEYS_AT_ONCE = 64;
 
 /** Bytes that a crash left outside the database. Younger ones may belong to a commit that is under way. */
 async function dropOrphans(
-  depot: BlobContext,
+  context: BlobContext,
   { backend, orphanMs = HOUR_MS }: GcSettings,
   dryRun: boolean,
 ): Promise<{ count: number; bytes: number }> {
   let [count, bytes] = [0, 0];
   if (backend === undefined) return { count, bytes };
   const look = async (old: readonly { key: string; bytes: number }[]) => {
-    const named = await Promise.all(old.map(({ key }) => isKeyReferenced(depot.storage, key)));
+    const named = await Promise.all(old.map(({ key }) => isKeyReferenced(context.storage, key)));
     for (const [i, { key, bytes: size }] of old.entries()) {
       if (named[i]) continue;
       if (!dryRun) await backend.delete(key);
       count += 1;
       bytes += size;
     }
-    await yieldToEventLoop(depot.storage.environment);
+    await yieldToEventLoop(context.storage.environment);
   };
   const old: { key: string; bytes: number }[] = [];
   for await (const entry of backend.list()) {

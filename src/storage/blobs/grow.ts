@@ -20,31 +20,31 @@ import { BATCH_BYTES, dropHolder, holderWrite, wholeWrite } from "./upload.ts";
 
 /** null when `bytes` do not begin with a live blob of that name. They are ours: nobody changes them meanwhile. */
 export async function storeGrown(
-  depot: BlobContext,
+  context: BlobContext,
   bytes: Uint8Array,
   from: Uint8Array,
   claim: BlobClaim,
 ): Promise<Uint8Array | null> {
   let digest: Uint8Array | null = null;
   for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
-    const [base] = await depot.storage.query("blob.head", from);
+    const [base] = await context.storage.query("blob.head", from);
     if (base === undefined || base.form === FORM.holder || base.size > bytes.length) return null;
-    if (isExpired(base, depot.storage.environment.now())) return null;
-    digest ??= await digestAfter(depot, bytes, base);
+    if (isExpired(base, context.storage.environment.now())) return null;
+    digest ??= await digestAfter(context, bytes, base);
     if (digest === null) return null;
-    if (await renew(depot, digest, claim)) return digest;
-    if (await new Growth(depot, bytes, digest, base).commit(claim)) return digest;
+    if (await renew(context, digest, claim)) return digest;
+    if (await new Growth(context, bytes, digest, base).commit(claim)) return digest;
   }
   throw new HoldfastError("Conflict", `others keep growing from ${toRef(from)} at the same time`, { retryable: true });
 }
 
 /** The hash of the whole, or null when its beginning does not have the base's. */
-async function digestAfter(depot: BlobContext, bytes: Uint8Array, base: BlobRow): Promise<Uint8Array | null> {
+async function digestAfter(context: BlobContext, bytes: Uint8Array, base: BlobRow): Promise<Uint8Array | null> {
   const hash = createHash("sha256");
   const add = async (from: number, to: number) => {
     for (let at = from; at < to; at += BATCH_BYTES) {
       hash.update(bytes.subarray(at, Math.min(at + BATCH_BYTES, to)));
-      await yieldToEventLoop(depot.storage.environment);
+      await yieldToEventLoop(context.storage.environment);
     }
   };
   await add(0, base.size);
@@ -66,7 +66,7 @@ const NOTHING: Start = { shared: [], covered: 0, open: null };
 
 /** One attempt. Segments that do not fit one commit go ahead under a holder of their own. */
 class Growth {
-  readonly #depot: BlobContext;
+  readonly #context: BlobContext;
   readonly #bytes: Uint8Array;
   readonly #digest: Uint8Array;
   readonly #base: BlobRow;
@@ -76,8 +76,8 @@ class Growth {
   #holder: Uint8Array | null = null;
   #held = 0;
 
-  constructor(depot: BlobContext, bytes: Uint8Array, digest: Uint8Array, base: BlobRow) {
-    this.#depot = depot;
+  constructor(context: BlobContext, bytes: Uint8Array, digest: Uint8Array, base: BlobRow) {
+    this.#context = context;
     this.#bytes = bytes;
     this.#digest = digest;
     this.#base = base;
@@ -85,21 +85,21 @@ class Growth {
 
   /** False when others were faster and everything has to be looked at again. */
   async commit(claim: BlobClaim): Promise<boolean> {
-    const { storage, bytes: place } = this.#depot;
-    const start = await findStart(this.#depot, this.#base, this.#bytes);
+    const { storage, byteStore } = this.#context;
+    const start = await findStart(this.#context, this.#base, this.#bytes);
     await this.#build(start);
     const conversion = this.#conversion();
     const outcome = await storage.commit(this.#lastCommit(claim, conversion));
     if (!outcome.ok) {
       const { reason } = outcome.refused;
       if (reason !== "guard" && reason !== "blob-missing") throw refusalError(outcome.refused);
-      if (this.#holder !== null) await takeApart(this.#depot, this.#holder);
-      await place.drop(this.#pending.flatMap((one) => one.placed ?? []));
+      if (this.#holder !== null) await takeApart(this.#context, this.#holder);
+      await byteStore.drop(this.#pending.flatMap((one) => one.placed ?? []));
       return false;
     }
-    await place.drop(this.#replaced);
-    if (conversion?.holder) await takeApart(this.#depot, conversion.holder);
-    if (conversion !== null) await place.drop([this.#base]);
+    await byteStore.drop(this.#replaced);
+    if (conversion?.holder) await takeApart(this.#context, conversion.holder);
+    if (conversion !== null) await byteStore.drop([this.#base]);
     return true;
   }
 
@@ -109,18 +109,20 @@ class Growth {
     let size = open?.size ?? 0;
     const rest = this.#bytes.length - covered;
     if (open !== null && size >= rest) {
-      await this.#add(await extendSegment(this.#depot, open.id, size, this.#bytes.subarray(at)));
+      await this.#add(await extendSegment(this.#context, open.id, size, this.#bytes.subarray(at)));
       return;
     }
     for (const [i, { take }] of plan(size, rest - size).entries()) {
       const content = this.#bytes.subarray(at, at + size + take);
       const extended = i === 0 && open !== null;
       await this.#add(
-        extended ? await extendSegment(this.#depot, open.id, size, content) : await newSegment(this.#depot, content),
+        extended
+          ? await extendSegment(this.#context, open.id, size, content)
+          : await newSegment(this.#context, content),
       );
       at += content.length;
       size = 0;
-      await yieldToEventLoop(this.#depot.storage.environment);
+      await yieldToEventLoop(this.#context.storage.environment);
     }
   }
 
@@ -136,13 +138,13 @@ class Growth {
   }
 
   async #goAhead(fresh: readonly SegmentChange[]): Promise<void> {
-    const { environment } = this.#depot.storage;
+    const { environment } = this.#context.storage;
     const uses = this.#holder === null ? [] : [[this.#holder, 0] as const];
     this.#holder ??= environment.random(32);
     const holder = this.#holder;
-    await commitOrThrow(this.#depot, {
+    await commitOrThrow(this.#context, {
       uses,
-      blobs: [holderWrite(this.#depot, holder, environment.now())],
+      blobs: [holderWrite(this.#context, holder, environment.now())],
       writes: fresh.flatMap((one, i) => [...one.writes, useWrite(holder, this.#held + i, one.use)]),
     });
     this.#held += fresh.length;
@@ -152,7 +154,7 @@ class Growth {
   #conversion(): Conversion | null {
     const base = this.#base;
     if (base.form === FORM.segments || base.refs > 0) return null;
-    const holder = base.form === FORM.chunks ? this.#depot.storage.environment.random(32) : null;
+    const holder = base.form === FORM.chunks ? this.#context.storage.environment.random(32) : null;
     const moved: Write[] =
       holder === null ? [] : [{ op: "run", statement: "links.move", params: [holder, base.sha256] }];
     return {
@@ -166,10 +168,10 @@ class Growth {
   }
 
   #lastCommit(claim: BlobClaim, conversion: Conversion | null): Commit {
-    const depot = this.#depot;
-    const now = depot.storage.environment.now();
-    const blobs: BlobWrite[] = [wholeWrite(depot, this.#digest, this.#bytes.length, FORM.segments, claim)];
-    if (conversion?.holder) blobs.push(holderWrite(depot, conversion.holder, now));
+    const context = this.#context;
+    const now = context.storage.environment.now();
+    const blobs: BlobWrite[] = [wholeWrite(context, this.#digest, this.#bytes.length, FORM.segments, claim)];
+    if (conversion?.holder) blobs.push(holderWrite(context, conversion.holder, now));
     return {
       uses: [[this.#base.sha256, 0], ...(this.#holder === null ? [] : [[this.#holder, 0] as const])],
       guards: [...this.#pending.flatMap((one) => one.guards), ...(conversion === null ? [] : [unchanged(this.#base)])],
@@ -190,9 +192,9 @@ interface Conversion {
   readonly writes: readonly Write[];
 }
 
-async function findStart(depot: BlobContext, base: BlobRow, bytes: Uint8Array): Promise<Start> {
+async function findStart(context: BlobContext, base: BlobRow, bytes: Uint8Array): Promise<Start> {
   if (base.form !== FORM.segments) return NOTHING;
-  const segments = await depot.storage.query("blob.segments", base.no);
+  const segments = await context.storage.query("blob.segments", base.no);
   const last = segments.at(-1);
   if (last === undefined) return NOTHING;
   const shared: Use[] = segments.slice(0, -1).map(({ id, length }) => ({ id, length }));
@@ -200,17 +202,17 @@ async function findStart(depot: BlobContext, base: BlobRow, bytes: Uint8Array): 
   // A base whose row and segments do not agree is damaged: it is left alone, and nothing is built on it.
   if (covered + last.length !== base.size) return NOTHING;
   const rest = bytes.subarray(covered);
-  if (!(await beginsAlike(depot, last, rest))) return { shared, covered, open: null };
+  if (!(await beginsAlike(context, last, rest))) return { shared, covered, open: null };
   const isFull = last.size === SEGMENT_BYTES && rest.length >= SEGMENT_BYTES;
   if (!isFull) return { shared, covered, open: { id: last.id, size: last.size } };
   return { shared: [...shared, { id: last.id, length: last.size }], covered: covered + last.size, open: null };
 }
 
 /** Whether all that the segment holds, as far as our bytes go, is ours too; its first `length` bytes surely are. */
-async function beginsAlike(depot: BlobContext, segment: SegmentRow, ours: Uint8Array): Promise<boolean> {
+async function beginsAlike(context: BlobContext, segment: SegmentRow, ours: Uint8Array): Promise<boolean> {
   if (segment.size === segment.length || ours.length <= segment.length) return true;
   try {
-    const theirs = await readSegment(depot, { ...segment, length: segment.size });
+    const theirs = await readSegment(context, { ...segment, length: segment.size });
     const common = Math.min(ours.length, segment.size);
     return sameBytes(theirs.subarray(0, common), ours.subarray(0, common));
   } catch (error) {

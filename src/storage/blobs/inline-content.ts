@@ -22,8 +22,8 @@ export const IN_ROW = -1;
 /** The session of the row it stands in, and the guard that says that it still does. */
 type InlineBlob = BlobRow & { readonly body: Uint8Array; readonly session: string; readonly guard: Guard };
 
-export async function findInlineContent(depot: BlobContext, digest: Uint8Array): Promise<InlineBlob | null> {
-  const found = (await findIndexed(depot, digest)) ?? (await findUnindexed(depot, digest));
+export async function findInlineContent(context: BlobContext, digest: Uint8Array): Promise<InlineBlob | null> {
+  const found = (await findIndexed(context, digest)) ?? (await findUnindexed(context, digest));
   if (found === null) return null;
   return {
     no: IN_ROW,
@@ -50,19 +50,19 @@ export async function findInlineContent(depot: BlobContext, digest: Uint8Array):
 
 type InlineContentRecord = Queries["inline.get"]["row"];
 
-async function findIndexed(depot: BlobContext, digest: Uint8Array): Promise<InlineContentRecord | null> {
-  const [found] = await depot.storage.query("inline.get", digest.slice(0, PREFIX_BYTES), digest);
+async function findIndexed(context: BlobContext, digest: Uint8Array): Promise<InlineContentRecord | null> {
+  const [found] = await context.storage.query("inline.get", digest.slice(0, PREFIX_BYTES), digest);
   return found ?? null;
 }
 
 /** Looked for row by row, which waits for nobody; who finds that there are many has them indexed for the next. */
-async function findUnindexed(depot: BlobContext, digest: Uint8Array): Promise<InlineContentRecord | null> {
-  const { storage } = depot;
+async function findUnindexed(context: BlobContext, digest: Uint8Array): Promise<InlineContentRecord | null> {
+  const { storage } = context;
   const [lag] = await storage.query("inline.lag");
   // It may have come into the index after we looked there.
-  if (lag === undefined || lag.upto >= lag.newest) return findIndexed(depot, digest);
+  if (lag === undefined || lag.upto >= lag.newest) return findIndexed(context, digest);
   if (lag.newest - lag.upto > MOST_UNINDEXED) {
-    catchUp(depot, lag.newest).catch((error) => {
+    catchUp(context, lag.newest).catch((error) => {
       storage.environment.log("info", "blobs.words.index", { error: String(error) });
     });
   }
@@ -71,12 +71,12 @@ async function findUnindexed(depot: BlobContext, digest: Uint8Array): Promise<In
     if (found !== undefined) return found;
     await yieldToEventLoop(storage.environment);
   }
-  return findIndexed(depot, digest);
+  return findIndexed(context, digest);
 }
 
 /** How many messages say it, as far as that is worth counting. */
-export async function countInlineContent(depot: BlobContext, digest: Uint8Array): Promise<number> {
-  const { storage } = depot;
+export async function countInlineContent(context: BlobContext, digest: Uint8Array): Promise<number> {
+  const { storage } = context;
   const [{ upto, newest } = { upto: 0, newest: 0 }] = await storage.query("inline.lag");
   const [known] = await storage.query("inline.count", digest.slice(0, PREFIX_BYTES), upto, digest, MOST_COUNTED);
   let count = known?.n ?? 0;
@@ -89,12 +89,12 @@ export async function countInlineContent(depot: BlobContext, digest: Uint8Array)
 }
 
 /** Puts what there is up to a row into the index; what comes meanwhile is left to the next. */
-async function catchUp(depot: BlobContext, newest: number): Promise<void> {
+async function catchUp(context: BlobContext, newest: number): Promise<void> {
   for (;;) {
-    const [lag] = await depot.storage.query("inline.lag");
+    const [lag] = await context.storage.query("inline.lag");
     if (lag === undefined || lag.upto >= Math.min(newest, lag.newest)) return;
     const to = Math.min(newest, lag.newest, lag.upto + ROWS_PER_SCAN);
-    await commitOrThrow(depot, {
+    await commitOrThrow(context, {
       solo: true,
       settled: true,
       writes: [
@@ -109,19 +109,19 @@ async function catchUp(depot: BlobContext, newest: number): Promise<void> {
  * Becomes a blob of its own together with the pin, which may outlive the message; false when there is none. Only while
  * the message has it: a clear at the same moment either sees the pin, or leaves nothing to be pinned.
  */
-export async function pinInlineContent(depot: BlobContext, digest: Uint8Array, pin: Write): Promise<boolean> {
-  const { storage, bytes: place } = depot;
+export async function pinInlineContent(context: BlobContext, digest: Uint8Array, pin: Write): Promise<boolean> {
+  const { storage, byteStore } = context;
   const made: BlobWrite[] = [];
   const pinned = await decide(storage, async () => {
-    const found = await findInlineContent(depot, digest);
+    const found = await findInlineContent(context, digest);
     if (found === null) return { answer: false };
     const at = storage.environment.now();
     const claim: BlobClaim = { media: found.media, utf8: true, refs: 0, expiresAt: NO_TIME, at };
-    const blob = await placePlain(depot, digest, found.body, claim);
+    const blob = await placePlain(context, digest, found.body, claim);
     made.push(blob);
     const sessions = [{ id: found.session, mode: "still", at }] as const;
     return { commit: { sessions, guards: [found.guard], blobs: [blob], writes: [pin] }, answer: () => true };
   });
-  await place.drop(made);
+  await byteStore.drop(made);
   return pinned;
 }

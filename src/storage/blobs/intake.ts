@@ -15,8 +15,8 @@ import { LARGE_BYTES, storeSource } from "./write.ts";
 /** Blobs of one commit. */
 const MOST_TOGETHER = 500;
 
-export function createIntake(depot: BlobContext): Intake {
-  const held = new HeldBlobs(depot);
+export function createIntake(context: BlobContext): Intake {
+  const held = new HeldBlobs(context);
   return {
     put: (blob, bytes) => held.put(blob, bytes),
     handOver: (names) => held.handOver(names),
@@ -25,16 +25,16 @@ export function createIntake(depot: BlobContext): Intake {
 }
 
 class HeldBlobs {
-  readonly #depot: BlobContext;
+  readonly #context: BlobContext;
   readonly #holder: Uint8Array;
   /** Small blobs that go together. */
   #waiting: { readonly blob: BlobWrite; readonly bytes: number }[] = [];
   #waitingBytes = 0;
   #links = 0;
 
-  constructor(depot: BlobContext) {
-    this.#depot = depot;
-    this.#holder = depot.storage.environment.random(32);
+  constructor(context: BlobContext) {
+    this.#context = context;
+    this.#holder = context.storage.environment.random(32);
   }
 
   async put(blob: ArrivingBlob, source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<boolean> {
@@ -50,7 +50,7 @@ class HeldBlobs {
     }
     const bytes = Buffer.concat(pieces, size);
     if (!sameBytes(sha256(bytes), blob.sha256)) return false;
-    this.#waiting.push({ blob: await placePlain(this.#depot, blob.sha256, bytes, claim), bytes: size });
+    this.#waiting.push({ blob: await placePlain(this.#context, blob.sha256, bytes, claim), bytes: size });
     this.#waitingBytes += size;
     if (this.#waitingBytes >= BATCH_BYTES || this.#waiting.length >= MOST_TOGETHER) await this.#flush();
     return true;
@@ -62,7 +62,7 @@ class HeldBlobs {
     first: readonly Uint8Array[],
     rest: AsyncIterator<Uint8Array>,
   ): Promise<boolean> {
-    const digest = await storeSource(this.#depot, chained(first, rest), claim);
+    const digest = await storeSource(this.#context, chained(first, rest), claim);
     if (!sameBytes(digest, blob.sha256)) return false;
     await this.#hold([], [digest]);
     return true;
@@ -78,14 +78,14 @@ class HeldBlobs {
       blobs.map((blob) => blob.sha256),
     );
     // Somebody else may have been faster: then the row names their bytes, and ours are nobody's.
-    await this.#depot.bytes.drop(blobs);
+    await this.#context.byteStore.drop(blobs);
   }
 
   async #hold(blobs: readonly BlobWrite[], digests: readonly Uint8Array[]): Promise<void> {
-    const { storage } = this.#depot;
+    const { storage } = this.#context;
     const isThere = this.#links > 0 ? ([[this.#holder, 0, "parts"]] as const) : [];
     const outcome = await storage.commit({
-      blobs: [holderWrite(this.#depot, this.#holder, storage.environment.now()), ...blobs],
+      blobs: [holderWrite(this.#context, this.#holder, storage.environment.now()), ...blobs],
       writes: digests.map((digest, i) => link(this.#holder, this.#links + i, digest)),
       // What this very commit puts need not be there before.
       uses: [...isThere, ...(blobs.length === 0 ? digests.map((digest) => [digest, 0, "parts"] as const) : [])],
@@ -108,7 +108,7 @@ class HeldBlobs {
   }
 
   async #letGo(): Promise<void> {
-    const { storage } = this.#depot;
+    const { storage } = this.#context;
     for (;;) {
       const parts = await storage.query("blob.parts", this.#holder, MOST_TOGETHER);
       const last = parts.at(-1);
@@ -117,20 +117,20 @@ class HeldBlobs {
       await storage.commit({ writes: [cut] });
       for (const { sha256: digest } of parts) {
         const [row] = await storage.query("blob.head", digest);
-        if (row !== undefined && isExpired(row, storage.environment.now())) await dropBlobs(this.#depot, [row]);
+        if (row !== undefined && isExpired(row, storage.environment.now())) await dropBlobs(this.#context, [row]);
       }
     }
-    await takeApart(this.#depot, this.#holder);
+    await takeApart(this.#context, this.#holder);
   }
 
   /** What cannot be removed now expires and is collected. */
   async abandon(): Promise<void> {
     const waiting = this.#waiting.map(({ blob }) => blob);
     this.#waiting = [];
-    await this.#depot.bytes.drop(waiting);
+    await this.#context.byteStore.drop(waiting);
     if (this.#links === 0) return;
     await this.#letGo().catch((error) => {
-      this.#depot.storage.environment.log("warn", "blobs.abandon", { error: String(error) });
+      this.#context.storage.environment.log("warn", "blobs.abandon", { error: String(error) });
     });
   }
 }

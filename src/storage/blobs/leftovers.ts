@@ -5,13 +5,13 @@ import type { BlobContext, StoredBytes } from "./byte-store.ts";
 import { reap, takeApart } from "./drop.ts";
 
 export class Leftovers {
-  readonly #depot: BlobContext;
+  readonly #context: BlobContext;
   readonly #expected: Promise<unknown>[] = [];
   readonly #holders: { readonly holder: Uint8Array; readonly holds: Uint8Array | null }[] = [];
-  readonly #placed: Pick<StoredBytes, "store" | "key">[] = [];
+  readonly #stored: Pick<StoredBytes, "store" | "key">[] = [];
 
-  constructor(depot: BlobContext) {
-    this.#depot = depot;
+  constructor(context: BlobContext) {
+    this.#context = context;
   }
 
   /** Something is on its way; whoever wants it hears of its failure, and here it is only waited for. */
@@ -21,25 +21,25 @@ export class Leftovers {
   }
 
   /** `holds` is a blob that was there already; it may have been erased since, and then only the holder keeps it. */
-  held(holder: Uint8Array, holds: Uint8Array | null = null): void {
+  addHolder(holder: Uint8Array, holds: Uint8Array | null = null): void {
     this.#holders.push({ holder, holds });
   }
 
-  placed(placed: Pick<StoredBytes, "store" | "key">): void {
-    this.#placed.push(placed);
+  addStored(placed: Pick<StoredBytes, "store" | "key">): void {
+    this.#stored.push(placed);
   }
 
   /** Of what a commit took over nothing is found: its holder is gone, and a row names its bytes. */
   async letGo(): Promise<void> {
     await Promise.allSettled(this.#expected);
-    const { storage, bytes: place } = this.#depot;
+    const { storage, byteStore } = this.#context;
     let bytes = 0;
     try {
       for (const { holder, holds } of this.#holders) {
-        bytes += await takeApart(this.#depot, holder);
-        if (holds !== null) bytes += await reap(this.#depot, [holds]);
+        bytes += await takeApart(this.#context, holder);
+        if (holds !== null) bytes += await reap(this.#context, [holds]);
       }
-      await place.drop(this.#placed);
+      await byteStore.drop(this.#stored);
       // It may have been erased while it was held: then it has to leave the files, too.
       if (bytes > 0) await storage.reclaim();
     } catch (error) {

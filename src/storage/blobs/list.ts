@@ -12,9 +12,9 @@ import { countInlineContent, IN_ROW } from "./inline-content.ts";
 
 const COMPRESSION = ["none", "zstd", "chunks", "segments"] as const;
 
-export async function statOf(depot: BlobContext, row: BlobRow): Promise<BlobStat> {
+export async function statOf(context: BlobContext, row: BlobRow): Promise<BlobStat> {
   const inParts = row.form === FORM.chunks || row.form === FORM.segments;
-  const own = inParts ? ((await depot.storage.query("blob.ownBytes", row.no))[0]?.n ?? 0) : row.stored;
+  const own = inParts ? ((await context.storage.query("blob.ownBytes", row.no))[0]?.n ?? 0) : row.stored;
   return {
     ref: toRef(row.sha256),
     sha256: toHex(row.sha256),
@@ -29,44 +29,44 @@ export async function statOf(depot: BlobContext, row: BlobRow): Promise<BlobStat
     // What lives only by rows and pins has no time of its own.
     expiresAt: row.expires_at !== null && row.expires_at <= NO_TIME ? null : row.expires_at,
     pinned: row.pinned === 1,
-    references: row.no === IN_ROW ? await countInlineContent(depot, row.sha256) : row.refs + row.linked,
+    references: row.no === IN_ROW ? await countInlineContent(context, row.sha256) : row.refs + row.linked,
   };
 }
 
 /** Rows of one read: a large blob's chunks come in thousands, and all of them are passed over. */
 const ROWS = 1000;
 
-export async function listBlobs(depot: BlobContext, range: BlobRange | undefined): Promise<Page<BlobStat>> {
+export async function listBlobs(context: BlobContext, range: BlobRange | undefined): Promise<Page<BlobStat>> {
   const given = checkRecord(range, "range", ["limit", "cursor", "sort"]);
   const limit = checkLimit(given.limit, "page", 100);
   const sort = given.sort === undefined ? "age" : checkOneOf(given.sort, "sort", SORTS);
-  if (sort === "size") return listLargest(depot, limit, given.cursor);
+  if (sort === "size") return listLargest(context, limit, given.cursor);
   const found: BlobRow[] = [];
   let before = readCursor(given.cursor) ?? Number.MAX_SAFE_INTEGER;
   // One more than asked for tells whether there is a next page.
   for (let asked = limit + 1; found.length <= limit; asked = ROWS) {
-    const rows = await depot.storage.query("blobs.list", before, asked);
+    const rows = await context.storage.query("blobs.list", before, asked);
     for (const row of rows) if (!isMerePart(row)) found.push(row);
     const last = rows.at(-1);
     if (last === undefined || rows.length < asked) break;
     before = last.no;
-    await yieldToEventLoop(depot.storage.environment);
+    await yieldToEventLoop(context.storage.environment);
   }
   const page = found.slice(0, limit);
   const items: BlobStat[] = [];
-  for (const row of page) items.push(await statOf(depot, row));
+  for (const row of page) items.push(await statOf(context, row));
   const last = page.at(-1);
   return { items, next: found.length > limit && last !== undefined ? writeCursor(last.no) : null };
 }
 
 const SORTS = ["age", "size"] as const;
 
-async function listLargest(depot: BlobContext, limit: number, cursor: unknown): Promise<Page<BlobStat>> {
+async function listLargest(context: BlobContext, limit: number, cursor: unknown): Promise<Page<BlobStat>> {
   const [size, no] = readPairCursor(cursor) ?? [Number.MAX_SAFE_INTEGER, 0];
-  const rows = await depot.storage.query("blobs.largest", size, no, limit + 1);
+  const rows = await context.storage.query("blobs.largest", size, no, limit + 1);
   const page = rows.slice(0, limit);
   const items: BlobStat[] = [];
-  for (const row of page) items.push(await statOf(depot, row));
+  for (const row of page) items.push(await statOf(context, row));
   const last = page.at(-1);
   return { items, next: rows.length > limit && last !== undefined ? writePairCursor(last.size, last.no) : null };
 }

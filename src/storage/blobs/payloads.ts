@@ -22,21 +22,21 @@ const NONE: readonly never[] = [];
 const IN_ROW_BYTES = 1024;
 
 export function createPayloads(storage: Storage, backend?: BlobBackend): Payloads {
-  const depot: BlobContext = { storage, bytes: createByteStore(storage, backend) };
+  const context: BlobContext = { storage, byteStore: createByteStore(storage, backend) };
   return {
-    preparing: (work) => preparing(depot, work),
-    short: (bytes) => (bytes.length <= IN_ROW_BYTES ? inRow(depot, bytes) : null),
-    read: (stored) => read(depot, stored),
+    preparing: (work) => preparing(context, work),
+    short: (bytes) => (bytes.length <= IN_ROW_BYTES ? inRow(context, bytes) : null),
+    read: (stored) => read(context, stored),
     inRow: async (digest) => {
-      const found = await findInlineContent(depot, digest);
+      const found = await findInlineContent(context, digest);
       return found === null ? null : { bytes: found.body, session: found.session, guard: found.guard };
     },
-    intake: () => createIntake(depot),
-    stream: (digest) => streamBlob(depot, digest),
+    intake: () => createIntake(context),
+    stream: (digest) => streamBlob(context, digest),
     discard: async (erased) => {
-      await depot.bytes.drop(erased);
+      await context.byteStore.drop(erased);
       await reap(
-        depot,
+        context,
         erased.map((one) => one.sha256),
       );
     },
@@ -48,17 +48,17 @@ function inRow({ storage }: BlobContext, bytes: Uint8Array): PreparedPayload {
   return { sha256: sha256(bytes), salt, blobs: NONE, writes: NONE, uses: NONE, inline: bytes };
 }
 
-async function preparing<T>(depot: BlobContext, work: (prepare: Prepare) => Promise<T>): Promise<T> {
+async function preparing<T>(context: BlobContext, work: (prepare: Prepare) => Promise<T>): Promise<T> {
   // Made when there may be some: the small ones, on the way of every append, leave none.
   let leftovers: Leftovers | null = null;
   const begin = () => {
-    leftovers ??= new Leftovers(depot);
+    leftovers ??= new Leftovers(context);
     return leftovers;
   };
   let known = true;
   try {
     return await work((bytes, options) => {
-      const made = prepare(depot, begin, bytes, options);
+      const made = prepare(context, begin, bytes, options);
       // What is ready at once is nowhere but in the commit.
       if (made instanceof Promise) begin().expect(made);
       return made;
@@ -72,7 +72,7 @@ async function preparing<T>(depot: BlobContext, work: (prepare: Prepare) => Prom
 }
 
 function prepare(
-  depot: BlobContext,
+  context: BlobContext,
   leftovers: () => Leftovers,
   given: Uint8Array,
   options: PayloadOptions,
@@ -80,11 +80,11 @@ function prepare(
   // Attachments are the caller's arrays, and a commit may wait for its turn.
   const bytes = options.owned === true ? given : new Uint8Array(given);
   if (options.inRow === true && options.children === undefined && bytes.length <= IN_ROW_BYTES) {
-    return inRow(depot, bytes);
+    return inRow(context, bytes);
   }
   const digest = sha256(bytes);
-  const salt = depot.storage.environment.random(16);
-  const at = depot.storage.environment.now();
+  const salt = context.storage.environment.random(16);
+  const at = context.storage.environment.now();
   // Rows keep it; without one its time is long over, whoever's clock it is judged by.
   const claim: BlobClaim = { media: options.media, utf8: options.utf8, refs: 1, expiresAt: NO_TIME, at };
   const ready: Ready = (blob, writes, holder) => ({
@@ -95,9 +95,9 @@ function prepare(
     uses: holder === undefined ? NONE : [[holder, 0, "parts"]],
     inline: null,
   });
-  if (bytes.length >= LARGE_BYTES) return prepareLarge(depot, leftovers(), digest, bytes, claim, ready);
-  if (depot.bytes.store !== "") return prepareOutside(depot, leftovers(), digest, bytes, claim, ready);
-  const blob = placePlain(depot, digest, bytes, claim);
+  if (bytes.length >= LARGE_BYTES) return prepareLarge(context, leftovers(), digest, bytes, claim, ready);
+  if (context.byteStore.store !== "") return prepareOutside(context, leftovers(), digest, bytes, claim, ready);
+  const blob = placePlain(context, digest, bytes, claim);
   return blob instanceof Promise ? blob.then((made) => ready(made, [])) : ready(blob, []);
 }
 
@@ -105,22 +105,22 @@ function prepare(
 type Ready = (blob: BlobWrite, writes: readonly Write[], holder?: Uint8Array) => PreparedPayload;
 
 async function prepareLarge(
-  depot: BlobContext,
+  context: BlobContext,
   leftovers: Leftovers,
   digest: Uint8Array,
   bytes: Uint8Array,
   claim: BlobClaim,
   ready: Ready,
 ): Promise<PreparedPayload> {
-  const upload = new Upload(depot);
+  const upload = new Upload(context);
   try {
     for (const batch of batches(bytes)) await upload.add(batch);
   } catch (error) {
     await upload.abandon();
     throw error;
   }
-  leftovers.held(upload.holder);
-  return ready(wholeWrite(depot, digest, bytes.length, FORM.chunks, claim), upload.handOver(digest), upload.holder);
+  leftovers.addHolder(upload.holder);
+  return ready(wholeWrite(context, digest, bytes.length, FORM.chunks, claim), upload.handOver(digest), upload.holder);
 }
 
 function* batches(bytes: Uint8Array): Generator<readonly Uint8Array[]> {
@@ -138,23 +138,23 @@ function* batches(bytes: Uint8Array): Generator<readonly Uint8Array[]> {
 
 /** Bytes that are outside already are not written again: they are held until the commit refers to them. */
 async function prepareOutside(
-  depot: BlobContext,
+  context: BlobContext,
   leftovers: Leftovers,
   digest: Uint8Array,
   bytes: Uint8Array,
   claim: BlobClaim,
   ready: Ready,
 ): Promise<PreparedPayload> {
-  const [row] = await depot.storage.query("blob.head", digest);
+  const [row] = await context.storage.query("blob.head", digest);
   if (row !== undefined) {
-    const holder = depot.storage.environment.random(32);
-    if (await hold(depot, holder, digest)) {
-      leftovers.held(holder, digest);
+    const holder = context.storage.environment.random(32);
+    if (await hold(context, holder, digest)) {
+      leftovers.addHolder(holder, digest);
       return ready(renewal(row, claim), dropHolder(holder), holder);
     }
   }
-  const blob = await placePlain(depot, digest, bytes, claim);
-  leftovers.placed(blob);
+  const blob = await placePlain(context, digest, bytes, claim);
+  leftovers.addStored(blob);
   return ready(blob, []);
 }
 
@@ -167,16 +167,16 @@ function childWrites(digest: Uint8Array, children: readonly Uint8Array[] = []): 
   ];
 }
 
-function read(depot: BlobContext, stored: StoredPayload): Uint8Array | Promise<Uint8Array> {
+function read(context: BlobContext, stored: StoredPayload): Uint8Array | Promise<Uint8Array> {
   if (stored.form === null) throw new Error("bug: a row without its blob was not told apart");
-  if (stored.form > FORM.zstd) return readBlob(depot, stored.sha256);
+  if (stored.form > FORM.zstd) return readBlob(context, stored.sha256);
   // Field by field: spreading a row of the driver's costs more than hashing it.
   const { sha256: digest, size, form, body, store, blob_key: key } = stored;
   const row = { sha256: digest, size, form, body, store, key };
   if (row.body === null)
-    return Promise.resolve(readPlain(depot, row, "bytes")).catch(() => readBlob(depot, row.sha256));
+    return Promise.resolve(readPlain(context, row, "bytes")).catch(() => readBlob(context, row.sha256));
   try {
-    return readPlain(depot, row, "bytes");
+    return readPlain(context, row, "bytes");
   } catch (error) {
     throw error instanceof DamagedPart ? corrupted(stored.sha256, error) : error;
   }

@@ -7,40 +7,40 @@ import { type BlobClaim, FORM, renewal } from "./claims.ts";
 import { pack } from "./compress.ts";
 
 /** `bytes` are ours to keep. */
-export async function storePlain(depot: BlobContext, bytes: Uint8Array, claim: BlobClaim): Promise<Uint8Array> {
+export async function storePlain(context: BlobContext, bytes: Uint8Array, claim: BlobClaim): Promise<Uint8Array> {
   const digest = sha256(bytes);
   // In the database the row carries the bytes, so that a hit needs no look first.
-  if (depot.bytes.store !== "" && (await renew(depot, digest, claim))) return digest;
-  const blob = await placePlain(depot, digest, bytes, claim);
-  await commitOrThrow(depot, { blobs: [blob] });
+  if (context.byteStore.store !== "" && (await renew(context, digest, claim))) return digest;
+  const blob = await placePlain(context, digest, bytes, claim);
+  await commitOrThrow(context, { blobs: [blob] });
   // Somebody else may have been faster: then the row names their bytes, and ours are nobody's.
-  await depot.bytes.drop([blob]);
+  await context.byteStore.drop([blob]);
   return digest;
 }
 
 export function placePlain(
-  depot: BlobContext,
+  context: BlobContext,
   digest: Uint8Array,
   bytes: Uint8Array,
   claim: BlobClaim,
 ): BlobWrite | Promise<BlobWrite> {
   const packed = pack(bytes);
   const form = packed.codec === "zstd" ? FORM.zstd : FORM.plain;
-  const placed = depot.bytes.put(digest, packed.bytes);
+  const placed = context.byteStore.put(digest, packed.bytes);
   const write = (where: StoredBytes): BlobWrite => ({ sha256: digest, size: bytes.length, form, ...where, ...claim });
   return placed instanceof Promise ? placed.then(write) : write(placed);
 }
 
 /** A put that hits: true when the blob was there and has the claim now. */
-export async function renew(depot: BlobContext, digest: Uint8Array, claim: BlobClaim): Promise<boolean> {
-  const [row] = await depot.storage.query("blob.head", digest);
+export async function renew(context: BlobContext, digest: Uint8Array, claim: BlobClaim): Promise<boolean> {
+  const [row] = await context.storage.query("blob.head", digest);
   if (row === undefined) return false;
-  const outcome = await depot.storage.commit({ uses: [[digest, 0]], blobs: [renewal(row, claim)] });
+  const outcome = await context.storage.commit({ uses: [[digest, 0]], blobs: [renewal(row, claim)] });
   if (!outcome.ok && outcome.refused.reason !== "blob-missing") throw refusalError(outcome.refused);
   return outcome.ok;
 }
 
-export async function commitOrThrow(depot: BlobContext, commit: Commit): Promise<void> {
-  const outcome = await depot.storage.commit(commit);
+export async function commitOrThrow(context: BlobContext, commit: Commit): Promise<void> {
+  const outcome = await context.storage.commit(commit);
   if (!outcome.ok) throw refusalError(outcome.refused);
 }

@@ -26,24 +26,24 @@ export class DamagedPart extends Error {
 }
 
 /** The blob's row, or the reason why it cannot be given. */
-export async function findLive(depot: BlobContext, digest: Uint8Array): Promise<BlobWithBody> {
-  const [row] = await depot.storage.query("blob.get", digest);
+export async function findLive(context: BlobContext, digest: Uint8Array): Promise<BlobWithBody> {
+  const [row] = await context.storage.query("blob.get", digest);
   const there = row !== undefined && row.form !== FORM.holder;
-  if (there && !isExpired(row, depot.storage.environment.now())) return row;
-  const inRow = await findInlineContent(depot, digest);
+  if (there && !isExpired(row, context.storage.environment.now())) return row;
+  const inRow = await findInlineContent(context, digest);
   if (inRow !== null) return inRow;
   throw there ? expired(digest) : notFound(digest);
 }
 
-export async function readBlob(depot: BlobContext, digest: Uint8Array): Promise<Uint8Array> {
+export async function readBlob(context: BlobContext, digest: Uint8Array): Promise<Uint8Array> {
   return again(digest, async () => {
-    const row = await findLive(depot, digest);
+    const row = await findLive(context, digest);
     if (row.size > LIMITS.blobInMemoryBytes) throw tooLargeInOnePiece(row);
-    if (row.form <= FORM.zstd) return readPlain(depot, row, "bytes");
+    if (row.form <= FORM.zstd) return readPlain(context, row, "bytes");
     if (row.size < 0) throw new DamagedPart("whole", new DamagedBytes(`declares the impossible size ${row.size}`));
     const whole = new Uint8Array(row.size);
     let length = 0;
-    for await (const piece of pieces(depot, row)) {
+    for await (const piece of pieces(context, row)) {
       whole.set(piece, length);
       length += piece.length;
     }
@@ -52,12 +52,12 @@ export async function readBlob(depot: BlobContext, digest: Uint8Array): Promise<
 }
 
 /** In pieces of at most a segment. What was given out is not given again when the blob is reshaped meanwhile. */
-export async function* streamBlob(depot: BlobContext, digest: Uint8Array): AsyncGenerator<Uint8Array> {
+export async function* streamBlob(context: BlobContext, digest: Uint8Array): AsyncGenerator<Uint8Array> {
   let given = 0;
   for (let attempt = 0; ; attempt++) {
     try {
       let at = 0;
-      for await (const piece of pieces(depot, await findLive(depot, digest))) {
+      for await (const piece of pieces(context, await findLive(context, digest))) {
         const fresh = at + piece.length > given ? piece.subarray(Math.max(0, given - at)) : null;
         at += piece.length;
         if (fresh === null) continue;
@@ -90,15 +90,15 @@ async function again<T>(digest: Uint8Array, read: () => Promise<T>): Promise<T> 
 }
 
 /** Verified pieces in order; the last one comes only when the whole is right. */
-export async function* pieces(depot: BlobContext, row: BlobWithBody): AsyncGenerator<Uint8Array> {
+export async function* pieces(context: BlobContext, row: BlobWithBody): AsyncGenerator<Uint8Array> {
   if (row.form <= FORM.zstd) {
-    yield await readPlain(depot, row, "bytes");
+    yield await readPlain(context, row, "bytes");
     return;
   }
   const hash = createHash("sha256");
   let left = row.size;
   let held: Uint8Array | null = null;
-  for await (const piece of row.form === FORM.chunks ? chunks(depot, row) : segments(depot, row)) {
+  for await (const piece of row.form === FORM.chunks ? chunks(context, row) : segments(context, row)) {
     left -= piece.length;
     if (left < 0) throw new DamagedPart("whole", new DamagedBytes("has more parts than it was written with"));
     hash.update(piece);
@@ -114,32 +114,34 @@ export async function* pieces(depot: BlobContext, row: BlobWithBody): AsyncGener
 /** Rows per read: at most 8 MB, 2 MB as a rule. */
 const CHUNKS_PER_READ = 32;
 
-async function* chunks(depot: BlobContext, row: BlobRow): AsyncGenerator<Uint8Array> {
+async function* chunks(context: BlobContext, row: BlobRow): AsyncGenerator<Uint8Array> {
   for (let after = -1; ; ) {
-    const page = await depot.storage.query("blob.chunks", row.no, after, CHUNKS_PER_READ);
+    const page = await context.storage.query("blob.chunks", row.no, after, CHUNKS_PER_READ);
     for (const chunk of page) {
       const part = `chunk ${chunk.ord + 1}`;
-      yield chunk.form <= FORM.zstd ? await readPlain(depot, chunk, part) : await readNested(depot, chunk.sha256, part);
+      yield chunk.form <= FORM.zstd
+        ? await readPlain(context, chunk, part)
+        : await readNested(context, chunk.sha256, part);
       after = chunk.ord;
     }
     if (page.length < CHUNKS_PER_READ) return;
-    await yieldToEventLoop(depot.storage.environment);
+    await yieldToEventLoop(context.storage.environment);
   }
 }
 
 /** A chunk that is also a blob somebody grew is kept as that. */
-async function readNested(depot: BlobContext, digest: Uint8Array, part: string): Promise<Uint8Array> {
-  const [row] = await depot.storage.query("blob.get", digest);
+async function readNested(context: BlobContext, digest: Uint8Array, part: string): Promise<Uint8Array> {
+  const [row] = await context.storage.query("blob.get", digest);
   if (row === undefined) throw new DamagedPart(part, new DamagedBytes("is missing"));
   const found: Uint8Array[] = [];
-  for await (const piece of pieces(depot, row)) found.push(piece);
+  for await (const piece of pieces(context, row)) found.push(piece);
   return bare(Buffer.concat(found));
 }
 
-async function* segments(depot: BlobContext, row: BlobRow): AsyncGenerator<Uint8Array> {
-  for (const segment of await depot.storage.query("blob.segments", row.no)) {
-    yield (await readSegment(depot, segment)).subarray(0, segment.length);
-    await yieldToEventLoop(depot.storage.environment);
+async function* segments(context: BlobContext, row: BlobRow): AsyncGenerator<Uint8Array> {
+  for (const segment of await context.storage.query("blob.segments", row.no)) {
+    yield (await readSegment(context, segment)).subarray(0, segment.length);
+    await yieldToEventLoop(context.storage.environment);
   }
 }
 
@@ -149,9 +151,9 @@ interface Plain extends Omit<StoredBytes, "stored"> {
   readonly form: number;
 }
 
-export function readPlain(depot: BlobContext, row: Plain, part: string): Uint8Array | Promise<Uint8Array> {
+export function readPlain(context: BlobContext, row: Plain, part: string): Uint8Array | Promise<Uint8Array> {
   if (row.body !== null) return decodePlain(row, row.body, part);
-  return inPart(part, async () => decodePlain(row, await depot.bytes.get(row), part));
+  return inPart(part, async () => decodePlain(row, await context.byteStore.get(row), part));
 }
 
 function decodePlain(row: Plain, bytes: Uint8Array, part: string): Uint8Array {
@@ -167,7 +169,7 @@ function decodePlain(row: Plain, bytes: Uint8Array, part: string): Uint8Array {
 
 /** At least the first `length` bytes of a segment; all of it when it is sealed, because only then its hash is known. */
 export async function readSegment(
-  depot: BlobContext,
+  context: BlobContext,
   segment: Omit<SegmentRow, "id" | "ord"> & { readonly id: string; readonly ord?: number },
 ): Promise<Uint8Array> {
   const part = segment.ord === undefined ? `segment ${segment.id}` : `segment ${segment.ord + 1}`;
@@ -175,9 +177,9 @@ export async function readSegment(
   return inPart(part, async () => {
     const frames: Frame[] = [];
     let length = 0;
-    for (const frame of await depot.storage.query("segment.frames", segment.id)) {
+    for (const frame of await context.storage.query("segment.frames", segment.id)) {
       if (length >= wanted) break;
-      frames.push(await readFrame(depot, frame, length));
+      frames.push(await readFrame(context, frame, length));
       length += frame.size;
     }
     if (length < wanted) throw new DamagedBytes(`has frames for ${length} bytes of ${wanted}`);
@@ -188,9 +190,9 @@ export async function readSegment(
   });
 }
 
-async function readFrame(depot: BlobContext, frame: FrameRow, start: number): Promise<Frame> {
+async function readFrame(context: BlobContext, frame: FrameRow, start: number): Promise<Frame> {
   if (frame.start !== start) throw new DamagedBytes(`has no frame at byte ${start}`);
-  return { bytes: await depot.bytes.get(frame), size: frame.size };
+  return { bytes: await context.byteStore.get(frame), size: frame.size };
 }
 
 async function inPart<T>(part: string, read: () => Promise<T>): Promise<T> {

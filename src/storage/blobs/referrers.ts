@@ -8,11 +8,11 @@ import type { BlobContext } from "./byte-store.ts";
 import { PREFIX_BYTES } from "./inline-content.ts";
 
 export async function findReferrers(
-  depot: BlobContext,
+  context: BlobContext,
   digest: Uint8Array,
   range: unknown,
 ): Promise<readonly BlobReferrer[]> {
-  const { storage } = depot;
+  const { storage } = context;
   const limit = checkLimit(checkRecord(range, "range", ["limit"]).limit, "page", 100);
   const rows = await storage.query("blob.referrers", digest, digest, limit);
   const inline = await storage.query("inline.referrers", digest.slice(0, PREFIX_BYTES), digest, limit);

@@ -9,8 +9,8 @@ import { corrupted, DamagedPart, readSegment } from "./read.ts";
 import { seal } from "./segments.ts";
 
 /** False when there was nothing to do. */
-export async function sealSegment(depot: BlobContext, id: string): Promise<boolean> {
-  const { storage, bytes: place } = depot;
+export async function sealSegment(context: BlobContext, id: string): Promise<boolean> {
+  const { storage, byteStore } = context;
   let replaced: readonly { readonly store: string; readonly key: string | null }[] = [];
   const made: StoredBytes[] = [];
   const sealed = await decide(storage, async () => {
@@ -19,9 +19,9 @@ export async function sealSegment(depot: BlobContext, id: string): Promise<boole
     const { used, size } = segment;
     if (segment.sealed === 1 && used === size) return { answer: false };
     replaced = await storage.query("segment.frameHeads", id);
-    const bytes = (await readSegment(depot, { id, length: size, ...segment })).subarray(0, used);
+    const bytes = (await readSegment(context, { id, length: size, ...segment })).subarray(0, used);
     const digest = sha256(bytes);
-    const placed = await place.put(digest, seal(bytes));
+    const placed = await byteStore.put(digest, seal(bytes));
     made.push(placed);
     return {
       commit: {
@@ -34,7 +34,7 @@ export async function sealSegment(depot: BlobContext, id: string): Promise<boole
       answer: () => true,
     };
   });
-  await place.drop(sealed ? [...replaced, ...made] : made);
+  await byteStore.drop(sealed ? [...replaced, ...made] : made);
   return sealed;
 }
 
@@ -51,11 +51,11 @@ export function frameWrite(id: string, start: number, size: number, placed: Stor
 }
 
 /** Seals the open end of a grown blob; other blobs have none. */
-export async function sealBlob(depot: BlobContext, row: BlobRow): Promise<void> {
-  const last = (await depot.storage.query("blob.segments", row.no)).at(-1);
+export async function sealBlob(context: BlobContext, row: BlobRow): Promise<void> {
+  const last = (await context.storage.query("blob.segments", row.no)).at(-1);
   if (last === undefined) return;
   try {
-    await sealSegment(depot, last.id);
+    await sealSegment(context, last.id);
   } catch (error) {
     if (!(error instanceof DamagedPart)) throw error;
     throw corrupted(row.sha256, new DamagedPart(`segment ${last.ord + 1}`, error.cause));

@@ -35,7 +35,7 @@ const KINDS = ["sqlite", "sqlite, files", ...(SERVER === undefined ? [] : ["post
 
 interface Fixture {
   readonly storage: Storage;
-  readonly depot: BlobContext;
+  readonly context: BlobContext;
   readonly blobs: Blobs;
   readonly backend: BlobBackend | undefined;
   readonly environment: ReturnType<typeof adjustableEnvironment>;
@@ -72,9 +72,9 @@ async function fixture(kind: string): Promise<Fixture> {
   const storage = new SqlStorage(driver, environment);
   opened.push(storage);
   const backend = kind.endsWith("files") ? fileBlobs(outside()) : undefined;
-  const depot = { storage, bytes: createByteStore(storage, backend) };
+  const context = { storage, byteStore: createByteStore(storage, backend) };
   const blobs = createBlobs(storage, { ttlMs: 7 * 24 * HOUR_MS, ...(backend === undefined ? {} : { backend }) });
-  return { storage, depot, blobs, backend, environment };
+  return { storage, context, blobs, backend, environment };
 }
 
 async function rowOf({ storage }: Fixture, ref: string): Promise<BlobRow> {
@@ -131,7 +131,7 @@ describe.each(KINDS)("BL4 collection (%s)", (kind) => {
       const bystander = await given.blobs.store(`bystander of ${size}`, { ttlMs: 0 });
       const other = await rowOf(given, bystander);
       await present(rescues[name])(given, ref, bytes);
-      expect((await dropBlobs(given.depot, [stale, other])).blobs).toBe(1);
+      expect((await dropBlobs(given.context, [stale, other])).blobs).toBe(1);
       expect(await given.blobs.verify(ref)).toEqual({ ok: true, size });
       expect(await given.blobs.stat(bystander)).toBeNull();
     }
@@ -194,7 +194,7 @@ describe.each(KINDS)("BL4 collection (%s)", (kind) => {
 
   test("removes an upload that never ended, and tells one that went on too late", async () => {
     const given = await fixture(kind);
-    const upload = new Upload(given.depot);
+    const upload = new Upload(given.context);
     await upload.add([noise(100_000, 8), noise(100_000, 9), noise(100_000, 8)]);
     await upload.add([noise(100_000, 10)]);
     await given.blobs.gc();

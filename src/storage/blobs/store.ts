@@ -42,41 +42,41 @@ const TEXT = "text/plain; charset=utf-8";
 const JSON_TYPE = "application/json";
 
 export function createBlobs(storage: Storage, options: BlobsOptions): Blobs {
-  const depot: BlobContext = { storage, bytes: createByteStore(storage, options.backend) };
+  const context: BlobContext = { storage, byteStore: createByteStore(storage, options.backend) };
   const settings: GcSettings = {
     backend: options.backend,
     ...(options.sealAfterMs === undefined ? {} : { sealAfterMs: options.sealAfterMs }),
   };
   const blobs: Blobs = {
-    store: (data, given) => store(depot, options.ttlMs, data, given),
+    store: (data, given) => store(context, options.ttlMs, data, given),
     storeJson: async (value, given) => {
       const bytes = encodeJson(value, "value", "blobInMemoryBytes");
-      const asked = readOptions(depot, options.ttlMs, given, JSON_TYPE, true);
-      return toRef(await storeWhole(depot, bytes, asked));
+      const asked = readOptions(context, options.ttlMs, given, JSON_TYPE, true);
+      return toRef(await storeWhole(context, bytes, asked));
     },
-    resolve: async (ref) => readBlob(depot, checkRef(ref)),
-    resolveText: async (ref) => readText(depot, checkRef(ref)),
-    resolveJson: async (ref) => parseJson(ref, await readText(depot, checkRef(ref))),
-    stream: (ref) => streamBlob(depot, checkRef(ref)),
+    resolve: async (ref) => readBlob(context, checkRef(ref)),
+    resolveText: async (ref) => readText(context, checkRef(ref)),
+    resolveJson: async (ref) => parseJson(ref, await readText(context, checkRef(ref))),
+    stream: (ref) => streamBlob(context, checkRef(ref)),
     exists: async (ref) => {
-      const row = await find(depot, checkRef(ref));
+      const row = await find(context, checkRef(ref));
       return row !== null && !isExpired(row, storage.environment.now());
     },
-    stat: async (ref) => stat(depot, checkRef(ref)),
-    list: async (range) => listBlobs(depot, range),
-    referrers: async (ref, range) => findReferrers(depot, checkRef(ref), range),
-    pin: async (ref) => setPinned(depot, checkRef(ref), 1),
-    unpin: async (ref) => setPinned(depot, checkRef(ref), 0),
-    delete: async (ref) => deleteBlob(depot, checkRef(ref)),
-    verify: async (ref) => verify(depot, checkRef(ref)),
+    stat: async (ref) => stat(context, checkRef(ref)),
+    list: async (range) => listBlobs(context, range),
+    referrers: async (ref, range) => findReferrers(context, checkRef(ref), range),
+    pin: async (ref) => setPinned(context, checkRef(ref), 1),
+    unpin: async (ref) => setPinned(context, checkRef(ref), 0),
+    delete: async (ref) => deleteBlob(context, checkRef(ref)),
+    verify: async (ref) => verify(context, checkRef(ref)),
     seal: async (ref) => {
-      const row = await findLiveRow(depot, checkRef(ref));
-      if (row.form === FORM.segments) await sealBlob(depot, row);
+      const row = await findLiveRow(context, checkRef(ref));
+      if (row.form === FORM.segments) await sealBlob(context, row);
     },
     gc: async (given) => {
       const { dryRun, vacuum } = readGcOptions(given);
-      if (dryRun) return foreseeGarbage(depot, settings);
-      const report = await collectGarbage(depot, settings);
+      if (dryRun) return foreseeGarbage(context, settings);
+      const report = await collectGarbage(context, settings);
       if (vacuum) await storage.rewrite();
       return report;
     },
@@ -93,7 +93,7 @@ interface CheckedStoreOptions {
 const MOST_TTL_MS = 1e15;
 
 function readOptions(
-  depot: BlobContext,
+  context: BlobContext,
   ttlMs: number | null,
   given: unknown,
   media: string,
@@ -101,7 +101,7 @@ function readOptions(
 ): CheckedStoreOptions {
   const known = ["mediaType", "ttlMs", "growsFrom", "owned"] as const satisfies readonly (keyof StoreOptions)[];
   const { mediaType, ttlMs: asked, growsFrom, owned } = checkRecord(given, "options", known);
-  const at = depot.storage.environment.now();
+  const at = context.storage.environment.now();
   const ttl = asked === undefined ? ttlMs : asked === null ? null : checkInt(asked, "ttlMs", 0, MOST_TTL_MS);
   return {
     claim: {
@@ -116,30 +116,30 @@ function readOptions(
   };
 }
 
-async function store(depot: BlobContext, ttlMs: number | null, data: unknown, given: unknown): Promise<string> {
+async function store(context: BlobContext, ttlMs: number | null, data: unknown, given: unknown): Promise<string> {
   if (typeof data === "string") {
-    const asked = readOptions(depot, ttlMs, given, TEXT, true);
-    return toRef(await storeWhole(depot, encodeChecked(data), asked));
+    const asked = readOptions(context, ttlMs, given, TEXT, true);
+    return toRef(await storeWhole(context, encodeChecked(data), asked));
   }
-  const asked = readOptions(depot, ttlMs, given, BYTES, false);
-  if (isBytes(data)) return toRef(await storeWhole(depot, data, asked));
+  const asked = readOptions(context, ttlMs, given, BYTES, false);
+  if (isBytes(data)) return toRef(await storeWhole(context, data, asked));
   const source = checkSource(data);
-  if (asked.growsFrom === null) return toRef(await storeSource(depot, source, asked.claim));
-  return toRef(await storeWhole(depot, await gather(source), asked));
+  if (asked.growsFrom === null) return toRef(await storeSource(context, source, asked.claim));
+  return toRef(await storeWhole(context, await gather(source), asked));
 }
 
 async function storeWhole(
-  depot: BlobContext,
+  context: BlobContext,
   bytes: Uint8Array,
   { claim, growsFrom, owned }: CheckedStoreOptions,
 ): Promise<Uint8Array> {
   if (bytes.length > LIMITS.blobInMemoryBytes) {
     throw limitExceeded("blobInMemoryBytes", "the blob in bytes", bytes.length);
   }
-  if (growsFrom === null) return storeBytes(depot, bytes, claim);
+  if (growsFrom === null) return storeBytes(context, bytes, claim);
   // Growth is decided on a snapshot and encoded later: the caller's array may have changed by then.
   const ours = owned ? bytes : new Uint8Array(bytes);
-  return (await storeGrown(depot, ours, growsFrom, claim)) ?? storeBytes(depot, ours, claim);
+  return (await storeGrown(context, ours, growsFrom, claim)) ?? storeBytes(context, ours, claim);
 }
 
 function encodeChecked(text: string): Uint8Array {
@@ -172,35 +172,35 @@ async function gather(source: Source): Promise<Uint8Array> {
   return Buffer.concat(pieces, size);
 }
 
-async function find(depot: BlobContext, digest: Uint8Array): Promise<BlobRow | null> {
-  const [row] = await depot.storage.query("blob.head", digest);
+async function find(context: BlobContext, digest: Uint8Array): Promise<BlobRow | null> {
+  const [row] = await context.storage.query("blob.head", digest);
   const there = row !== undefined && row.form !== FORM.holder;
-  if (there && !isExpired(row, depot.storage.environment.now())) return row;
-  return (await findInlineContent(depot, digest)) ?? (there ? row : null);
+  if (there && !isExpired(row, context.storage.environment.now())) return row;
+  return (await findInlineContent(context, digest)) ?? (there ? row : null);
 }
 
-async function findLiveRow(depot: BlobContext, digest: Uint8Array): Promise<BlobRow> {
-  const row = await find(depot, digest);
+async function findLiveRow(context: BlobContext, digest: Uint8Array): Promise<BlobRow> {
+  const row = await find(context, digest);
   if (row === null) throw notFound(digest);
-  if (isExpired(row, depot.storage.environment.now())) throw expired(digest);
+  if (isExpired(row, context.storage.environment.now())) throw expired(digest);
   return row;
 }
 
-async function setPinned(depot: BlobContext, digest: Uint8Array, pinned: 0 | 1): Promise<void> {
-  const row = pinned === 1 ? await findLiveRow(depot, digest) : await find(depot, digest);
+async function setPinned(context: BlobContext, digest: Uint8Array, pinned: 0 | 1): Promise<void> {
+  const row = pinned === 1 ? await findLiveRow(context, digest) : await find(context, digest);
   if (row === null) throw notFound(digest);
   const pin: Write = { op: "run", statement: "blob.pin", params: [pinned, pinned, digest] };
-  if (row.no !== IN_ROW) return commitOrThrow(depot, { uses: [[digest, 0]], writes: [pin] });
-  if (pinned === 1 && !(await pinInlineContent(depot, digest, pin))) throw notFound(digest);
+  if (row.no !== IN_ROW) return commitOrThrow(context, { uses: [[digest, 0]], writes: [pin] });
+  if (pinned === 1 && !(await pinInlineContent(context, digest, pin))) throw notFound(digest);
 }
 
-async function stat(depot: BlobContext, digest: Uint8Array): Promise<BlobStat | null> {
-  const row = await find(depot, digest);
-  return row === null ? null : statOf(depot, row);
+async function stat(context: BlobContext, digest: Uint8Array): Promise<BlobStat | null> {
+  const row = await find(context, digest);
+  return row === null ? null : statOf(context, row);
 }
 
-async function readText(depot: BlobContext, digest: Uint8Array): Promise<string> {
-  const bytes = await readBlob(depot, digest);
+async function readText(context: BlobContext, digest: Uint8Array): Promise<string> {
+  const bytes = await readBlob(context, digest);
   try {
     return decodeText(bytes);
   } catch (cause) {
@@ -224,10 +224,10 @@ function parseJson(ref: string, text: string): Json {
   }
 }
 
-async function verify(depot: BlobContext, digest: Uint8Array): ReturnType<Blobs["verify"]> {
+async function verify(context: BlobContext, digest: Uint8Array): ReturnType<Blobs["verify"]> {
   let size = 0;
   try {
-    for await (const piece of streamBlob(depot, digest)) size += piece.length;
+    for await (const piece of streamBlob(context, digest)) size += piece.length;
     return { ok: true, size };
   } catch (error) {
     const expected = ["BlobNotFound", "BlobExpired", "BlobCorrupted"];

@@ -20,17 +20,17 @@ const LAST_ORD = Number.MAX_SAFE_INTEGER;
 
 export class Upload {
   readonly holder: Uint8Array;
-  readonly #depot: BlobContext;
+  readonly #context: BlobContext;
   #chunks = 0;
 
-  constructor(depot: BlobContext) {
-    this.#depot = depot;
-    this.holder = depot.storage.environment.random(32);
+  constructor(context: BlobContext) {
+    this.#context = context;
+    this.holder = context.storage.environment.random(32);
   }
 
   async add(chunks: readonly Uint8Array[]): Promise<void> {
     if (chunks.length === 0) return;
-    const { storage } = this.#depot;
+    const { storage } = this.#context;
     const digests = chunks.map((chunk) => sha256(chunk));
     const distinct = new Map(digests.map((digest, i) => [toHex(digest), { digest, chunk: chunks[i] ?? EMPTY }]));
     const known = await this.#known([...distinct.values()].map(({ digest }) => digest));
@@ -39,13 +39,13 @@ export class Upload {
       const claim = { ...PART, at };
       const parts = [...distinct].map(([hex, { digest, chunk }]) => {
         const row = known.get(hex);
-        return row === undefined ? placePlain(this.#depot, digest, chunk, claim) : renewal(row, claim);
+        return row === undefined ? placePlain(this.#context, digest, chunk, claim) : renewal(row, claim);
       });
-      const blobs: BlobWrite[] = [holderWrite(this.#depot, this.holder, at), ...(await Promise.all(parts))];
+      const blobs: BlobWrite[] = [holderWrite(this.#context, this.holder, at), ...(await Promise.all(parts))];
       const used: NonNullable<Commit["uses"]> = [...known.values()].map((row) => [row.sha256, 0]);
       const writes = digests.map((digest, i) => link(this.holder, this.#chunks + i, digest));
       const outcome = await storage.commit({ blobs, writes, uses: this.#chunks === 0 ? used : [...used, this.use()] });
-      await this.#depot.bytes.drop(blobs);
+      await this.#context.byteStore.drop(blobs);
       if (outcome.ok) break;
       this.#missing(outcome.refused, known);
     }
@@ -54,7 +54,7 @@ export class Upload {
 
   /** Chunks that are there already are neither compressed nor sent again. */
   async #known(digests: readonly Uint8Array[]): Promise<Map<string, BlobRow>> {
-    const rows = await Promise.all(digests.map((digest) => this.#depot.storage.query("blob.head", digest)));
+    const rows = await Promise.all(digests.map((digest) => this.#context.storage.query("blob.head", digest)));
     return new Map(rows.flatMap(([row]) => (row === undefined ? [] : [[toHex(row.sha256), row] as const])));
   }
 
@@ -68,13 +68,13 @@ export class Upload {
   }
 
   async finish(digest: Uint8Array, size: number, claim: BlobClaim): Promise<Uint8Array> {
-    if (await renew(this.#depot, digest, claim)) {
+    if (await renew(this.#context, digest, claim)) {
       await this.abandon();
       return digest;
     }
-    const outcome = await this.#depot.storage.commit({
+    const outcome = await this.#context.storage.commit({
       uses: [this.use()],
-      blobs: [wholeWrite(this.#depot, digest, size, FORM.chunks, claim)],
+      blobs: [wholeWrite(this.#context, digest, size, FORM.chunks, claim)],
       writes: this.handOver(digest),
     });
     if (!outcome.ok) this.#missing(outcome.refused, new Map());
@@ -93,28 +93,28 @@ export class Upload {
   /** What cannot be removed now expires and is collected. */
   async abandon(): Promise<void> {
     if (this.#chunks === 0) return;
-    await takeApart(this.#depot, this.holder).catch((error) => {
-      this.#depot.storage.environment.log("warn", "blobs.abandon", { error: String(error) });
+    await takeApart(this.#context, this.holder).catch((error) => {
+      this.#context.storage.environment.log("warn", "blobs.abandon", { error: String(error) });
     });
   }
 }
 
 const EMPTY = new Uint8Array(0);
 
-export function holderWrite(depot: BlobContext, holder: Uint8Array, at: number): BlobWrite {
+export function holderWrite(context: BlobContext, holder: Uint8Array, at: number): BlobWrite {
   const claim = { media: "", utf8: false, refs: 0, expiresAt: at + UPLOAD_MS, at };
-  return wholeWrite(depot, holder, 0, FORM.holder, claim);
+  return wholeWrite(context, holder, 0, FORM.holder, claim);
 }
 
 /** A row whose bytes are in its parts. */
 export function wholeWrite(
-  depot: BlobContext,
+  context: BlobContext,
   digest: Uint8Array,
   size: number,
   form: 2 | 3 | 4,
   claim: BlobClaim,
 ): BlobWrite {
-  return { sha256: digest, size, form, body: null, stored: 0, store: depot.bytes.store, key: null, ...claim };
+  return { sha256: digest, size, form, body: null, stored: 0, store: context.byteStore.store, key: null, ...claim };
 }
 
 export function link(parent: Uint8Array, ord: number, child: Uint8Array): Write {
@@ -130,10 +130,10 @@ export function dropHolder(holder: Uint8Array): Write[] {
 }
 
 /** Keeps a blob that is there from going until the holder does; false when there is none. */
-export async function hold(depot: BlobContext, holder: Uint8Array, digest: Uint8Array): Promise<boolean> {
-  const outcome = await depot.storage.commit({
+export async function hold(context: BlobContext, holder: Uint8Array, digest: Uint8Array): Promise<boolean> {
+  const outcome = await context.storage.commit({
     uses: [[digest, 0]],
-    blobs: [holderWrite(depot, holder, depot.storage.environment.now())],
+    blobs: [holderWrite(context, holder, context.storage.environment.now())],
     writes: [link(holder, 0, digest)],
   });
   if (!outcome.ok && outcome.refused.reason !== "blob-missing") throw refusalError(outcome.refused);

@@ -16,14 +16,14 @@ export const LARGE_BYTES = 1024 * 1024;
 export type Source = AsyncIterable<unknown> | Iterable<unknown>;
 
 /** Bytes of any size. They may be the caller's: nothing of them is needed, or believed, after a wait. */
-export async function storeBytes(depot: BlobContext, bytes: Uint8Array, claim: BlobClaim): Promise<Uint8Array> {
-  if (bytes.length < LARGE_BYTES) return storePlain(depot, new Uint8Array(bytes), claim);
-  const digest = await digestOf(depot, bytes);
-  return (await renew(depot, digest, claim)) ? digest : storeSource(depot, [bytes], claim);
+export async function storeBytes(context: BlobContext, bytes: Uint8Array, claim: BlobClaim): Promise<Uint8Array> {
+  if (bytes.length < LARGE_BYTES) return storePlain(context, new Uint8Array(bytes), claim);
+  const digest = await digestOf(context, bytes);
+  return (await renew(context, digest, claim)) ? digest : storeSource(context, [bytes], claim);
 }
 
 /** A stream of any length in bounded memory; it is large only once there is a chunk's worth of proof. */
-export async function storeSource(depot: BlobContext, source: Source, claim: BlobClaim): Promise<Uint8Array> {
+export async function storeSource(context: BlobContext, source: Source, claim: BlobClaim): Promise<Uint8Array> {
   const hash = createHash("sha256");
   const small: Uint8Array[] = [];
   const batch = new Batch();
@@ -39,13 +39,13 @@ export async function storeSource(depot: BlobContext, source: Source, claim: Blo
           small.push(new Uint8Array(piece));
           continue;
         }
-        upload ??= new Upload(depot);
+        upload ??= new Upload(context);
         for (const held of small.splice(0)) batch.push(held);
         batch.push(piece);
         if (batch.bytes >= BATCH_BYTES) await upload.add(batch.take());
       }
     }
-    if (upload === null) return await storePlain(depot, Buffer.concat(small), claim);
+    if (upload === null) return await storePlain(context, Buffer.concat(small), claim);
     await upload.add(batch.finish());
     return await upload.finish(hash.digest(), size, claim);
   } catch (error) {
@@ -96,11 +96,11 @@ function* slices(given: unknown): Generator<Uint8Array> {
   for (let at = 0; at < given.length; at += BATCH_BYTES) yield given.subarray(at, at + BATCH_BYTES);
 }
 
-async function digestOf(depot: BlobContext, bytes: Uint8Array): Promise<Uint8Array> {
+async function digestOf(context: BlobContext, bytes: Uint8Array): Promise<Uint8Array> {
   const hash = createHash("sha256");
   for (const piece of slices(bytes)) {
     hash.update(piece);
-    await yieldToEventLoop(depot.storage.environment);
+    await yieldToEventLoop(context.storage.environment);
   }
   return hash.digest();
 }

@@ -83,24 +83,24 @@ function foundBy(steps: readonly Step[], rows: readonly (readonly Row[])[]): Fou
 }
 
 /** On remembered sessions, without guards: the fence and everything else in one trip. */
-export function* fencedPlan(batch: readonly Commit[], remembered: CachedPositions): Plan<BatchResult> {
+export function* fencedPlan(batch: readonly Commit[], cached: CachedPositions): Plan<BatchResult> {
   const position = (id: string): SessionPosition => {
-    const known = remembered.sessions.get(id);
+    const known = cached.sessions.get(id);
     if (known === undefined) throw new Error(`bug: session ${id} is not remembered`);
     return known;
   };
-  const writing = write(batch, position, remembered.agents, new Set());
+  const writing = write(batch, position, cached.agents, new Set());
   const rows = writing.moved.map(({ now, was }) => [...advanced(now), was.seq, was.chain]);
   yield { steps: [{ kind: "bulk", spec: FENCE_SESSION, rows }, ...writing.steps], last: true };
-  return { outcomes: writing.outcomes, sessions: writing.sessions, agents: remembered.agents };
+  return { outcomes: writing.outcomes, sessions: writing.sessions, agents: cached.agents };
 }
 
 function advanced({ seq, chain, at, messages, stateSeq, no }: SessionPosition & { readonly at: number }): Param[] {
   return [seq, chain, at, messages, stateSeq, no];
 }
 
-export function canFence(batch: readonly Commit[], remembered: CachedPositions): boolean {
-  for (const commit of batch) if (!canFenceOne(commit, remembered)) return false;
+export function canFence(batch: readonly Commit[], cached: CachedPositions): boolean {
+  for (const commit of batch) if (!canFenceOne(commit, cached)) return false;
   return standAlone(batch);
 }
 
@@ -127,19 +127,19 @@ function changes({ guards, events }: Commit): boolean {
 }
 
 /** Plain loops here and in what writes: this is the way of every append. */
-function canFenceOne({ sessions, guards, uses, events, agents }: Commit, remembered: CachedPositions): boolean {
+function canFenceOne({ sessions, guards, uses, events, agents }: Commit, cached: CachedPositions): boolean {
   if (sessions === undefined || sessions.length === 0) return false;
   if (uses !== undefined && uses.length > 0) return false;
-  for (const guard of guards ?? []) if (!remembered.impliesGuard(sessions[0]?.id ?? "", guard)) return false;
+  for (const guard of guards ?? []) if (!cached.impliesGuard(sessions[0]?.id ?? "", guard)) return false;
   for (const use of sessions) {
-    if (use.mode === "create" || use.mode === "restore" || !remembered.sessions.has(use.id)) return false;
-    if (use.agent !== undefined && !remembered.agents.has(use.agent)) return false;
+    if (use.mode === "create" || use.mode === "restore" || !cached.sessions.has(use.id)) return false;
+    if (use.agent !== undefined && !cached.agents.has(use.agent)) return false;
     // The fence is on the sessions that move: one that only loses rows must be read and locked.
     if (!(events?.some((event) => event.session === use.id) ?? false)) return false;
   }
-  for (const agent of agents ?? []) if (!remembered.agents.has(agent.id)) return false;
+  for (const agent of agents ?? []) if (!cached.agents.has(agent.id)) return false;
   for (const { head, session } of events ?? []) {
-    if (head !== undefined && remembered.sessions.get(session)?.branchPosition === undefined) return false;
+    if (head !== undefined && cached.sessions.get(session)?.branchPosition === undefined) return false;
   }
   return true;
 }

@@ -49,7 +49,7 @@ export class FollowedLog {
     return this.#waiters.size > 0;
   }
 
-  learn(seq: number, isGone: boolean): void {
+  noteChange(seq: number, isGone: boolean): void {
     if (this.#seq === seq && this.#isGone === isGone) return;
     this.#news++;
     this.#seq = seq;

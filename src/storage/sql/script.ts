@@ -26,13 +26,13 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
 );
 
 /** What no insert looks at, and no index that must be unique: these let inserts that follow go before them. */
-const PATIENT: ReadonlySet<StatementName> = new Set<StatementName>(["run.goOn", "session.headTo"]);
+const DEFERRED_TABLES: ReadonlySet<StatementName> = new Set<StatementName>(["run.goOn", "session.headTo"]);
 
 export class Script {
   readonly #steps: Step[] = [];
   #pending = new Map<BulkSpec, (readonly Param[])[]>();
   /** Behind what is pending, in their own order. */
-  #patient: Step[] = [];
+  #deferred: Step[] = [];
 
   row(spec: BulkSpec, params: readonly Param[]): void {
     const rows = this.#pending.get(spec);
@@ -55,9 +55,9 @@ export class Script {
         return;
       case "run": {
         const params = write.params.map((cell) => param(cell, context));
-        const isPatient = PATIENT.has(write.statement);
+        const isPatient = DEFERRED_TABLES.has(write.statement);
         if (!isPatient) this.flush();
-        (isPatient ? this.#patient : this.#steps).push({ kind: "query", sql: STATEMENTS[write.statement], params });
+        (isPatient ? this.#deferred : this.#steps).push({ kind: "query", sql: STATEMENTS[write.statement], params });
         return;
       }
       case "read":
@@ -76,9 +76,9 @@ export class Script {
       for (const [spec, rows] of this.#pending) this.#steps.push({ kind: "bulk", spec, rows });
       this.#pending = new Map();
     }
-    if (this.#patient.length === 0) return;
-    for (const step of this.#patient) this.#steps.push(step);
-    this.#patient = [];
+    if (this.#deferred.length === 0) return;
+    for (const step of this.#deferred) this.#steps.push(step);
+    this.#deferred = [];
   }
 
   /** Steps that were made before. */
@@ -104,9 +104,9 @@ function values<T extends TableName>(table: T, columns: readonly string[], row: 
   const params = columns.map((column) => {
     const cell = given[column];
     if (cell !== undefined) return param(cell, context);
-    if (column === "session_no") return known(context.session, table, column);
-    if (column === "branch") return known(context.branch, table, column);
-    if (column === "seq") return known(context.seq, table, column);
+    if (column === "session_no") return requireKnown(context.session, table, column);
+    if (column === "branch") return requireKnown(context.branch, table, column);
+    if (column === "seq") return requireKnown(context.seq, table, column);
     return null;
   });
   const at = coveredBy(table) === null ? -1 : columns.indexOf("checksum");
@@ -125,10 +125,10 @@ function param(cell: Cell, context: Context): Param {
 function slot(cell: Slot, context: Context): number {
   if ("agent" in cell) return context.agent(cell.agent);
   if ("session" in cell) return context.sessionNo(cell.session);
-  return known(context[cell.slot], "a statement", cell.slot);
+  return requireKnown(context[cell.slot], "a statement", cell.slot);
 }
 
-function known(value: number | undefined, table: string, column: string): number {
+function requireKnown(value: number | undefined, table: string, column: string): number {
   if (value === undefined)
     throw new Error(`bug: ${table} needs ${column} and the commit names no session or event for it`);
   return value;

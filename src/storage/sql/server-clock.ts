@@ -12,7 +12,7 @@ const RETRY_MS = 1000;
 /** The machine's clock was set, or the machine slept, if its two clocks disagree by more than this. */
 const STEP_MS = 500;
 /** A difference that is told to the log. */
-export const TOLD_MS = 5000;
+export const LOGGED_DRIFT_MS = 5000;
 
 interface Measurement {
   /** The server's time minus the monotonic clock's. */
@@ -28,14 +28,14 @@ export class ServerClock {
   #last: Measurement;
   #triedAt: number;
   #isMeasuring = false;
-  #toldMs = 0;
+  #loggedMs = 0;
 
   private constructor(environment: Environment, readServer: () => Promise<number>, first: Measurement) {
     this.#environment = environment;
     this.#readServer = readServer;
     this.#last = first;
     this.#triedAt = environment.monotonic();
-    this.#tell();
+    this.#logDrift();
   }
 
   static async open(environment: Environment, readServer: () => Promise<number>): Promise<ServerClock> {
@@ -66,7 +66,7 @@ export class ServerClock {
     this.#triedAt = monotonic;
     try {
       this.#last = await measure(this.#environment, this.#readServer, this.#last);
-      this.#tell();
+      this.#logDrift();
     } catch (error) {
       // The last measurement counts on; whether the server can be reached is for commits and reads to say.
       this.#environment.log("debug", "store.clock", { error: String(error) });
@@ -79,10 +79,10 @@ export class ServerClock {
     return Math.round(wallOffset(this.#environment) - this.#last.offset);
   }
 
-  #tell(): void {
+  #logDrift(): void {
     const aheadMs = this.#aheadMs();
-    if (Math.abs(aheadMs) < TOLD_MS || Math.abs(aheadMs - this.#toldMs) < TOLD_MS) return;
-    this.#toldMs = aheadMs;
+    if (Math.abs(aheadMs) < LOGGED_DRIFT_MS || Math.abs(aheadMs - this.#loggedMs) < LOGGED_DRIFT_MS) return;
+    this.#loggedMs = aheadMs;
     const difference = `${Math.round(Math.abs(aheadMs) / 1000)} s ${aheadMs > 0 ? "ahead of" : "behind"}`;
     this.#environment.log("warn", "store.clock", {
       error: `this machine's clock is ${difference} the database server's, by which the store goes; set it by NTP`,

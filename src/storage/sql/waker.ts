@@ -24,7 +24,7 @@ export class SessionWaker implements FollowedLogs {
   readonly #listeners = new Map<string, Set<() => void>>();
   readonly #followed = new Map<string, FollowedLog>();
   /** Sessions to look at; null: all that are followed. */
-  #asked: Set<string> | null = new Set();
+  #requested: Set<string> | null = new Set();
   #isLooking = false;
   #unwatch: (() => void) | null = null;
   #ticking: AbortController | null = null;
@@ -70,7 +70,7 @@ export class SessionWaker implements FollowedLogs {
       const followed = this.#followed.get(session);
       if (followed === undefined) continue;
       if (seq === null) this.#look([session]);
-      else followed.learn(Math.max(followed.seq, seq), false);
+      else followed.noteChange(Math.max(followed.seq, seq), false);
     }
   }
 
@@ -85,7 +85,7 @@ export class SessionWaker implements FollowedLogs {
   }
 
   /** Another process has written to these sessions; null: it may have written to any. */
-  #heard(sessions: readonly string[] | null): void {
+  #onChange(sessions: readonly string[] | null): void {
     for (const session of sessions ?? [...this.#listeners.keys()]) this.#wakeListeners(session);
     this.#look(sessions);
   }
@@ -96,7 +96,7 @@ export class SessionWaker implements FollowedLogs {
   }
 
   #watch(): void {
-    this.#unwatch ??= this.#driver.watch((sessions) => this.#heard(sessions));
+    this.#unwatch ??= this.#driver.watch((sessions) => this.#onChange(sessions));
   }
 
   #unwatchSoon(): void {
@@ -160,16 +160,17 @@ export class SessionWaker implements FollowedLogs {
   }
 
   #look(sessions: readonly string[] | null): void {
-    if (sessions === null) this.#asked = null;
-    else if (this.#asked !== null) for (const one of sessions) if (this.#followed.has(one)) this.#asked.add(one);
+    if (sessions === null) this.#requested = null;
+    else if (this.#requested !== null)
+      for (const one of sessions) if (this.#followed.has(one)) this.#requested.add(one);
     if (!this.#isLooking) void this.#lookOn();
   }
 
   async #lookOn(): Promise<void> {
     this.#isLooking = true;
-    while (!this.#isClosed && (this.#asked === null || this.#asked.size > 0)) {
-      const asked = this.#asked ?? this.#followed.keys();
-      this.#asked = new Set();
+    while (!this.#isClosed && (this.#requested === null || this.#requested.size > 0)) {
+      const asked = this.#requested ?? this.#followed.keys();
+      this.#requested = new Set();
       const logs = [...asked].flatMap((session) => this.#followed.get(session) ?? []);
       if (logs.length === 0) continue;
       const start = this.#environment.monotonic();
@@ -199,7 +200,7 @@ export class SessionWaker implements FollowedLogs {
     for (const [i, followed] of logs.entries()) {
       const { seq, isGone } = found.get(followed.session) ?? { seq: 0, isGone: true };
       // What the handle's own commits said meanwhile may be newer than what was read.
-      followed.learn(followed.news === marks[i] ? seq : Math.max(seq, followed.seq), isGone);
+      followed.noteChange(followed.news === marks[i] ? seq : Math.max(seq, followed.seq), isGone);
       followed.looked();
     }
   }

@@ -6,14 +6,14 @@ import type { History, HistoryRange, HistoryScope } from "../../contracts/histor
 import type { ContentBlock, ContentBlockInput, Message, MessageInput } from "../../contracts/messages.ts";
 import type { ModelMessage, ModelSession, ModelStore } from "./store.ts";
 
-export function modelHistory(world: ModelStore): History {
+export function modelHistory(store: ModelStore): History {
   const appendMany: History["appendMany"] = async (scope, inputs, { run } = {}) => {
     if (inputs.length === 0) return [];
-    const session = world.ensure(scope.session, scope.agent);
-    const messages = inputs.map((input) => draft(scope, input as MessageInput, run, world.now()));
+    const session = store.ensure(scope.session, scope.agent);
+    const messages = inputs.map((input) => draft(scope, input as MessageInput, run, store.now()));
     // Looked at before anything changes: all or nothing.
     const known = messages.map((message) => alreadyThere(session, message));
-    return messages.map((message, n) => structuredClone(known[n] ?? remember(world, session, message)));
+    return messages.map((message, n) => structuredClone(known[n] ?? remember(store, session, message)));
   };
   const erase = (session: ModelSession | undefined, goes: (message: Message) => boolean) => {
     const kept = session?.messages.filter(({ message }) => !goes(message)) ?? [];
@@ -24,19 +24,19 @@ export function modelHistory(world: ModelStore): History {
     }
     return { removed: { messages: removed }, kept: {} };
   };
-  const all = (session: string) => world.find(session)?.messages.map(({ message }) => message) ?? [];
+  const all = (session: string) => store.find(session)?.messages.map(({ message }) => message) ?? [];
   const own = ({ session, agent }: HistoryScope) => all(session).filter((message) => message.agent === agent);
   return {
     append: async (scope, input, options) => (await appendMany(scope, [input], options))[0] as Message,
     appendMany,
     get: async (scope, range) => inRange(own(scope), range),
     count: async (scope, { run } = {}) => own(scope).filter((one) => run === undefined || one.run === run).length,
-    clear: async ({ session, agent }) => erase(world.find(session), (one) => one.agent === agent),
+    clear: async ({ session, agent }) => erase(store.find(session), (one) => one.agent === agent),
     clearRun: async ({ session, agent }, run) =>
-      erase(world.find(session), (one) => one.agent === agent && one.run === run),
+      erase(store.find(session), (one) => one.agent === agent && one.run === run),
     session: async (session, range) => inRange(all(session), range),
     byAgent: async (agent, { limit = 1000, since = 0 } = {}) => {
-      const found = world.sessions
+      const found = store.sessions
         .flatMap((session): readonly ModelMessage[] => session.messages)
         .filter(({ message }) => message.agent === agent && message.at >= since)
         .toSorted((a, b) => a.no - b.no)
@@ -101,9 +101,9 @@ function alreadyThere(session: ModelSession, drafted: Draft): Message | undefine
   throw new HoldfastError("Conflict", `another message has the key ${drafted.key}`);
 }
 
-function remember(world: ModelStore, session: ModelSession, drafted: Draft): Message {
+function remember(store: ModelStore, session: ModelSession, drafted: Draft): Message {
   const seq = ++session.seq;
   const message: Message = { id: `${session.id}#${seq}`, seq, ...drafted };
-  session.messages.push({ no: world.next(), message });
+  session.messages.push({ no: store.next(), message });
   return message;
 }

@@ -3,24 +3,24 @@ import type { JsonObject } from "../../contracts/json.ts";
 import type { State, Versioned } from "../../contracts/state.ts";
 import type { ModelSession, ModelStore } from "./store.ts";
 
-export function modelState(world: ModelStore): State {
+export function modelState(store: ModelStore): State {
   const live = (session: string): JsonObject => {
-    const slots = [...(world.find(session)?.state ?? [])].filter(([, { expiresAt }]) => expiresAt > world.now());
+    const slots = [...(store.find(session)?.state ?? [])].filter(([, { expiresAt }]) => expiresAt > store.now());
     return structuredClone(Object.fromEntries(slots.map(([key, { value }]) => [key, value])));
   };
   const versioned = (session: string): Versioned => ({
     value: live(session),
-    version: world.find(session)?.stateVersion ?? 0,
+    version: store.find(session)?.stateVersion ?? 0,
   });
   const write = (session: ModelSession, value: JsonObject, ttlMs = Number.POSITIVE_INFINITY): Versioned => {
-    const expiresAt = world.now() + ttlMs;
+    const expiresAt = store.now() + ttlMs;
     for (const [key, item] of Object.entries(structuredClone(value)))
       session.state.set(key, { value: item, expiresAt });
     session.stateVersion = ++session.seq;
     return versioned(session.id);
   };
   const replace = (id: string, value: JsonObject, ttlMs: number | undefined): Versioned => {
-    const session = world.ensure(id);
+    const session = store.ensure(id);
     session.state.clear();
     return write(session, value, ttlMs);
   };
@@ -30,7 +30,7 @@ export function modelState(world: ModelStore): State {
     getVersioned: async (session) => versioned(session),
     set: async (session, value, { ttlMs } = {}) => replace(session, value as JsonObject, ttlMs),
     patch: async (id, patch, { ttlMs, remove = [] } = {}) => {
-      const session = world.ensure(id);
+      const session = store.ensure(id);
       for (const key of remove) session.state.delete(key);
       return write(session, patch as JsonObject, ttlMs);
     },
@@ -39,7 +39,7 @@ export function modelState(world: ModelStore): State {
       return replace(session, value as JsonObject, ttlMs);
     },
     clear: async (id) => {
-      const session = world.find(id);
+      const session = store.find(id);
       if (session === undefined) return;
       session.state.clear();
       session.stateVersion = ++session.seq;

@@ -5,22 +5,22 @@ import type { ModelBoard, ModelSession, ModelStore } from "./store.ts";
 
 const isTerminal = ({ status }: Task) => status === "succeeded" || status === "abandoned";
 
-export function modelTasks(world: ModelStore): Tasks {
-  const boards = () => world.sessions.flatMap((session) => session.boards);
+export function modelTasks(store: ModelStore): Tasks {
+  const boards = () => store.sessions.flatMap((session) => session.boards);
   const boardOf = (id: string) => boards().find((board) => board.id === id);
   const shown = (board: ModelBoard): TaskList => structuredClone(board);
   const add = (board: ModelBoard, titles: readonly string[]): readonly Task[] => {
     let first = Math.max(-1, ...board.tasks.map(({ order }) => order)) + 1;
     const meaningful = titles.filter((title) => title.trim() !== "");
     const added = meaningful.map((title): Task => {
-      const id = `task_${world.next()}`;
+      const id = `task_${store.next()}`;
       return { id, title, status: "planned", order: first++, retryCount: 0, note: "" };
     });
     board.tasks.push(...added);
     if (added.length > 0) sessionOf(board).seq++;
     return structuredClone(added);
   };
-  const sessionOf = (board: ModelBoard): ModelSession => world.existing(board.conversationId);
+  const sessionOf = (board: ModelBoard): ModelSession => store.existing(board.conversationId);
   /** Null when the task is not there, or when the change says null. */
   const change = async (boardId: string, taskId: string, how: (task: Task, board: ModelBoard) => Task | null) => {
     const board = boardOf(boardId);
@@ -35,7 +35,7 @@ export function modelTasks(world: ModelStore): Tasks {
   };
   return {
     createTaskList: async (conversationId, titles, options = {}) => {
-      const session = world.ensure(conversationId);
+      const session = store.ensure(conversationId);
       const agentId = options.agentId ?? "";
       const old = session.boards.find((board) => board.agentId === agentId);
       if (old !== undefined && options.ifAbsent === true) throw new HoldfastError("AlreadyExists", `it is ${old.id}`);
@@ -44,7 +44,7 @@ export function modelTasks(world: ModelStore): Tasks {
         ...(old ?? { agentLabel: "", parentAgentId: null, maxRetries: 3 }),
         ...options,
       };
-      const { id, createdAt } = old ?? { id: `board_${world.next()}`, createdAt: world.now() };
+      const { id, createdAt } = old ?? { id: `board_${store.next()}`, createdAt: store.now() };
       const facts = { id, conversationId, maxRetries, agentId, agentLabel, parentAgentId, createdAt };
       const board: ModelBoard = { ...facts, tasks: [] };
       if (old === undefined) session.boards.push(board);
@@ -57,11 +57,11 @@ export function modelTasks(world: ModelStore): Tasks {
       return board === undefined ? null : shown(board);
     },
     getByConversation: async (id) => {
-      const all = world.find(id)?.boards ?? [];
+      const all = store.find(id)?.boards ?? [];
       const board = all.find(({ agentId }) => agentId === "") ?? all[0];
       return board === undefined ? null : shown(board);
     },
-    getBoardsByConversation: async (id) => (world.find(id)?.boards ?? []).map(shown),
+    getBoardsByConversation: async (id) => (store.find(id)?.boards ?? []).map(shown),
     updateStatus: (board, task, status, note = "", { from } = {}) =>
       change(board, task, (old) => {
         if (from !== undefined && old.status !== from) throw new HoldfastError("Conflict", `it is ${old.status}`);
@@ -93,7 +93,7 @@ export function modelTasks(world: ModelStore): Tasks {
     updateTaskTitle: (board, task, title) => change(board, task, (old) => ({ ...old, title })),
     settle: async (id, to, { agentId } = {}) => {
       if (to !== "failed" && to !== "planned") throw new HoldfastError("InvalidArgument", "failed or planned");
-      const all = (world.find(id)?.boards ?? []).filter((board) => agentId === undefined || board.agentId === agentId);
+      const all = (store.find(id)?.boards ?? []).filter((board) => agentId === undefined || board.agentId === agentId);
       const stuck = all.flatMap(({ id: board, tasks }) =>
         tasks.map(({ id: task, status }) => ({ board, task, status })),
       );

@@ -28,7 +28,7 @@ export interface DriverNotes {
   /** Told after every commit that happened. */
   readonly committed: (commit: SeenCommit) => void;
   /** Calls back when another process committed; returns how to stop. */
-  readonly listen: (heard: () => void) => () => void;
+  readonly listen: (onCommit: () => void) => () => void;
 }
 
 /** Thrown into a plan, so that the real driver rolls it back. */
@@ -45,7 +45,7 @@ export function bound(driver: Driver): Driver {
     inspect: (sql, params, limits) => driver.inspect(sql, params, limits),
     migrate: (create, run) => driver.migrate(create, run),
     announce: (sessions) => driver.announce(sessions),
-    watch: (heard) => driver.watch(heard),
+    watch: (onCommit) => driver.watch(onCommit),
     reclaim: () => driver.reclaim(),
     rewrite: () => driver.rewrite(),
     examine: () => driver.examine(),
@@ -85,10 +85,10 @@ export function faultyDriver(driver: Driver, process: Process, faults: Faults, n
     migrate: (create, run) => driver.migrate(create, run),
     announce: (sessions) => driver.announce(sessions),
     // The engine's own way is to look every few milliseconds: here who commits tells those who listen.
-    watch: (heard) =>
+    watch: (onCommit) =>
       notes.listen(() => {
         const lost = faults.strike(["lostWakeup"], { process: process.name, what: "hint", names: [] });
-        if (lost === null) process.turn("hint").then(() => heard(null));
+        if (lost === null) process.turn("hint").then(() => onCommit(null));
       }),
     // Which pages are free, and so how long it takes, is left over from who used the file before.
     reclaim: () => process.turn("reclaim"),

@@ -229,11 +229,11 @@ export class Process {
     this.name = name;
     this.#scheduler = scheduler;
     this.#onDeath = [onDeath];
-    const roll = rng(scheduler.seed, `${name} ${life}`);
+    const random = rng(scheduler.seed, `${name} ${life}`);
     this.environment = {
       now: () => START_MS + Math.floor(scheduler.monotonic + this.#skew),
       monotonic: () => scheduler.monotonic * haste,
-      random: (bytes) => Uint8Array.from({ length: bytes }, () => Math.floor(roll() * 256)),
+      random: (bytes) => Uint8Array.from({ length: bytes }, () => Math.floor(random() * 256)),
       sleep: (ms, signal) => scheduler.sleep(this, ms, signal),
       defer: (run) => scheduler.ready({ process: this, what: "macrotask", go: run }),
       log: (level, event, fields) => this.#log(level, event, fields),

@@ -38,7 +38,7 @@ export interface Simulation {
   /** Played from its beginning by another client when the one who played it died: let it find what is there already. */
   readonly scenario: (client: Client) => Promise<void>;
   /** Answers what only a person can know; null: not now. When not given: what the world says. */
-  readonly person?: (decision: Decision, world: SimulatedServices) => AnswerInput | null;
+  readonly person?: (decision: Decision, services: SimulatedServices) => AnswerInput | null;
   /**
    * What an effect is for: at most one for each, in a run and those that take it up, unless a person or a recorded failure
    * called for another. When not given: the step's place.
@@ -94,8 +94,8 @@ export function simulate(simulation: Simulation): Promise<SimulationReport> {
 }
 
 /** For tests of the simulator: whether it notices. */
-export function simulateWithBug(simulation: Simulation, plant: PlantedBug): Promise<SimulationReport> {
-  return new Simulator(simulation, plant).play();
+export function simulateWithBug(simulation: Simulation, bug: PlantedBug): Promise<SimulationReport> {
+  return new Simulator(simulation, bug).play();
 }
 
 class Simulator {
@@ -116,9 +116,9 @@ class Simulator {
   #hasImpostor = false;
   #isClosing = false;
 
-  constructor(simulation: Simulation, plant: PlantedBug) {
+  constructor(simulation: Simulation, bug: PlantedBug) {
     this.#simulation = simulation;
-    this.#bug = plant;
+    this.#bug = bug;
     this.#faults = new Faults(simulation.seed, simulation.faults ?? []);
     this.#services = new SimulatedServices(this.#faults);
     this.#rng = rng(simulation.seed, "lives");
@@ -263,8 +263,8 @@ class Simulator {
         for (const run of commit.ends) this.#services.ended(run, process);
         this.#committed(commit);
       },
-      listen: (heard) => {
-        const listener = { process, heard };
+      listen: (onCommit) => {
+        const listener = { process, heard: onCommit };
         this.#listeners.add(listener);
         return () => this.#listeners.delete(listener);
       },
@@ -313,12 +313,12 @@ class Simulator {
     const over = () => {
       this.#hasImpostor = false;
     };
-    const thief = new Process(this.#scheduler, `thief-${++this.#impostors}`, 1, over, THIEF.haste);
-    this.#start(thief, async () => {
-      const store = await this.#open(thief);
-      store.runs.createWorker({ agents: this.#agentsIn(thief), pollMs: THIEF.pollMs }).start();
-      await thief.environment.sleep(THIEF.livesMs);
-      thief.kill("after what it stole");
+    const impostor = new Process(this.#scheduler, `thief-${++this.#impostors}`, 1, over, THIEF.haste);
+    this.#start(impostor, async () => {
+      const store = await this.#open(impostor);
+      store.runs.createWorker({ agents: this.#agentsIn(impostor), pollMs: THIEF.pollMs }).start();
+      await impostor.environment.sleep(THIEF.livesMs);
+      impostor.kill("after what it stole");
     });
   }
 
@@ -357,8 +357,8 @@ class Simulator {
 }
 
 /** Looks whether it happened. */
-function truthful({ step }: Decision, world: SimulatedServices): AnswerInput {
-  const done = world.effect(step.idempotencyKey);
+function truthful({ step }: Decision, services: SimulatedServices): AnswerInput {
+  const done = services.effect(step.idempotencyKey);
   return done === undefined ? { verdict: "retry" } : { verdict: "result", result: done.result };
 }
 

@@ -137,10 +137,10 @@ export const blockEditCases: readonly Case[] = [
   prove(
     "ME8 appends of two agents and handles to a shared block lose nothing",
     ["agents", "another"],
-    async (given) => {
-      const handles = [given.agents, (await given.another()).agents];
-      await given.agents.saveBlocks("a", [{ label: "team" }]);
-      await given.agents.shareBlock("a", "team", "b");
+    async (nouns) => {
+      const handles = [nouns.agents, (await nouns.another()).agents];
+      await nouns.agents.saveBlocks("a", [{ label: "team" }]);
+      await nouns.agents.shareBlock("a", "team", "b");
       await Promise.all(
         range(20).map((n) => present(handles[n % 2]).appendBlock(n % 4 < 2 ? "a" : "b", "team", `<${n}>`)),
       );

@@ -104,8 +104,8 @@ const identityCases: readonly Case[] = [
     assert.deepEqual({ name, model, tags }, { name: "n", model: "m", tags: ["t"] });
   }),
 
-  prove("ST7 delete says whether there was one, and its messages stay", ["agents", "history"], async (given) => {
-    const { agents, history } = given;
+  prove("ST7 delete says whether there was one, and its messages stay", ["agents", "history"], async (nouns) => {
+    const { agents, history } = nouns;
     await agents.create({ id: "biller", tags: ["t"] });
     const scope = { session: "chat", agent: "biller" };
     const message = await history.append(scope, { role: "assistant", content: "hi" });

@@ -84,15 +84,15 @@ async function everything(store: Holdfast | Nouns, id: string) {
 }
 
 const roundTrips: readonly Case[] = [
-  prove("AR1 what is imported elsewhere is what was exported, and exports to the same bytes", NEEDS, async (given) => {
-    await makeRich(given, "rich");
-    const file = await fileOf(given.archives, "rich");
+  prove("AR1 what is imported elsewhere is what was exported, and exports to the same bytes", NEEDS, async (nouns) => {
+    await makeRich(nouns, "rich");
+    const file = await fileOf(nouns.archives, "rich");
     await elsewhere(async (other) => {
       const report = await other.import([file]);
       assert.deepEqual([report.session, report.sessions[0]?.outcome, report.inherited], ["rich", "imported", []]);
       const there = await everything(other, "rich");
       assert.equal(there.verified.ok, true);
-      assert.deepEqual(there, await everything(given, "rich"));
+      assert.deepEqual(there, await everything(nouns, "rich"));
       isSameBytes(await fileOf(other, "rich"), file, "the file");
       const [, , withImage] = there.history;
       const block = withImage?.content[0];
@@ -102,44 +102,44 @@ const roundTrips: readonly Case[] = [
     });
   }),
 
-  prove("AR1 what comes from another engine goes on like any session", NEEDS, async (given) => {
+  prove("AR1 what comes from another engine goes on like any session", NEEDS, async (nouns) => {
     const file = await elsewhere(async (other) => {
       await makeRich(other, "rich");
       return fileOf(other, "rich");
     });
-    await given.archives.import([file]);
-    isSameBytes(await fileOf(given.archives, "rich"), file, "the file");
-    const before = present(await given.sessions.get("rich"));
-    const added = await given.history.append(scope("rich"), { role: "user", content: "it goes on" });
+    await nouns.archives.import([file]);
+    isSameBytes(await fileOf(nouns.archives, "rich"), file, "the file");
+    const before = present(await nouns.sessions.get("rich"));
+    const added = await nouns.history.append(scope("rich"), { role: "user", content: "it goes on" });
     assert.equal(added.seq, before.seq + 1);
-    const head = await given.lineage.heads.publish("rich", { expect: before.head });
+    const head = await nouns.lineage.heads.publish("rich", { expect: before.head });
     assert.equal(head.basis, before.head);
-    await given.state.patch("rich", { more: 1 });
-    assert.deepEqual(Object.keys(await given.state.get("rich")), ["kept", "replaced", "more"]);
-    assert.equal((await given.log.verify("rich")).ok, true);
-    await given.history.clear(scope("rich"));
-    assert.equal((await given.log.verify("rich")).ok, true);
-    assert.notEqual(await given.sessions.delete("rich"), null);
+    await nouns.state.patch("rich", { more: 1 });
+    assert.deepEqual(Object.keys(await nouns.state.get("rich")), ["kept", "replaced", "more"]);
+    assert.equal((await nouns.log.verify("rich")).ok, true);
+    await nouns.history.clear(scope("rich"));
+    assert.equal((await nouns.log.verify("rich")).ok, true);
+    assert.notEqual(await nouns.sessions.delete("rich"), null);
   }),
 
-  prove("AR1 blobs of an import live by its rows, and go with them", NEEDS, async (given) => {
+  prove("AR1 blobs of an import live by its rows, and go with them", NEEDS, async (nouns) => {
     const file = await elsewhere(async (other) => {
       await other.history.append(scope("chat"), { role: "user", content: "long ".repeat(2000) });
       return fileOf(other, "chat");
     });
-    await given.archives.import([file]);
-    const [message] = await given.history.session("chat");
+    await nouns.archives.import([file]);
+    const [message] = await nouns.history.session("chat");
     const ref = present(message).ref;
-    assert.equal((await given.blobs.stat(ref))?.references, 1);
-    for (let epoch = 0; epoch < 4; epoch++) await given.blobs.gc();
-    assert.equal((await given.blobs.verify(ref)).ok, true);
-    await given.history.clear(scope("chat"));
-    assert.equal(await given.blobs.exists(ref), false);
+    assert.equal((await nouns.blobs.stat(ref))?.references, 1);
+    for (let epoch = 0; epoch < 4; epoch++) await nouns.blobs.gc();
+    assert.equal((await nouns.blobs.verify(ref)).ok, true);
+    await nouns.history.clear(scope("chat"));
+    assert.equal(await nouns.blobs.exists(ref), false);
   }),
 
-  prove("AR1 an archive in pieces of any size is the same archive", NEEDS, async (given) => {
-    await given.history.append(scope("chat"), { role: "user", content: "x".repeat(3000) });
-    const file = await fileOf(given.archives, "chat");
+  prove("AR1 an archive in pieces of any size is the same archive", NEEDS, async (nouns) => {
+    await nouns.history.append(scope("chat"), { role: "user", content: "x".repeat(3000) });
+    const file = await fileOf(nouns.archives, "chat");
     await elsewhere(async (other) => {
       const crumbs = function* () {
         for (let at = 0; at < file.length; at += 7) yield file.subarray(at, at + 7);
@@ -149,9 +149,9 @@ const roundTrips: readonly Case[] = [
     });
   }),
 
-  prove("AR1 an export beside writers shows one moment of the session", NEEDS, async (given) => {
-    const { archives, history, state, tasks } = given;
-    await makeRich(given, "rich", 5000);
+  prove("AR1 an export beside writers shows one moment of the session", NEEDS, async (nouns) => {
+    const { archives, history, state, tasks } = nouns;
+    await makeRich(nouns, "rich", 5000);
     let writing = true;
     const writer = (async () => {
       for (let i = 0; writing && i < 400; i++) {
@@ -178,10 +178,10 @@ const roundTrips: readonly Case[] = [
     await writer;
   }),
 
-  prove("AR1 ids are plain data, whatever they look like", NEEDS, async (given) => {
+  prove("AR1 ids are plain data, whatever they look like", NEEDS, async (nouns) => {
     const id = "../../etc/passwd\n'; DROP TABLE events; -- 💥";
-    await given.history.append({ session: id, agent: "../agent" }, { role: "user", content: "hello" });
-    const file = await fileOf(given.archives, { session: id });
+    await nouns.history.append({ session: id, agent: "../agent" }, { role: "user", content: "hello" });
+    const file = await fileOf(nouns.archives, { session: id });
     await elsewhere(async (other) => {
       assert.equal((await other.import(file)).session, id);
       assert.equal((await other.history.session(id)).length, 1);
@@ -190,39 +190,39 @@ const roundTrips: readonly Case[] = [
 ];
 
 const forkCases: readonly Case[] = [
-  prove("AR3 a fork is complete alone: with what it inherits, and nothing that came later", NEEDS, async (given) => {
-    await makeRich(given, "source");
-    const fork = await given.lineage.sessions.fork("source", { id: "fork" });
-    await given.history.append(scope("source"), { role: "user", content: "after the fork, a secret" });
-    await given.history.append(scope("fork"), { role: "user", content: "in the fork" });
-    const head = await given.lineage.heads.publish("fork", { final: 1 });
-    const second = await given.lineage.sessions.fork(`fork@${head.id}`, { id: "second" });
-    await given.history.append(scope("second"), { role: "user", content: "in the second" });
-    await given.lineage.heads.publish(second.id);
-    const file = await fileOf(given.archives, "second");
+  prove("AR3 a fork is complete alone: with what it inherits, and nothing that came later", NEEDS, async (nouns) => {
+    await makeRich(nouns, "source");
+    const fork = await nouns.lineage.sessions.fork("source", { id: "fork" });
+    await nouns.history.append(scope("source"), { role: "user", content: "after the fork, a secret" });
+    await nouns.history.append(scope("fork"), { role: "user", content: "in the fork" });
+    const head = await nouns.lineage.heads.publish("fork", { final: 1 });
+    const second = await nouns.lineage.sessions.fork(`fork@${head.id}`, { id: "second" });
+    await nouns.history.append(scope("second"), { role: "user", content: "in the second" });
+    await nouns.lineage.heads.publish(second.id);
+    const file = await fileOf(nouns.archives, "second");
     await elsewhere(async (other) => {
       const report = await other.import([file]);
       assert.deepEqual([...report.inherited].sort(), ["fork", "source"]);
-      assert.deepEqual(await everything(other, "second"), await everything(given, "second"));
+      assert.deepEqual(await everything(other, "second"), await everything(nouns, "second"));
       isSameBytes(await fileOf(other, "second"), file);
       assert.equal(await other.sessions.get("source"), null, "only what is inherited is here");
-      assert.equal(await other.blobs.exists(present((await given.history.session("source")).at(-1)).ref), false);
+      assert.equal(await other.blobs.exists(present((await nouns.history.session("source")).at(-1)).ref), false);
       const third = await other.sessions.fork("second", { id: "third" });
-      assert.equal((await other.history.session(third.id)).length, (await given.history.session("second")).length);
+      assert.equal((await other.history.session(third.id)).length, (await nouns.history.session("second")).length);
     });
     assert.equal(fork.id, "fork");
   }),
 
-  prove("AR3 forks of one session share what they inherit, in whichever order they come", NEEDS, async (given) => {
-    const say = (session: string, content: string) => given.history.append(scope(session), { role: "user", content });
+  prove("AR3 forks of one session share what they inherit, in whichever order they come", NEEDS, async (nouns) => {
+    const say = (session: string, content: string) => nouns.history.append(scope(session), { role: "user", content });
     await say("source", "one");
-    await given.lineage.sessions.fork("source", { id: "early" });
+    await nouns.lineage.sessions.fork("source", { id: "early" });
     await say("source", "two");
-    await given.state.set("source", { a: 1 });
-    await given.lineage.sessions.fork("source", { id: "late" });
+    await nouns.state.set("source", { a: 1 });
+    await nouns.lineage.sessions.fork("source", { id: "late" });
     await say("late", "mine");
     const [early, late, source] = await Promise.all(
-      ["early", "late", "source"].map((id) => fileOf(given.archives, id)),
+      ["early", "late", "source"].map((id) => fileOf(nouns.archives, id)),
     );
     for (const order of [
       [early, late],
@@ -231,7 +231,7 @@ const forkCases: readonly Case[] = [
     ]) {
       await elsewhere(async (other) => {
         for (const file of order) await other.import([present(file)]);
-        for (const id of ["early", "late"]) assert.deepEqual(await everything(other, id), await everything(given, id));
+        for (const id of ["early", "late"]) assert.deepEqual(await everything(other, id), await everything(nouns, id));
       });
     }
     await elsewhere(async (other) => {
@@ -241,14 +241,14 @@ const forkCases: readonly Case[] = [
     });
   }),
 
-  prove("AR3 a fork whose source was deleted is as complete as before", NEEDS, async (given) => {
-    await makeRich(given, "source", 1000);
-    const head = await given.lineage.heads.publish("source");
-    await given.lineage.sessions.fork(`source@${head.id}`, { id: "fork" });
-    await given.history.append(scope("fork"), { role: "user", content: "in the fork" });
-    const before = await everything(given, "fork");
-    await given.sessions.delete("source");
-    const file = await fileOf(given.archives, "fork");
+  prove("AR3 a fork whose source was deleted is as complete as before", NEEDS, async (nouns) => {
+    await makeRich(nouns, "source", 1000);
+    const head = await nouns.lineage.heads.publish("source");
+    await nouns.lineage.sessions.fork(`source@${head.id}`, { id: "fork" });
+    await nouns.history.append(scope("fork"), { role: "user", content: "in the fork" });
+    const before = await everything(nouns, "fork");
+    await nouns.sessions.delete("source");
+    const file = await fileOf(nouns.archives, "fork");
     await elsewhere(async (other) => {
       await other.import([file]);
       assert.deepEqual(await everything(other, "fork"), before);
@@ -260,8 +260,8 @@ const forkCases: readonly Case[] = [
   prove(
     "AR3 what is here only in part, or by name, takes nothing, and says what completes it",
     CHECKED,
-    async (given) => {
-      const { import: take } = given.archives;
+    async (nouns) => {
+      const { import: take } = nouns.archives;
       const files = await elsewhere(async (other) => {
         await other.history.append(scope("source"), { role: "user", content: "before" });
         await other.sessions.fork("source", { id: "fork" });
@@ -270,11 +270,11 @@ const forkCases: readonly Case[] = [
       });
       const { inherited, partial } = await take([files.fork]);
       assert.deepEqual([inherited, partial], [["source"], ["source"]]);
-      const { state, tasks, sessions, lineage } = given;
+      const { state, tasks, sessions, lineage } = nouns;
       for (const id of ["source", "named"]) {
         const writes: readonly (() => Promise<unknown>)[] = [
           () => sessions.create({ id }),
-          () => given.history.append(scope(id), { role: "user", content: "mine" }),
+          () => nouns.history.append(scope(id), { role: "user", content: "mine" }),
           () => state.set(id, { a: 1 }),
           () => tasks.createTaskList(id, ["one"]),
         ];
@@ -294,15 +294,15 @@ const forkCases: readonly Case[] = [
         (await sessions.list()).items.map(({ id }) => id),
         ["fork"],
       );
-      const { issues, counts } = await given.check();
+      const { issues, counts } = await nouns.check();
       assert.deepEqual([issues, counts.partialSessions], [[], 2]);
       await take([files.source]);
       assert.equal((await sessions.get("source"))?.messages, 1);
-      assert.deepEqual((await given.check()).issues, []);
+      assert.deepEqual((await nouns.check()).issues, []);
     },
   ),
-  prove("AR3 a session that came in part with a fork is completed by its own archive", CHECKED, async (given) => {
-    const { import: take } = given.archives;
+  prove("AR3 a session that came in part with a fork is completed by its own archive", CHECKED, async (nouns) => {
+    const { import: take } = nouns.archives;
     const made = await elsewhere(async (other) => {
       await makeRich(other, "source", 1000);
       const head = present(await other.heads.current("source"));
@@ -323,29 +323,29 @@ const forkCases: readonly Case[] = [
       };
     });
     for (const file of [made.fork, made.caller]) await take([file]);
-    assert.equal(await given.sessions.get("source"), null);
+    assert.equal(await nouns.sessions.get("source"), null);
     const report = await take([made.source]);
     assert.equal(report.sessions[0]?.outcome, "imported");
-    assert.deepEqual((await given.check()).issues, []);
-    assert.deepEqual(await everything(given, "source"), made.inSource);
-    assert.deepEqual(await everything(given, "fork"), made.inFork);
-    isSameBytes(await fileOf(given.archives, "source"), made.source);
-    isSameBytes(await fileOf(given.archives, "fork"), made.fork);
-    assert.equal((await given.sessions.get("the source"))?.id, "source");
+    assert.deepEqual((await nouns.check()).issues, []);
+    assert.deepEqual(await everything(nouns, "source"), made.inSource);
+    assert.deepEqual(await everything(nouns, "fork"), made.inFork);
+    isSameBytes(await fileOf(nouns.archives, "source"), made.source);
+    isSameBytes(await fileOf(nouns.archives, "fork"), made.fork);
+    assert.equal((await nouns.sessions.get("the source"))?.id, "source");
     assert.equal((await take([made.source])).sessions[0]?.outcome, "there");
-    await given.history.append(scope("source"), { role: "user", content: "goes on" });
-    await given.lineage.heads.publish("source");
-    await given.sessions.delete("source");
-    assert.deepEqual(await everything(given, "fork"), made.inFork);
-    assert.deepEqual((await given.check()).issues, []);
+    await nouns.history.append(scope("source"), { role: "user", content: "goes on" });
+    await nouns.lineage.heads.publish("source");
+    await nouns.sessions.delete("source");
+    assert.deepEqual(await everything(nouns, "fork"), made.inFork);
+    assert.deepEqual((await nouns.check()).issues, []);
     await refuses("SessionDeleted", () => take([made.source]));
   }),
 
   prove(
     "AR3 what was cleared since goes when the whole comes, and what was cleared before does not come back",
     CHECKED,
-    async (given) => {
-      const { import: take } = given.archives;
+    async (nouns) => {
+      const { import: take } = nouns.archives;
       const made = await elsewhere(async (other) => {
         await other.history.append(scope("source"), { role: "user", content: "short secret" });
         await other.history.append(scope("source"), { role: "user", content: "long secret ".repeat(500) });
@@ -355,13 +355,13 @@ const forkCases: readonly Case[] = [
         return { early, fork, late: await fileOf(other, "source"), later: await fileOf(other, "fork") };
       });
       await take([made.fork]);
-      const secret = present((await given.history.session("fork")).at(-1));
+      const secret = present((await nouns.history.session("fork")).at(-1));
       await take([made.late]);
-      assert.equal((await given.history.session("fork")).length, 0);
-      assert.equal(await given.blobs.exists(secret.ref), false);
-      assert.equal((await given.check()).counts.orphanBlobs, 0);
-      assert.equal((await given.check()).counts.orphanBlobs, 0);
-      assert.deepEqual((await given.check()).issues, []);
+      assert.equal((await nouns.history.session("fork")).length, 0);
+      assert.equal(await nouns.blobs.exists(secret.ref), false);
+      assert.equal((await nouns.check()).counts.orphanBlobs, 0);
+      assert.equal((await nouns.check()).counts.orphanBlobs, 0);
+      assert.deepEqual((await nouns.check()).issues, []);
       await elsewhere(async (other) => {
         await other.import([made.later]);
         await refuses("Conflict", () => other.import([made.early]));
@@ -372,8 +372,8 @@ const forkCases: readonly Case[] = [
     },
   ),
 
-  prove("AR3 a session of another past does not complete one that is here in part", CHECKED, async (given) => {
-    const { import: take } = given.archives;
+  prove("AR3 a session of another past does not complete one that is here in part", CHECKED, async (nouns) => {
+    const { import: take } = nouns.archives;
     const say = (store: Holdfast, content: string) => store.history.append(scope("source"), { role: "user", content });
     const fork = await elsewhere(async (other) => {
       for (const content of ["one", "two", "three"]) await say(other, content);
@@ -388,10 +388,10 @@ const forkCases: readonly Case[] = [
       });
       await refuses("Conflict", () => take([file]));
     }
-    assert.equal((await given.history.session("fork")).length, 3);
+    assert.equal((await nouns.history.session("fork")).length, 3);
     // With its last fork goes what is here of it; then it may come with whatever past it has.
-    await given.sessions.delete("fork");
-    assert.deepEqual((await given.check()).issues, []);
+    await nouns.sessions.delete("fork");
+    assert.deepEqual((await nouns.check()).issues, []);
     await elsewhere(async (other) => {
       await say(other, "another");
       const file = await fileOf(other, "source");
@@ -399,14 +399,14 @@ const forkCases: readonly Case[] = [
       const outcomes = all.map(({ sessions }) => sessions[0]?.outcome).sort();
       assert.deepEqual(outcomes, ["imported", "there", "there"]);
     });
-    assert.deepEqual((await given.check()).issues, []);
+    assert.deepEqual((await nouns.check()).issues, []);
   }),
 
-  prove("AR3 what was erased stays erased", NEEDS, async (given) => {
-    await given.history.append(scope("chat"), { role: "user", content: "the secret ".repeat(500) });
-    const head = await given.lineage.heads.publish("chat");
-    await given.history.clear(scope("chat"));
-    const file = await fileOf(given.archives, "chat");
+  prove("AR3 what was erased stays erased", NEEDS, async (nouns) => {
+    await nouns.history.append(scope("chat"), { role: "user", content: "the secret ".repeat(500) });
+    const head = await nouns.lineage.heads.publish("chat");
+    await nouns.history.clear(scope("chat"));
+    const file = await fileOf(nouns.archives, "chat");
     await elsewhere(async (other) => {
       const report = await other.import([file]);
       assert.equal(report.blobs, 0);
@@ -418,102 +418,102 @@ const forkCases: readonly Case[] = [
 ];
 
 const refusals: readonly Case[] = [
-  prove("AR2 a session that is here is not written over; the same one is answered as there", NEEDS, async (given) => {
-    await given.history.append(scope("chat"), { role: "user", content: "one" });
-    const file = await fileOf(given.archives, "chat");
-    assert.deepEqual((await given.archives.import([file])).sessions[0]?.outcome, "there");
-    await given.history.append(scope("chat"), { role: "user", content: "two" });
-    await refuses("AlreadyExists", () => given.archives.import([file]));
-    assert.equal((await given.history.session("chat")).length, 2);
-    await given.sessions.delete("chat");
-    await refuses("SessionDeleted", () => given.archives.import([file]));
-    await refuses("SessionDeleted", () => fileOf(given.archives, "chat"));
-    await refuses("NotFound", () => fileOf(given.archives, "never"));
+  prove("AR2 a session that is here is not written over; the same one is answered as there", NEEDS, async (nouns) => {
+    await nouns.history.append(scope("chat"), { role: "user", content: "one" });
+    const file = await fileOf(nouns.archives, "chat");
+    assert.deepEqual((await nouns.archives.import([file])).sessions[0]?.outcome, "there");
+    await nouns.history.append(scope("chat"), { role: "user", content: "two" });
+    await refuses("AlreadyExists", () => nouns.archives.import([file]));
+    assert.equal((await nouns.history.session("chat")).length, 2);
+    await nouns.sessions.delete("chat");
+    await refuses("SessionDeleted", () => nouns.archives.import([file]));
+    await refuses("SessionDeleted", () => fileOf(nouns.archives, "chat"));
+    await refuses("NotFound", () => fileOf(nouns.archives, "never"));
   }),
 
-  prove("AR2 imports of one file at once write it once", NEEDS, async (given) => {
+  prove("AR2 imports of one file at once write it once", NEEDS, async (nouns) => {
     const file = await elsewhere(async (other) => {
       await makeRich(other, "rich");
       return fileOf(other, "rich");
     });
-    const all = await Promise.allSettled([1, 2, 3].map(() => given.archives.import([file])));
+    const all = await Promise.allSettled([1, 2, 3].map(() => nouns.archives.import([file])));
     const outcomes = all.map((one) => (one.status === "fulfilled" ? one.value.sessions[0]?.outcome : one.reason));
     assert.equal(outcomes.filter((one) => one === "imported").length, 1, String(outcomes));
     for (const one of outcomes) assert.ok(one === "imported" || one === "there", String(one));
-    isSameBytes(await fileOf(given.archives, "rich"), file);
+    isSameBytes(await fileOf(nouns.archives, "rich"), file);
   }),
 
-  prove("AR2 a file that is cut off, damaged or no archive changes nothing", NEEDS, async (given) => {
+  prove("AR2 a file that is cut off, damaged or no archive changes nothing", NEEDS, async (nouns) => {
     const file = await elsewhere(async (other) => {
       await makeRich(other, "rich", 5000);
       return fileOf(other, "rich");
     });
     const step = Math.ceil(file.length / 60);
     for (let end = 0; end < file.length; end += step) {
-      await refuses("ArchiveCorrupted", () => given.archives.import([file.subarray(0, end)]), `the first ${end} bytes`);
+      await refuses("ArchiveCorrupted", () => nouns.archives.import([file.subarray(0, end)]), `the first ${end} bytes`);
     }
     for (let at = 20; at < file.length; at += step) {
       const damaged = Buffer.from(file);
       damaged[at] = (damaged[at] ?? 0) ^ 0x40;
       await refuses(
         ["ArchiveCorrupted", "LimitExceeded"],
-        () => given.archives.import([damaged]),
+        () => nouns.archives.import([damaged]),
         `with byte ${at} changed`,
       );
     }
-    await refuses("ArchiveCorrupted", () => given.archives.import([file, Buffer.from("more")]));
-    await refuses("ArchiveCorrupted", () => given.archives.import([Buffer.from("something else entirely")]));
-    await refuses("InvalidArgument", () => given.archives.import("text" as never));
-    await refuses("InvalidArgument", () => given.archives.import(["text"] as never));
-    assert.equal(await given.sessions.get("rich"), null);
-    for (let epoch = 0; epoch < 4; epoch++) await given.blobs.gc();
-    assert.equal((await given.archives.import([file])).sessions[0]?.outcome, "imported");
+    await refuses("ArchiveCorrupted", () => nouns.archives.import([file, Buffer.from("more")]));
+    await refuses("ArchiveCorrupted", () => nouns.archives.import([Buffer.from("something else entirely")]));
+    await refuses("InvalidArgument", () => nouns.archives.import("text" as never));
+    await refuses("InvalidArgument", () => nouns.archives.import(["text"] as never));
+    assert.equal(await nouns.sessions.get("rich"), null);
+    for (let epoch = 0; epoch < 4; epoch++) await nouns.blobs.gc();
+    assert.equal((await nouns.archives.import([file])).sessions[0]?.outcome, "imported");
   }),
 
-  prove("AR2 a later format is refused, and a length that cannot be is not believed", NEEDS, async (given) => {
-    await given.history.append(scope("chat"), { role: "user", content: "one" });
-    const file = await fileOf(given.archives, "chat");
+  prove("AR2 a later format is refused, and a length that cannot be is not believed", NEEDS, async (nouns) => {
+    await nouns.history.append(scope("chat"), { role: "user", content: "one" });
+    const file = await fileOf(nouns.archives, "chat");
     const later = Buffer.concat([Buffer.from("holdfast-archive 2\n"), file.subarray(19)]);
-    await refuses("UnsupportedSchemaVersion", () => given.archives.import([later]));
+    await refuses("UnsupportedSchemaVersion", () => nouns.archives.import([later]));
     const huge = Buffer.from(file);
     huge.writeUInt32BE(0xffffffff, 20);
-    await refuses("ArchiveCorrupted", () => given.archives.import([huge]));
+    await refuses("ArchiveCorrupted", () => nouns.archives.import([huge]));
     const endless = async function* () {
       for (;;) yield Buffer.alloc(65_536, 0x61);
     };
-    await refuses("ArchiveCorrupted", () => given.archives.import(endless()));
+    await refuses("ArchiveCorrupted", () => nouns.archives.import(endless()));
   }),
 
-  prove("AR2 names that are taken here are left out and told", NEEDS, async (given) => {
-    await given.history.append(scope("mine"), { role: "user", content: "one" });
-    await given.sessions.setAlias("mine", "latest");
+  prove("AR2 names that are taken here are left out and told", NEEDS, async (nouns) => {
+    await nouns.history.append(scope("mine"), { role: "user", content: "one" });
+    await nouns.sessions.setAlias("mine", "latest");
     const file = await elsewhere(async (other) => {
       await other.history.append(scope("theirs"), { role: "user", content: "two" });
       await other.sessions.setAlias("theirs", "latest");
       await other.sessions.setAlias("theirs", "free");
       return fileOf(other, "theirs");
     });
-    assert.deepEqual((await given.archives.import([file])).aliasesTaken, ["latest"]);
-    assert.equal((await given.sessions.get("latest"))?.id, "mine");
-    assert.equal((await given.sessions.get("free"))?.id, "theirs");
-    await refuses("InvalidArgument", () => fileOf(given.archives, `mine@hd-${"0".repeat(64)}`));
-    await refuses("InvalidArgument", () => fileOf(given.archives, "mine", { childern: true } as never));
+    assert.deepEqual((await nouns.archives.import([file])).aliasesTaken, ["latest"]);
+    assert.equal((await nouns.sessions.get("latest"))?.id, "mine");
+    assert.equal((await nouns.sessions.get("free"))?.id, "theirs");
+    await refuses("InvalidArgument", () => fileOf(nouns.archives, `mine@hd-${"0".repeat(64)}`));
+    await refuses("InvalidArgument", () => fileOf(nouns.archives, "mine", { childern: true } as never));
   }),
 ];
 
 const forPeople: readonly Case[] = [
-  prove("AR5 a diff tells the common past, and what only one side has", NEEDS, async (given) => {
-    const say = (session: string, content: string) => given.history.append(scope(session), { role: "user", content });
+  prove("AR5 a diff tells the common past, and what only one side has", NEEDS, async (nouns) => {
+    const say = (session: string, content: string) => nouns.history.append(scope(session), { role: "user", content });
     await say("a", "shared");
-    await given.state.set("a", { same: 1, changed: 1, removed: 1 });
-    const head = await given.lineage.heads.publish("a");
-    await given.lineage.sessions.fork("a", { id: "b" });
+    await nouns.state.set("a", { same: 1, changed: 1, removed: 1 });
+    const head = await nouns.lineage.heads.publish("a");
+    await nouns.lineage.sessions.fork("a", { id: "b" });
     const mine = await say("a", "only in a");
     const theirs = await say("b", "only in b");
-    await given.state.set("b", { same: 1, changed: 2, added: 1 });
-    await given.lineage.calls.add("b", { type: "leaf", request: 1, inputTokens: 3, outputTokens: 4, costUsd: 0.5 });
-    await given.lineage.calls.add("b", { type: "leaf", request: 1 });
-    const diff = await given.archives.diff("a", "b");
+    await nouns.state.set("b", { same: 1, changed: 2, added: 1 });
+    await nouns.lineage.calls.add("b", { type: "leaf", request: 1, inputTokens: 3, outputTokens: 4, costUsd: 0.5 });
+    await nouns.lineage.calls.add("b", { type: "leaf", request: 1 });
+    const diff = await nouns.archives.diff("a", "b");
     assert.equal(diff.ancestor?.head, head.id);
     assert.deepEqual([diff.ancestor?.session, diff.common], ["a", 1]);
     assert.deepEqual([diff.a.messages, diff.b.messages], [[mine], [theirs]]);
@@ -526,21 +526,21 @@ const forPeople: readonly Case[] = [
       ...{ costUsd: 0.5, unknownCosts: 1 },
     });
     assert.equal(diff.a.spent.calls, 0);
-    const back = await given.archives.diff(`a@${head.id}`, "a");
+    const back = await nouns.archives.diff(`a@${head.id}`, "a");
     assert.deepEqual([back.a.messages, back.b.messages.map(({ id }) => id)], [[], [mine.id]]);
     await say("alone", "x");
-    assert.equal((await given.archives.diff("alone", "a")).ancestor, null);
-    await refuses("NotFound", () => given.archives.diff("a", "nobody"));
+    assert.equal((await nouns.archives.diff("alone", "a")).ancestor, null);
+    await refuses("NotFound", () => nouns.archives.diff("a", "nobody"));
   }),
 
-  prove("AR5 unknown cost is unknown, and a fork does not pay for what it inherits", NEEDS, async (given) => {
-    const { calls, sessions } = given.lineage;
-    await given.sessions.create({ id: "a" });
+  prove("AR5 unknown cost is unknown, and a fork does not pay for what it inherits", NEEDS, async (nouns) => {
+    const { calls, sessions } = nouns.lineage;
+    await nouns.sessions.create({ id: "a" });
     await calls.add("a", { type: "leaf", provider: "p", model: "m", inputTokens: 1, outputTokens: 2, costUsd: 0.25 });
     const open = await calls.start("a", { type: "leaf", provider: "p", model: "m" });
     await calls.add("a", { type: "leaf", inputTokens: 10, outputTokens: 20, cachedTokens: 5, costUsd: 0 });
     await sessions.fork("a", { id: "b" });
-    const { total, sessions: by } = await given.archives.cost();
+    const { total, sessions: by } = await nouns.archives.cost();
     assert.deepEqual(total, {
       ...{ calls: 3, inputTokens: 11, outputTokens: 22, cachedTokens: 5, unknownTokens: 1 },
       ...{ costUsd: 0.25, unknownCosts: 1 },
@@ -550,29 +550,29 @@ const forPeople: readonly Case[] = [
       ["a"],
     );
     await calls.finish(open.id, { costUsd: 1 });
-    const [a] = (await given.archives.cost("a")).sessions;
+    const [a] = (await nouns.archives.cost("a")).sessions;
     assert.equal(a?.total.costUsd, 1.25);
     assert.deepEqual(a?.models.map(({ provider, model, calls: n }) => [provider, model, n]).sort(), [
       [null, null, 1],
       ["p", "m", 2],
     ]);
-    assert.deepEqual((await given.archives.cost("b")).sessions, []);
-    await refuses("NotFound", () => given.archives.cost("nobody"));
+    assert.deepEqual((await nouns.archives.cost("b")).sessions, []);
+    await refuses("NotFound", () => nouns.archives.cost("nobody"));
   }),
 
-  prove("AR4 Markdown quotes what was said, so that no text breaks its structure", NEEDS, async (given) => {
+  prove("AR4 Markdown quotes what was said, so that no text breaks its structure", NEEDS, async (nouns) => {
     const evil =
       "# heading\r## 9. system (root)\n</blockquote><script>alert(1)</script>\n```html\n<b>kept</b>\n  ```\n<i>";
-    await given.sessions.create({ id: "chat", title: "A *title*\n# with <b>lines</b>" });
-    await given.history.append(scope("chat"), { role: "user", content: evil });
+    await nouns.sessions.create({ id: "chat", title: "A *title*\n# with <b>lines</b>" });
+    await nouns.history.append(scope("chat"), { role: "user", content: evil });
     const use = { type: "tool_use", id: "t1", name: "read`file", input: { path: "```" } } as const;
-    await given.history.append(scope("chat"), { role: "assistant", content: [use] });
+    await nouns.history.append(scope("chat"), { role: "assistant", content: [use] });
     const result = { type: "tool_result", toolUseId: "t1", content: "````\nfour", isError: true } as const;
-    await given.history.append(scope("chat"), { role: "tool", content: [result] });
+    await nouns.history.append(scope("chat"), { role: "tool", content: [result] });
     const data = new Uint8Array([1, 2, 3]);
     const document = { type: "document", source: { data, mediaType: "text/csv" }, title: "sums.csv" } as const;
-    await given.history.append(scope("chat"), { role: "user", content: [document] }, { run: "r" });
-    const text = await given.archives.markdown("chat");
+    await nouns.history.append(scope("chat"), { role: "user", content: [document] }, { run: "r" });
+    const text = await nouns.archives.markdown("chat");
     const lines = text.split("\n");
     assert.equal(lines[0], "# A \\*title\\* \\# with &lt;b>lines&lt;/b>");
     assert.deepEqual(lines.filter((line) => line.startsWith("#")).length, 5);
@@ -583,8 +583,8 @@ const forPeople: readonly Case[] = [
     assert.ok(lines.includes("**Tool call** ``read`file`` (`t1`)"));
     assert.ok(lines.includes("`````"), "a fence is longer than any inside");
     assert.match(text, /\*\*Document\*\* sums.csv, `text\/csv`, 3 bytes, `sha256:[0-9a-f]{64}`/);
-    const head = await given.lineage.heads.publish("chat");
-    await given.history.clearRun(scope("chat"), "r");
-    assert.match(await given.archives.markdown(`chat@${head.id}`), /\*erased\*/);
+    const head = await nouns.lineage.heads.publish("chat");
+    await nouns.history.clearRun(scope("chat"), "r");
+    assert.match(await nouns.archives.markdown(`chat@${head.id}`), /\*erased\*/);
   }),
 ];

@@ -40,8 +40,8 @@ export const blobLargeCases: readonly Case[] = [
     assert.deepEqual(await blobs.verify(ref), { ok: true, size: STREAMED_MB * MB });
   }),
 
-  prove("BL3 a large blob given whole, in pieces or in other pieces is one blob", ["blobs", "stats"], async (given) => {
-    const { blobs, stats } = given;
+  prove("BL3 a large blob given whole, in pieces or in other pieces is one blob", ["blobs", "stats"], async (nouns) => {
+    const { blobs, stats } = nouns;
     const bytes = noise(6 * MB, 2);
     const ref = await blobs.store(bytes);
     const once = (await stats()).blobs.storedBytes;
@@ -65,8 +65,8 @@ export const blobLargeCases: readonly Case[] = [
     assert.deepEqual(await blobs.verify(second), { ok: true, size: edited.byteLength });
   }),
 
-  prove("BL4 shared parts are collected with their last blob", ["blobs", "stats", "clock"], async (given) => {
-    const { blobs, stats, clock } = given;
+  prove("BL4 shared parts are collected with their last blob", ["blobs", "stats", "clock"], async (nouns) => {
+    const { blobs, stats, clock } = nouns;
     const empty = (await stats()).blobs;
     const original = noise(8 * MB, 4);
     const edited = Buffer.concat([original, noise(10_000, 5)]);

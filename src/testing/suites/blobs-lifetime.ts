@@ -55,8 +55,8 @@ const expiryCases: readonly Case[] = [
     assert.equal(await blobs.resolveText(never), "never");
   }),
 
-  prove("BL4 storing bytes again renews their time, and never shortens it", ["blobs", "clock"], async (given) => {
-    const { blobs, clock } = given;
+  prove("BL4 storing bytes again renews their time, and never shortens it", ["blobs", "clock"], async (nouns) => {
+    const { blobs, clock } = nouns;
     const ref = await blobs.store("renewed", { ttlMs: 2 * HOUR });
     await clock.advance(HOUR);
     await blobs.store("renewed", { ttlMs: 1_000 });
@@ -145,8 +145,8 @@ const expiryCases: readonly Case[] = [
 ];
 
 const collectionCases: readonly Case[] = [
-  prove("BL4 collection takes what expired and nothing else", ["blobs", "history", "clock"], async (given) => {
-    const { blobs, history, clock } = given;
+  prove("BL4 collection takes what expired and nothing else", ["blobs", "history", "clock"], async (nouns) => {
+    const { blobs, history, clock } = nouns;
     const expired = await blobs.store(noise(10_000, 4), { ttlMs: 1_000 });
     const alive = await blobs.store(noise(10_000, 5), { ttlMs: 1_000 * HOUR });
     const pinned = await blobs.store(noise(10_000, 6), { ttlMs: 1_000 });
@@ -170,8 +170,8 @@ const collectionCases: readonly Case[] = [
     assert.deepEqual(await history.get(scope), [message]);
   }),
 
-  prove("BL4 a dry run says what would go and changes nothing", ["blobs", "stats", "clock"], async (given) => {
-    const { blobs, stats, clock } = given;
+  prove("BL4 a dry run says what would go and changes nothing", ["blobs", "stats", "clock"], async (nouns) => {
+    const { blobs, stats, clock } = nouns;
     const ref = await blobs.store(noise(10_000, 8), { ttlMs: 1_000 });
     await clock.advance(HOUR);
     let promised = 0;
@@ -210,8 +210,8 @@ const collectionCases: readonly Case[] = [
   prove(
     "BL4 a message that names a condemned blob keeps it or is refused",
     ["blobs", "history", "clock"],
-    async (given) => {
-      const { blobs, history, clock } = given;
+    async (nouns) => {
+      const { blobs, history, clock } = nouns;
       const ref = await blobs.store(noise(1_000, 10), { ttlMs: 3 * HOUR });
       for (const _ of range(ROUNDS)) {
         await clock.advance(HOUR);

@@ -112,9 +112,9 @@ const exactCases: readonly Case[] = [
 
   prove("BL1 what the caller does with bytes later changes nothing", ["blobs"], async ({ blobs }) => {
     for (const size of [100, 100_000]) {
-      const given = noise(size, size);
-      const ref = await blobs.store(given);
-      given.fill(0);
+      const nouns = noise(size, size);
+      const ref = await blobs.store(nouns);
+      nouns.fill(0);
       const read = await blobs.resolve(ref);
       isSameBytes(read, noise(size, size));
       read.fill(1);
@@ -185,15 +185,15 @@ const statCases: readonly Case[] = [
   prove(
     "BL1 the same bytes stored at once by two handles are kept once",
     ["blobs", "stats", "another"],
-    async (given) => {
-      const other = await given.another();
+    async (nouns) => {
+      const other = await nouns.another();
       for (const n of range(10)) {
         const bytes = noise(5_000, 50 + n);
-        const refs = await Promise.all([given.blobs.store(bytes), other.blobs.store(bytes)]);
+        const refs = await Promise.all([nouns.blobs.store(bytes), other.blobs.store(bytes)]);
         assert.deepEqual(refs, [refOf(bytes), refOf(bytes)]);
         isSameBytes(await other.blobs.resolve(refOf(bytes)), bytes);
       }
-      assert.equal((await given.stats()).blobs.bytes, 50_000);
+      assert.equal((await nouns.stats()).blobs.bytes, 50_000);
     },
   ),
 ];

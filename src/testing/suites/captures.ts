@@ -117,8 +117,8 @@ const savingCases: readonly Case[] = [
     },
   ),
 
-  prove("CA1 what a capture holds outlives the time of its blobs", ["captures", "blobs", "clock"], async (given) => {
-    const { captures, blobs, clock } = given;
+  prove("CA1 what a capture holds outlives the time of its blobs", ["captures", "blobs", "clock"], async (nouns) => {
+    const { captures, blobs, clock } = nouns;
     const saved = await captures.save(captured({ ttlMs: null }));
     await clock.advance(30 * 24 * 3_600_000);
     for (const _ of range(4)) await blobs.gc();
@@ -128,8 +128,8 @@ const savingCases: readonly Case[] = [
   prove(
     "CA7 a capture has a session of its request, and the log says what was saved",
     ["captures", "sessions", "log"],
-    async (given) => {
-      const { captures, sessions, log } = given;
+    async (nouns) => {
+      const { captures, sessions, log } = nouns;
       const saved = await captures.save(captured());
       const session = present(await sessions.get(saved.session));
       assert.equal(session.request, "req-1");
@@ -376,8 +376,8 @@ const expiryCases: readonly Case[] = [
   prove(
     "CA5 the sweep removes what has expired, says what, and nothing else",
     ["captures", "clock", "stats"],
-    async (given) => {
-      const { captures, clock, stats } = given;
+    async (nouns) => {
+      const { captures, clock, stats } = nouns;
       const gone = await captures.save(captured({ ttlMs: 1000, files: [transcript(noise(50_000, 1))] }));
       const kept = await captures.save(captured({ request: "req-2", files: [transcript(noise(50_000, 2))] }));
       const held = (await stats()).blobs.storedBytes;

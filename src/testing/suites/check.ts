@@ -13,9 +13,9 @@ export function runCheckSuite(name: string, make: MakeFixture, options?: SuiteOp
 const NEEDS = ["check", "agents", "sessions", "history", "state", "tasks", "blobs", "log", "lineage"] as const;
 
 const cases: readonly Case[] = [
-  prove("SE10 a store with every kind of row is clean, and everything in it was looked at", NEEDS, async (given) => {
-    const { chat, fork } = await fillStore(given);
-    const deep = await given.check();
+  prove("SE10 a store with every kind of row is clean, and everything in it was looked at", NEEDS, async (nouns) => {
+    const { chat, fork } = await fillStore(nouns);
+    const deep = await nouns.check();
     assert.deepEqual(deep.issues, []);
     assert.deepEqual([deep.kind, deep.mode, deep.status, deep.issueCount], ["session-db/consistency", "deep", "ok", 0]);
     const { blobs = 0, events = 0, ...counts } = deep.counts;
@@ -24,9 +24,9 @@ const cases: readonly Case[] = [
       ...{ sessions: 5, deletedSessions: 1, messages: 10, heads: 6, turns: 2, evals: 2, calls: 3, snapshots: 3 },
       ...{ branches: 5, derivations: 2, annotations: 1, state: 6, orphanBlobs: 1 },
     });
-    const quick = await given.check({ mode: "quick" });
+    const quick = await nouns.check({ mode: "quick" });
     assert.deepEqual([quick.status, quick.mode, quick.issues], ["ok", "quick", []]);
-    for (const session of [chat, fork]) assert.equal((await given.check({ session })).status, "ok");
+    for (const session of [chat, fork]) assert.equal((await nouns.check({ session })).status, "ok");
   }),
 
   prove("SE10 an empty store is clean", ["check"], async ({ check }) => {
@@ -38,24 +38,24 @@ const cases: readonly Case[] = [
     });
   }),
 
-  prove("SE10 what was erased is no damage", NEEDS, async (given) => {
-    const { chat, fork, split } = await fillStore(given);
-    const clean = async (after: string) => assert.deepEqual((await given.check()).issues, [], after);
-    await given.history.clear({ session: split, agent: "ada" });
+  prove("SE10 what was erased is no damage", NEEDS, async (nouns) => {
+    const { chat, fork, split } = await fillStore(nouns);
+    const clean = async (after: string) => assert.deepEqual((await nouns.check()).issues, [], after);
+    await nouns.history.clear({ session: split, agent: "ada" });
     await clean("a clear of what was inherited");
-    await given.history.clear({ session: chat, agent: "ada" });
+    await nouns.history.clear({ session: chat, agent: "ada" });
     await clean("a clear of what others inherit");
-    await given.sessions.delete(chat);
+    await nouns.sessions.delete(chat);
     await clean("what forks inherit stays");
-    await given.sessions.delete(fork, { everywhere: true });
+    await nouns.sessions.delete(fork, { everywhere: true });
     await clean("and goes");
-    await given.sessions.delete(split);
+    await nouns.sessions.delete(split);
     await clean("with the last of them");
   }),
 
-  prove("SE10 the checker runs beside writers and takes nothing they do for damage", NEEDS, async (given) => {
-    const { history, state, lineage, check } = given;
-    await fillStore(given);
+  prove("SE10 the checker runs beside writers and takes nothing they do for damage", NEEDS, async (nouns) => {
+    const { history, state, lineage, check } = nouns;
+    await fillStore(nouns);
     let over = false;
     const write = async (session: string) => {
       for (let i = 0; !over; i++) {
@@ -79,10 +79,10 @@ const cases: readonly Case[] = [
     assert.deepEqual((await check()).issues, []);
   }),
 
-  prove("SE10 a long check tells how far it is", NEEDS, async (given) => {
-    await fillStore(given);
+  prove("SE10 a long check tells how far it is", NEEDS, async (nouns) => {
+    await fillStore(nouns);
     const told: CheckProgress[] = [];
-    await given.check({ onProgress: (progress) => told.push(progress) });
+    await nouns.check({ onProgress: (progress) => told.push(progress) });
     assert.ok(told.some(({ at, session }) => at === "sessions" && session === "chat"));
     assert.ok(told.some(({ at }) => at === "blobs"));
   }),

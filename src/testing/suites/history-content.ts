@@ -72,8 +72,8 @@ export const historyContentCases: readonly Case[] = [
     assert.ok(block?.type === "text" && block.text === text);
   }),
 
-  prove("BL5 bytes in a block are kept as a blob and come back as its ref", ["history", "blobs"], async (given) => {
-    const { history, blobs } = given;
+  prove("BL5 bytes in a block are kept as a blob and come back as its ref", ["history", "blobs"], async (nouns) => {
+    const { history, blobs } = nouns;
     const pixels = noise(10_000, 1);
     const source = { data: pixels, mediaType: "image/png" };
     const content: readonly ContentBlockInput[] = [
@@ -97,8 +97,8 @@ export const historyContentCases: readonly Case[] = [
   prove(
     "BL4 a blob that a message names lives as long as the message",
     ["history", "blobs", "clock"],
-    async (given) => {
-      const { history, blobs, clock } = given;
+    async (nouns) => {
+      const { history, blobs, clock } = nouns;
       const ref = await blobs.store(noise(500, 4), { mediaType: "image/png", ttlMs: 1_000 });
       const message = await history.append(scope, { role: "user", content: [{ type: "image", source: { ref } }] });
       const [block] = message.content;
@@ -120,8 +120,8 @@ export const historyContentCases: readonly Case[] = [
   prove(
     "BL4 a message that names an expired blob keeps it or is refused",
     ["history", "blobs", "clock"],
-    async (given) => {
-      const { history, blobs, clock } = given;
+    async (nouns) => {
+      const { history, blobs, clock } = nouns;
       const ref = await blobs.store(noise(100, 6), { ttlMs: 1_000 });
       await clock.advance(2_000);
       try {
@@ -154,12 +154,12 @@ export const historyContentCases: readonly Case[] = [
     assert.ok(two.blobs.dedupSavings > one.blobs.dedupSavings);
   }),
 
-  prove("BL1 a message's content counts as a blob, whatever its length", ["history", "stats"], async (given) => {
+  prove("BL1 a message's content counts as a blob, whatever its length", ["history", "stats"], async (nouns) => {
     for (const length of [10, 50_000]) {
-      const before = await given.stats();
+      const before = await nouns.stats();
       const text = Buffer.from(noise(length, 8)).toString("hex");
-      const { content } = await given.history.append(scope, { role: "user", content: text });
-      const after = await given.stats();
+      const { content } = await nouns.history.append(scope, { role: "user", content: text });
+      const after = await nouns.stats();
       const size = Buffer.byteLength(JSON.stringify({ content }));
       assert.equal(after.blobs.count, before.blobs.count + 1);
       assert.equal(after.blobs.bytes, before.blobs.bytes + size);

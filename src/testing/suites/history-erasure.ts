@@ -62,8 +62,8 @@ export const historyErasureCases: readonly Case[] = [
     assert.equal(await history.count(scope), 3);
   }),
 
-  prove("LG6 clear leaves the chain verifiable and is an event itself", ["history", "log"], async (given) => {
-    const { history, log } = given;
+  prove("LG6 clear leaves the chain verifiable and is an event itself", ["history", "log"], async (nouns) => {
+    const { history, log } = nouns;
     await history.appendMany(
       scope,
       range(5).map((n) => say(`secret ${n}`)),
@@ -107,8 +107,8 @@ export const historyErasureCases: readonly Case[] = [
   prove(
     "LG6 a message that was sent twice is erased whole",
     ["history", "blobs", "stats", "another"],
-    async (given) => {
-      const { history, blobs, stats, another } = given;
+    async (nouns) => {
+      const { history, blobs, stats, another } = nouns;
       const { history: elsewhere } = await another();
       for (const size of [2_000, 1_500_000]) {
         const message = { role: "user", key: "once", content: Buffer.from(prose(size, 1)).toString() } as const;
@@ -144,8 +144,8 @@ export const historyErasureCases: readonly Case[] = [
     assert.equal(await history.count(scope), left.length);
   }),
 
-  prove("LG6 a deleted session takes no more messages and shows none", ["history", "sessions"], async (given) => {
-    const { history, sessions } = given;
+  prove("LG6 a deleted session takes no more messages and shows none", ["history", "sessions"], async (nouns) => {
+    const { history, sessions } = nouns;
     const elsewhere = await history.append({ ...scope, session: "chat-2" }, say("elsewhere"));
     await history.append(scope, say("gone"));
     await sessions.delete("chat");

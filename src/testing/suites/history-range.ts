@@ -77,8 +77,8 @@ export const historyRangeCases: readonly Case[] = [
     assert.deepEqual(await history.get(scope, { since: 0 }), written);
   }),
 
-  prove("ST3 messages are ordered by seq also when the clock goes back", ["history", "clock"], async (given) => {
-    const { history, clock } = given;
+  prove("ST3 messages are ordered by seq also when the clock goes back", ["history", "clock"], async (nouns) => {
+    const { history, clock } = nouns;
     await history.append(scope, { role: "user", content: "m0" });
     clock.jump(-3_600_000);
     await history.append(scope, { role: "user", content: "m1" });

@@ -13,8 +13,8 @@ const say = (content: string) => ({ role: "user", content }) as const;
 const LENGTHS = [1, 100, 980, 1000, 1024, 1100, 5000, 2_000_000];
 
 export const historyRefsCases: readonly Case[] = [
-  prove("BL1 a message's ref resolves to its content, whatever its length", ["history", "blobs"], async (given) => {
-    const { history, blobs } = given;
+  prove("BL1 a message's ref resolves to its content, whatever its length", ["history", "blobs"], async (nouns) => {
+    const { history, blobs } = nouns;
     for (const length of LENGTHS) {
       const message = await history.append(scope, say("é".repeat(length)));
       const content = { content: message.content };
@@ -30,8 +30,8 @@ export const historyRefsCases: readonly Case[] = [
     }
   }),
 
-  prove("BL1 the same content has the same ref, and each message counts", ["history", "blobs"], async (given) => {
-    const { history, blobs } = given;
+  prove("BL1 the same content has the same ref, and each message counts", ["history", "blobs"], async (nouns) => {
+    const { history, blobs } = nouns;
     for (const text of ["short", "long ".repeat(1000)]) {
       const [one, two] = [await history.append(scope, say(text)), await history.append(elsewhere, say(text))];
       assert.equal(one.ref, two.ref);
@@ -39,8 +39,8 @@ export const historyRefsCases: readonly Case[] = [
     }
   }),
 
-  prove("BL4 what a message refers to cannot be deleted, and goes with it", ["history", "blobs"], async (given) => {
-    const { history, blobs } = given;
+  prove("BL4 what a message refers to cannot be deleted, and goes with it", ["history", "blobs"], async (nouns) => {
+    const { history, blobs } = nouns;
     for (const text of ["short", "long ".repeat(1000)]) {
       const { ref } = await history.append(scope, say(text));
       await refuses("Conflict", () => blobs.delete(ref));
@@ -62,8 +62,8 @@ export const historyRefsCases: readonly Case[] = [
     }
   }),
 
-  prove("LG6 what was pinned once goes with its message all the same", ["history", "blobs"], async (given) => {
-    const { history, blobs } = given;
+  prove("LG6 what was pinned once goes with its message all the same", ["history", "blobs"], async (nouns) => {
+    const { history, blobs } = nouns;
     for (const text of ["short", "long ".repeat(1000)]) {
       const { ref } = await history.append(scope, say(text));
       await blobs.pin(ref);
@@ -113,8 +113,8 @@ export const historyRefsCases: readonly Case[] = [
   prove(
     "LG6 a clear beside who pins or names its words tells what stays",
     ["history", "blobs", "another"],
-    async (given) => {
-      const { history, blobs, another } = given;
+    async (nouns) => {
+      const { history, blobs, another } = nouns;
       const other = await another();
       const acts = {
         pin: ({ ref }: Message) => other.blobs.pin(ref),
@@ -163,8 +163,8 @@ export const historyRefsCases: readonly Case[] = [
     assert.equal(await blobs.resolveText(ref), text);
   }),
 
-  prove("BL1 refs resolve while sessions come and go", ["history", "blobs", "sessions"], async (given) => {
-    const { history, blobs, sessions } = given;
+  prove("BL1 refs resolve while sessions come and go", ["history", "blobs", "sessions"], async (nouns) => {
+    const { history, blobs, sessions } = nouns;
     for (const round of range(4)) {
       const gone = await history.append({ ...scope, session: `s${round}` }, say(`gone ${round}`));
       assert.equal(await blobs.exists(gone.ref), true);

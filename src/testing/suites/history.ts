@@ -126,8 +126,8 @@ const orderCases: readonly Case[] = [
     assert.equal(await history.count(scope), 1);
   }),
 
-  prove("LG1 seqs of messages are positions in the session's log", ["history", "log", "state"], async (given) => {
-    const { history, log, state } = given;
+  prove("LG1 seqs of messages are positions in the session's log", ["history", "log", "state"], async (nouns) => {
+    const { history, log, state } = nouns;
     await history.append(scope, { role: "user", content: "one" });
     await state.set("chat", { between: true });
     await history.append({ ...scope, agent: "other" }, { role: "user", content: "two" });
@@ -159,8 +159,8 @@ const orderCases: readonly Case[] = [
   prove(
     "HI1 appends of two handles at once lose nothing and keep each caller's order",
     ["history", "another"],
-    async (given) => {
-      const handles = [given.history, (await given.another()).history];
+    async (nouns) => {
+      const handles = [nouns.history, (await nouns.another()).history];
       const done = await Promise.all(
         handles.map((history, who) =>
           Promise.all(range(64).map((n) => history.append(scope, { role: "user", content: `${who}:${n}` }))),
@@ -196,11 +196,11 @@ const orderCases: readonly Case[] = [
   prove(
     "ST11 an acknowledged message is seen by every later read, also of others",
     ["history", "another"],
-    async (given) => {
-      const other = await given.another();
+    async (nouns) => {
+      const other = await nouns.another();
       for (const n of range(20)) {
-        const written = await given.history.append(scope, { role: "user", content: `${n}` });
-        assert.deepEqual(await given.history.get(scope, { last: 1 }), [written]);
+        const written = await nouns.history.append(scope, { role: "user", content: `${n}` });
+        assert.deepEqual(await nouns.history.get(scope, { last: 1 }), [written]);
         assert.deepEqual(await other.history.get(scope, { last: 1 }), [written]);
       }
     },
@@ -257,15 +257,15 @@ const callOrderCases: readonly Case[] = [
     }
   }),
 
-  prove("HI1 keyed and unkeyed appends of a new session keep their caller's order", ["history"], async (given) => {
+  prove("HI1 keyed and unkeyed appends of a new session keep their caller's order", ["history"], async (nouns) => {
     const inputs = range(40).map((n) => ({
       role: "user" as const,
       content: `${n}`,
       ...(n % 3 === 0 ? { key: `k${n}` } : {}),
     }));
-    const done = await Promise.all(inputs.map((input) => given.history.append(scope, input)));
+    const done = await Promise.all(inputs.map((input) => nouns.history.append(scope, input)));
     isIncreasing(done.map(({ seq }) => seq));
-    assert.deepEqual(texts(await given.history.get(scope)), range(40).map(String));
+    assert.deepEqual(texts(await nouns.history.get(scope)), range(40).map(String));
   }),
 
   prove(
@@ -328,14 +328,14 @@ const keyCases: readonly Case[] = [
     assert.equal(await history.count(scope), 1);
   }),
 
-  prove("HI1 one key appended at once by two handles is one message", ["history", "another"], async (given) => {
-    const handles = [given.history, (await given.another()).history];
+  prove("HI1 one key appended at once by two handles is one message", ["history", "another"], async (nouns) => {
+    const handles = [nouns.history, (await nouns.another()).history];
     for (const round of range(10)) {
       const input = { role: "user", content: "once", key: `k${round}` } as const;
       const done = await Promise.all(handles.map((history) => history.append(scope, input)));
       assert.equal(done[0]?.seq, done[1]?.seq);
     }
-    assert.equal(await given.history.count(scope), 10);
+    assert.equal(await nouns.history.count(scope), 10);
   }),
 
   prove("LG1 an append answered from its key writes no event", ["history", "log"], async ({ history, log }) => {

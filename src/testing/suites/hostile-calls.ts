@@ -68,7 +68,7 @@ function callsOf<T extends object>(noun: string, methods: T, table: { [M in keyo
       name: `${noun}.${method}`,
       required,
       args,
-      run: (...given) => (methods[method] as Loose).apply(methods, [...given]),
+      run: (...nouns) => (methods[method] as Loose).apply(methods, [...nouns]),
     })),
   );
 }

@@ -61,8 +61,8 @@ const IDS = [
 ];
 
 export const hostileIdCases: readonly Case[] = [
-  prove("ST5 any Unicode names a session, an agent, a run and a key", ["history", "sessions"], async (given) => {
-    const { history, sessions } = given;
+  prove("ST5 any Unicode names a session, an agent, a run and a key", ["history", "sessions"], async (nouns) => {
+    const { history, sessions } = nouns;
     for (const id of IDS) {
       const input = { role: "user", content: id, key: id } as const;
       const message = await history.append({ session: id, agent: id }, input, { run: id });
@@ -176,35 +176,35 @@ export const hostileIdCases: readonly Case[] = [
     }
   }),
 
-  prove("ST5 JSON as deep as it may be comes back", ["state", "history", "sessions", "blobs"], async (given) => {
+  prove("ST5 JSON as deep as it may be comes back", ["state", "history", "sessions", "blobs"], async (nouns) => {
     const deep = JSON.parse(`${'{"a":'.repeat(500)}1${"}".repeat(500)}`);
-    await given.state.set("chat", { deep });
-    assert.deepEqual(await given.state.getKey("chat", "deep"), deep);
+    await nouns.state.set("chat", { deep });
+    assert.deepEqual(await nouns.state.getKey("chat", "deep"), deep);
     const content = [{ type: "opaque", value: deep }] as const;
-    await given.history.append({ session: "chat", agent: "a" }, { role: "user", content });
-    assert.deepEqual((await given.history.session("chat"))[0]?.content, content);
-    await given.sessions.update("chat", { metadata: deep });
-    assert.deepEqual(present(await given.sessions.get("chat")).metadata, deep);
-    assert.deepEqual(await given.blobs.resolveJson(await given.blobs.storeJson(deep)), deep);
+    await nouns.history.append({ session: "chat", agent: "a" }, { role: "user", content });
+    assert.deepEqual((await nouns.history.session("chat"))[0]?.content, content);
+    await nouns.sessions.update("chat", { metadata: deep });
+    assert.deepEqual(present(await nouns.sessions.get("chat")).metadata, deep);
+    assert.deepEqual(await nouns.blobs.resolveJson(await nouns.blobs.storeJson(deep)), deep);
   }),
 
   prove(
     "ST5 half a character in JSON comes back or is refused",
     ["state", "blobs", "sessions", "history"],
-    async (given) => {
+    async (nouns) => {
       const value = { "text \ud800": ["\udc00", "a\ud83dz"] };
       const codes = ["InvalidJson", "InvalidText", "InvalidId"] as const;
       const attempts = [
-        async () => given.blobs.resolveJson(await given.blobs.storeJson(value)),
-        async () => (await given.sessions.create({ metadata: value })).metadata,
+        async () => nouns.blobs.resolveJson(await nouns.blobs.storeJson(value)),
+        async () => (await nouns.sessions.create({ metadata: value })).metadata,
         async () => {
-          await given.state.set("chat", { value });
-          return given.state.getKey("chat", "value");
+          await nouns.state.set("chat", { value });
+          return nouns.state.getKey("chat", "value");
         },
         async () => {
           const content = [{ type: "opaque", value }] as const;
-          await given.history.append({ session: "json", agent: "a" }, { role: "user", content });
-          const [block] = present((await given.history.session("json"))[0]).content;
+          await nouns.history.append({ session: "json", agent: "a" }, { role: "user", content });
+          const [block] = present((await nouns.history.session("json"))[0]).content;
           return block?.type === "opaque" ? block.value : undefined;
         },
       ];
@@ -213,24 +213,24 @@ export const hostileIdCases: readonly Case[] = [
         assert.equal(JSON.stringify(read), JSON.stringify(value));
       }
       const scope = { session: "speech", agent: "a" };
-      const said = await given.history
+      const said = await nouns.history
         .append(scope, { role: "user", content: "half \ud83d" })
         .catch((error) => refuses("InvalidText", () => Promise.reject(error)).then(() => null));
-      assert.deepEqual(await given.history.get(scope), said === null ? [] : [said]);
+      assert.deepEqual(await nouns.history.get(scope), said === null ? [] : [said]);
       assert.ok(said === null || JSON.stringify(said.content).includes("half \\ud83d"));
     },
   ),
 
-  prove("ST8 offsets and positions beyond everything give nothing", ["history", "log", "agents"], async (given) => {
+  prove("ST8 offsets and positions beyond everything give nothing", ["history", "log", "agents"], async (nouns) => {
     const scope = { session: "chat", agent: "a" };
-    await given.history.append(scope, { role: "user", content: "hi" });
+    await nouns.history.append(scope, { role: "user", content: "hi" });
     const far = Number.MAX_SAFE_INTEGER;
-    assert.deepEqual(await given.history.get(scope, { offset: far }), []);
-    assert.deepEqual(await given.history.get(scope, { after: far }), []);
-    assert.deepEqual(await given.history.get(scope, { since: far }), []);
-    assert.deepEqual(await given.history.session("chat", { offset: far, limit: 1 }), []);
-    assert.deepEqual(await given.log.read("chat", { after: far }), []);
-    assert.deepEqual(await given.history.byAgent("a", { since: far }), []);
+    assert.deepEqual(await nouns.history.get(scope, { offset: far }), []);
+    assert.deepEqual(await nouns.history.get(scope, { after: far }), []);
+    assert.deepEqual(await nouns.history.get(scope, { since: far }), []);
+    assert.deepEqual(await nouns.history.session("chat", { offset: far, limit: 1 }), []);
+    assert.deepEqual(await nouns.log.read("chat", { after: far }), []);
+    assert.deepEqual(await nouns.history.byAgent("a", { since: far }), []);
   }),
 
   prove("ST5 a thousand ids made at once are all different", ["sessions"], async ({ sessions }) => {

@@ -22,8 +22,8 @@ async function counts(store: Pick<Holdfast, "stats">): Promise<unknown> {
   return { nouns, blobs, sessions };
 }
 
-async function refusesAll(world: CallTargets, call: Call): Promise<string[]> {
-  const before = await counts(world.store);
+async function refusesAll(targets: CallTargets, call: Call): Promise<string[]> {
+  const before = await counts(targets.store);
   const failures: string[] = [];
   let thrown = 0;
   for (const { name, args, codes } of variants(call.args, call.required)) {
@@ -39,7 +39,7 @@ async function refusesAll(world: CallTargets, call: Call): Promise<string[]> {
   }
   // A method that promises an answer must promise its refusals too: `.catch()` has to see them.
   if (thrown > 0) failures.push(`${call.name} threw ${thrown} times at once, where it should have rejected`);
-  const after = await counts(world.store);
+  const after = await counts(targets.store);
   if (!isDeepStrictEqual(after, before)) failures.push(`${call.name} wrote something that it refused`);
   return failures;
 }
@@ -56,26 +56,26 @@ async function acceptsTable(call: Call): Promise<string[]> {
   }
 }
 
-async function everyCall(given: Pick<CaseContext, (typeof WHOLE)[number]>, noun: keyof typeof CALLS): Promise<void> {
-  const world = await makeCallTargets(given as Holdfast);
+async function everyCall(nouns: Pick<CaseContext, (typeof WHOLE)[number]>, noun: keyof typeof CALLS): Promise<void> {
+  const targets = await makeCallTargets(nouns as Holdfast);
   const failures: string[] = [];
-  for (const call of CALLS[noun](world)) {
-    failures.push(...(await refusesAll(world, call)), ...(await acceptsTable(call)));
+  for (const call of CALLS[noun](targets)) {
+    failures.push(...(await refusesAll(targets, call)), ...(await acceptsTable(call)));
   }
   if (failures.length > 0) assert.fail(`${failures.length} failures:\n${failures.join("\n")}`);
 }
 
 const typeCases: readonly Case[] = [
-  prove("ST7 sessions: wrong things are refused in every place", WHOLE, (given) => everyCall(given, "sessions")),
-  prove("ST7 history: wrong things are refused in every place", WHOLE, (given) => everyCall(given, "history")),
-  prove("ST7 state: wrong things are refused in every place", WHOLE, (given) => everyCall(given, "state")),
-  prove("ST7 tasks: wrong things are refused in every place", WHOLE, (given) => everyCall(given, "tasks")),
-  prove("ST7 agents: wrong things are refused in every place", WHOLE, (given) => everyCall(given, "agents")),
-  prove("ST7 blobs: wrong things are refused in every place", WHOLE, (given) => everyCall(given, "blobs")),
-  prove("ST7 log: wrong things are refused in every place", WHOLE, (given) => everyCall(given, "log")),
-  prove("ST7 invocations: wrong things are refused in every place", [...WHOLE, "lineage"], (given) =>
+  prove("ST7 sessions: wrong things are refused in every place", WHOLE, (nouns) => everyCall(nouns, "sessions")),
+  prove("ST7 history: wrong things are refused in every place", WHOLE, (nouns) => everyCall(nouns, "history")),
+  prove("ST7 state: wrong things are refused in every place", WHOLE, (nouns) => everyCall(nouns, "state")),
+  prove("ST7 tasks: wrong things are refused in every place", WHOLE, (nouns) => everyCall(nouns, "tasks")),
+  prove("ST7 agents: wrong things are refused in every place", WHOLE, (nouns) => everyCall(nouns, "agents")),
+  prove("ST7 blobs: wrong things are refused in every place", WHOLE, (nouns) => everyCall(nouns, "blobs")),
+  prove("ST7 log: wrong things are refused in every place", WHOLE, (nouns) => everyCall(nouns, "log")),
+  prove("ST7 invocations: wrong things are refused in every place", [...WHOLE, "lineage"], (nouns) =>
     // Whoever offers the lineage offers the whole store.
-    everyCall(given.lineage as Holdfast, "invocations"),
+    everyCall(nouns.lineage as Holdfast, "invocations"),
   ),
-  prove("ST7 the store itself: wrong things are refused in every place", WHOLE, (given) => everyCall(given, "store")),
+  prove("ST7 the store itself: wrong things are refused in every place", WHOLE, (nouns) => everyCall(nouns, "store")),
 ];

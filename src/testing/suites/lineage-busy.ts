@@ -30,7 +30,7 @@ async function amidAppends(speaking: readonly History[], session: string, work: 
 }
 
 /** Each in a session of its own, so that their lineages stay short. */
-const VERBS: Readonly<Record<string, (given: Nouns, session: string) => Promise<void>>> = {
+const VERBS: Readonly<Record<string, (nouns: Nouns, session: string) => Promise<void>>> = {
   publish: async ({ lineage: { heads } }, session) => {
     let last: string | null = null;
     for (const n of range(TIMES)) {
@@ -96,13 +96,13 @@ async function verifyHeads({ lineage: { heads, sessions } }: Nouns, session: str
   }
 }
 
-async function proveVerb(given: Nouns, speaking: readonly History[], verb: string): Promise<void> {
+async function proveVerb(nouns: Nouns, speaking: readonly History[], verb: string): Promise<void> {
   const session = `busy ${verb}`;
-  await given.history.append({ session, agent: "ada" }, { role: "user", content: "the first" });
-  await amidAppends(speaking, session, () => present(VERBS[verb])(given, session));
-  await verifyHeads(given, session);
+  await nouns.history.append({ session, agent: "ada" }, { role: "user", content: "the first" });
+  await amidAppends(speaking, session, () => present(VERBS[verb])(nouns, session));
+  await verifyHeads(nouns, session);
   // Also that every head's id follows from what was there.
-  const report = await given.check();
+  const report = await nouns.check();
   assert.deepEqual(report.issues, []);
 }
 
@@ -110,9 +110,9 @@ const ROUNDS = scaled({ short: 6, long: 20 });
 
 /** Verbs that change the same thing at once, through two handles as through two processes. */
 const raceCases: readonly Case[] = [
-  prove("SE12 a turn that is ended at once through two handles ends once", [...NEEDS, "another"], async (given) => {
-    const [mine, theirs] = [given.lineage, await given.another()];
-    await given.sessions.create({ id: "chat" });
+  prove("SE12 a turn that is ended at once through two handles ends once", [...NEEDS, "another"], async (nouns) => {
+    const [mine, theirs] = [nouns.lineage, await nouns.another()];
+    await nouns.sessions.create({ id: "chat" });
     for (const round of range(ROUNDS)) {
       const turn = await mine.turns.begin("chat");
       const ends = [
@@ -123,15 +123,15 @@ const raceCases: readonly Case[] = [
       assert.equal(done.filter(({ status }) => status === "fulfilled").length, 1, "it ended once");
       for (const one of ends) await one.catch((error) => refuses("InvalidTransition", () => Promise.reject(error)));
     }
-    assert.deepEqual((await given.check()).issues, []);
+    assert.deepEqual((await nouns.check()).issues, []);
   }),
 
   prove(
     "SE5 what an aborted turn goes back to is the current head, also one published meanwhile",
     [...NEEDS, "another"],
-    async (given) => {
-      const [mine, theirs] = [given.lineage, await given.another()];
-      await given.sessions.create({ id: "chat" });
+    async (nouns) => {
+      const [mine, theirs] = [nouns.lineage, await nouns.another()];
+      await nouns.sessions.create({ id: "chat" });
       for (const _ of range(ROUNDS)) {
         const turn = await mine.turns.begin("chat");
         const [aborted, published] = await Promise.all([mine.turns.abort(turn.id), theirs.heads.publish("chat")]);
@@ -141,17 +141,17 @@ const raceCases: readonly Case[] = [
         const shown = await (await mine.sessions.at("chat")).heads();
         assert.equal(shown.at(-1)?.id, published.id, "the session goes on from the current head");
       }
-      await verifyHeads(given, "chat");
-      assert.deepEqual((await given.check()).issues, []);
+      await verifyHeads(nouns, "chat");
+      assert.deepEqual((await nouns.check()).issues, []);
     },
   ),
 
   prove(
     "SE3 rewinding and publishing at once through two handles happen one after the other",
     [...NEEDS, "another"],
-    async (given) => {
-      const [mine, theirs] = [given.lineage, await given.another()];
-      await given.sessions.create({ id: "chat" });
+    async (nouns) => {
+      const [mine, theirs] = [nouns.lineage, await nouns.another()];
+      await nouns.sessions.create({ id: "chat" });
       const first = await mine.heads.publish("chat");
       for (const _ of range(ROUNDS)) {
         const [moved, head] = await Promise.all([
@@ -162,17 +162,17 @@ const raceCases: readonly Case[] = [
         assert.equal((await mine.heads.current("chat"))?.id, isLast ? head.id : first.id);
         assert.equal(head.branch === moved.branch, isLast);
       }
-      await verifyHeads(given, "chat");
-      assert.deepEqual((await given.check()).issues, []);
+      await verifyHeads(nouns, "chat");
+      assert.deepEqual((await nouns.check()).issues, []);
     },
   ),
 
   prove(
     "SE5 aborting and resuming keep a head that is published while they decide, through one handle",
     NEEDS,
-    async (given) => {
-      const { heads, turns, sessions } = given.lineage;
-      await given.sessions.create({ id: "chat" });
+    async (nouns) => {
+      const { heads, turns, sessions } = nouns.lineage;
+      await nouns.sessions.create({ id: "chat" });
       await heads.publish("chat");
       for (const round of range(2 * ROUNDS)) {
         const turn = await turns.begin("chat");
@@ -187,13 +187,13 @@ const raceCases: readonly Case[] = [
         const shown = await (await sessions.at("chat")).heads();
         assert.equal(shown.at(-1)?.id, head?.id, `round ${round}`);
       }
-      assert.deepEqual((await given.check()).issues, []);
+      assert.deepEqual((await nouns.check()).issues, []);
     },
   ),
 
-  prove("SE3 rewinds at once through two handles never go forward again", [...NEEDS, "another"], async (given) => {
-    const [mine, theirs] = [given.lineage, await given.another()];
-    await given.sessions.create({ id: "chat" });
+  prove("SE3 rewinds at once through two handles never go forward again", [...NEEDS, "another"], async (nouns) => {
+    const [mine, theirs] = [nouns.lineage, await nouns.another()];
+    await nouns.sessions.create({ id: "chat" });
     const first = await mine.heads.publish("chat");
     for (const _ of range(ROUNDS)) {
       const second = await mine.heads.publish("chat");
@@ -207,36 +207,36 @@ const raceCases: readonly Case[] = [
       );
       assert.equal(lost?.retryable ?? false, false);
     }
-    assert.deepEqual((await given.check()).issues, []);
+    assert.deepEqual((await nouns.check()).issues, []);
   }),
 
   prove(
     "SE3 resuming and publishing at once never leaves the current head behind",
     [...NEEDS, "another"],
-    async (given) => {
-      const [mine, theirs] = [given.lineage, await given.another()];
-      await given.sessions.create({ id: "chat" });
+    async (nouns) => {
+      const [mine, theirs] = [nouns.lineage, await nouns.another()];
+      await nouns.sessions.create({ id: "chat" });
       await mine.heads.publish("chat");
       for (const _ of range(ROUNDS)) {
-        await given.history.append({ session: "chat", agent: "ada" }, { role: "user", content: "unpublished" });
+        await nouns.history.append({ session: "chat", agent: "ada" }, { role: "user", content: "unpublished" });
         const [moved, head] = await Promise.all([mine.sessions.resume("chat"), theirs.heads.publish("chat")]);
         if (head.seq < moved.branch) assert.equal(moved.head?.id, head.id);
         const shown = await (await mine.sessions.at("chat")).heads();
         assert.equal(shown.at(-1)?.id, head.id);
       }
-      assert.deepEqual((await given.check()).issues, []);
+      assert.deepEqual((await nouns.check()).issues, []);
     },
   ),
 ];
 
 const steadyCases = Object.keys(VERBS).flatMap((verb): readonly Case[] => [
-  prove(`ST2 ${verb} never starves while others append through the same handle`, NEEDS, (given) =>
-    proveVerb(given, [given.history], verb),
+  prove(`ST2 ${verb} never starves while others append through the same handle`, NEEDS, (nouns) =>
+    proveVerb(nouns, [nouns.history], verb),
   ),
   prove(
     `ST2 ${verb} never starves while others append through this handle and another`,
     [...NEEDS, "another"],
-    async (given) => proveVerb(given, [given.history, (await given.another()).history], verb),
+    async (nouns) => proveVerb(nouns, [nouns.history, (await nouns.another()).history], verb),
   ),
 ]);
 
@@ -247,18 +247,18 @@ export const busyCases: readonly Case[] = [
   prove(
     "SE6 of two compactions at once the later stands for the earlier, too",
     [...NEEDS, "another"],
-    async (given) => {
-      const both = [given.lineage.heads, (await given.another()).heads];
+    async (nouns) => {
+      const both = [nouns.lineage.heads, (await nouns.another()).heads];
       for (const round of range(10)) {
         const session = `s${round}`;
         for (const n of range(4))
-          await given.history.append({ session, agent: "a" }, { role: "user", content: `${n}` });
+          await nouns.history.append({ session, agent: "a" }, { role: "user", content: `${n}` });
         const heads = await Promise.all(
           both.map((one, who) => one.compact(session, { agent: "a", summary: `sum ${who}` })),
         );
         const [first, last] = heads.toSorted((a, b) => a.seq - b.seq);
         assert.equal(last?.compaction?.upTo, first?.compaction?.summary);
-        const { messages } = await given.lineage.sessions.context(session);
+        const { messages } = await nouns.lineage.sessions.context(session);
         assert.equal(messages.length, 1, "the summary alone");
       }
     },

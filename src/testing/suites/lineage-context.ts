@@ -37,10 +37,10 @@ function brief(messages: readonly ContextMessage[]): readonly string[] {
 }
 
 export const contextCases: readonly Case[] = [
-  prove("SE8 a sound transcript is the context as it is", NEEDS, async (given) => {
-    await append(given, "chat", user("hi"), uses("a", "b"), result("a"), result("b"), user("thanks"));
-    const { messages, leftOut, tokens, compaction } = await given.lineage.sessions.context("chat");
-    const stored = await given.history.session("chat");
+  prove("SE8 a sound transcript is the context as it is", NEEDS, async (nouns) => {
+    await append(nouns, "chat", user("hi"), uses("a", "b"), result("a"), result("b"), user("thanks"));
+    const { messages, leftOut, tokens, compaction } = await nouns.lineage.sessions.context("chat");
+    const stored = await nouns.history.session("chat");
     assert.deepEqual(
       messages.map(({ id, role, content, agent, repaired }) => ({ id, role, content, agent, repaired })),
       stored.map(({ id, role, content, agent }) => ({ id, role, content, agent, repaired: false })),
@@ -48,9 +48,9 @@ export const contextCases: readonly Case[] = [
     assert.deepEqual([leftOut, compaction, tokens > 0], [{ messages: 0 }, null, true]);
   }),
 
-  prove("SE8 a call without a result is shown as interrupted, directly behind the call", NEEDS, async (given) => {
-    await append(given, "chat", user("hi"), uses("a", "b"), result("b"), user("still there?"), uses("c"));
-    const { messages } = await given.lineage.sessions.context("chat");
+  prove("SE8 a call without a result is shown as interrupted, directly behind the call", NEEDS, async (nouns) => {
+    await append(nouns, "chat", user("hi"), uses("a", "b"), result("b"), user("still there?"), uses("c"));
+    const { messages } = await nouns.lineage.sessions.context("chat");
     assert.deepEqual(brief(messages), [
       "user hi",
       "assistant use a | use b",
@@ -68,12 +68,12 @@ export const contextCases: readonly Case[] = [
         [true, true],
       ],
     );
-    assert.equal((await given.history.session("chat")).length, 5, "the store is as it was");
+    assert.equal((await nouns.history.session("chat")).length, 5, "the store is as it was");
   }),
 
-  prove("SE8 a late result joins its call; one whose call is gone is shown as text", NEEDS, async (given) => {
-    await append(given, "chat", result("lost"), uses("a"), user("hurry"), result("a"), result("a", "again"));
-    const { messages } = await given.lineage.sessions.context("chat");
+  prove("SE8 a late result joins its call; one whose call is gone is shown as text", NEEDS, async (nouns) => {
+    await append(nouns, "chat", result("lost"), uses("a"), user("hurry"), result("a"), result("a", "again"));
+    const { messages } = await nouns.lineage.sessions.context("chat");
     assert.deepEqual(brief(messages), [
       "user [result of an earlier tool call]\nlost done",
       "assistant use a",
@@ -83,13 +83,13 @@ export const contextCases: readonly Case[] = [
     ]);
   }),
 
-  prove("SE8 a context is that of the head named, through forks and branches", NEEDS, async (given) => {
-    const { sessions, heads } = given.lineage;
-    await append(given, "chat", user("one"), uses("a"));
+  prove("SE8 a context is that of the head named, through forks and branches", NEEDS, async (nouns) => {
+    const { sessions, heads } = nouns.lineage;
+    await append(nouns, "chat", user("one"), uses("a"));
     const head = await heads.publish("chat");
-    await append(given, "chat", result("a"), user("two"));
+    await append(nouns, "chat", result("a"), user("two"));
     await sessions.fork("chat", { id: "fork" });
-    await append(given, "fork", user("own"));
+    await append(nouns, "fork", user("own"));
     const shown = async (at: string) => brief((await sessions.context(at)).messages);
     const cut = ["user one", "assistant use a", "tool a: interrupted, no result"];
     assert.deepEqual(await shown(`chat@${head.id}`), cut);
@@ -99,12 +99,12 @@ export const contextCases: readonly Case[] = [
     assert.deepEqual(await shown("chat"), cut);
   }),
 
-  prove("SE8 a compaction stands before what follows it, and holds until the next", NEEDS, async (given) => {
-    const { sessions, heads } = given.lineage;
-    await append(given, "chat", user("a"), uses("t"), result("t"), user("b"));
+  prove("SE8 a compaction stands before what follows it, and holds until the next", NEEDS, async (nouns) => {
+    const { sessions, heads } = nouns.lineage;
+    await append(nouns, "chat", user("a"), uses("t"), result("t"), user("b"));
     const before = await heads.publish("chat");
     const head = await heads.compact("chat", { agent: AGENT, summary: "in short", keep: 2 });
-    await append(given, "chat", user("c"));
+    await append(nouns, "chat", user("c"));
     const shown = async (at: string) => brief((await sessions.context(at)).messages);
     const kept = ["user in short", "user [result of an earlier tool call]\nt done", "user b"];
     assert.deepEqual(await shown("chat"), [...kept, "user c"]);
@@ -113,30 +113,30 @@ export const contextCases: readonly Case[] = [
     assert.deepEqual((await shown(`chat@${before.id}`)).length, 4);
     await heads.publish("chat");
     await sessions.fork("chat", { id: "fork" });
-    await append(given, "fork", user("d"));
+    await append(nouns, "fork", user("d"));
     assert.deepEqual(await shown("fork"), [...kept, "user c", "user d"]);
     await heads.compact("fork", { agent: AGENT, summary: "shorter" });
     assert.deepEqual(await shown("fork"), ["user shorter"]);
-    await append(given, "fork", user("e"));
+    await append(nouns, "fork", user("e"));
     assert.deepEqual(await shown("fork"), ["user shorter", "user e"]);
     assert.deepEqual(await shown("chat"), [...kept, "user c"]);
   }),
 
-  prove("SE8 what was erased is not in a context", NEEDS, async (given) => {
-    const { sessions, heads } = given.lineage;
-    await append(given, "chat", uses("a"));
-    await given.history.append({ session: "chat", agent: "other" }, result("a", "secret"));
+  prove("SE8 what was erased is not in a context", NEEDS, async (nouns) => {
+    const { sessions, heads } = nouns.lineage;
+    await append(nouns, "chat", uses("a"));
+    await nouns.history.append({ session: "chat", agent: "other" }, result("a", "secret"));
     const head = await heads.publish("chat");
-    await given.history.clear({ session: "chat", agent: "other" });
+    await nouns.history.clear({ session: "chat", agent: "other" });
     const wanted = ["assistant use a", "tool a: interrupted, no result"];
     assert.deepEqual(brief((await sessions.context(`chat@${head.id}`)).messages), wanted);
     assert.deepEqual(brief((await sessions.context("chat")).messages), wanted);
   }),
 
-  prove("SE8 a context can be that of one agent", NEEDS, async (given) => {
-    const { sessions, heads } = given.lineage;
-    await append(given, "chat", user("one"));
-    await given.history.append({ session: "chat", agent: "other" }, user("two"));
+  prove("SE8 a context can be that of one agent", NEEDS, async (nouns) => {
+    const { sessions, heads } = nouns.lineage;
+    await append(nouns, "chat", user("one"));
+    await nouns.history.append({ session: "chat", agent: "other" }, user("two"));
     assert.deepEqual(brief((await sessions.context("chat", { agent: "other" })).messages), ["user two"]);
     await heads.compact("chat", { agent: AGENT, summary: "both", keep: 1 });
     assert.deepEqual(brief((await sessions.context("chat", { agent: "other" })).messages), ["user both", "user two"]);
@@ -145,11 +145,11 @@ export const contextCases: readonly Case[] = [
   prove(
     "SE8 a budget cuts the oldest first, never a call from its results, never the summary",
     NEEDS,
-    async (given) => {
-      const { sessions, heads } = given.lineage;
-      await append(given, "chat", user("old"));
+    async (nouns) => {
+      const { sessions, heads } = nouns.lineage;
+      await append(nouns, "chat", user("old"));
       await heads.compact("chat", { agent: AGENT, summary: "in short" });
-      await append(given, "chat", user("a"), uses("t", "u"), result("t"), user("b"), user("c"));
+      await append(nouns, "chat", user("a"), uses("t", "u"), result("t"), user("b"), user("c"));
       const tokenizer = () => 10;
       const at = async (budget: number) => {
         const { messages, leftOut, tokens } = await sessions.context("chat", { budget, tokenizer });
@@ -175,9 +175,9 @@ export const contextCases: readonly Case[] = [
     },
   ),
 
-  prove("ST7 a budget or tokenizer that is none, and places that are not there, are refused", NEEDS, async (given) => {
-    const { sessions } = given.lineage;
-    await append(given, "chat", user("one"));
+  prove("ST7 a budget or tokenizer that is none, and places that are not there, are refused", NEEDS, async (nouns) => {
+    const { sessions } = nouns.lineage;
+    await append(nouns, "chat", user("one"));
     await refuses("InvalidArgument", () => sessions.context("chat", { budget: -1 }));
     await refuses("InvalidArgument", () => sessions.context("chat", { tokenizer: 4 as never }));
     await refuses("InvalidArgument", () => sessions.context("chat", { tokenizer: () => Number.NaN }));

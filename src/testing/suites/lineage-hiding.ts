@@ -8,33 +8,33 @@ import { type Case, prove } from "../suite.ts";
 const NEEDS = ["lineage", "sessions", "history", "state"] as const;
 
 export const hidingCases: readonly Case[] = [
-  prove("SE3 resume goes back before a clear that hid what a fork inherited", NEEDS, async (given) => {
-    const { sessions, heads } = given.lineage;
-    await given.history.append({ session: "chat", agent: "ada" }, { role: "user", content: "one" });
+  prove("SE3 resume goes back before a clear that hid what a fork inherited", NEEDS, async (nouns) => {
+    const { sessions, heads } = nouns.lineage;
+    await nouns.history.append({ session: "chat", agent: "ada" }, { role: "user", content: "one" });
     await sessions.fork("chat", { id: "fork" });
     const head = await heads.publish("fork");
-    await given.history.clear({ session: "fork", agent: "ada" });
-    assert.equal((await given.history.session("fork")).length, 0);
+    await nouns.history.clear({ session: "fork", agent: "ada" });
+    assert.equal((await nouns.history.session("fork")).length, 0);
     assert.equal((await sessions.resume(`fork@${head.id}`)).branched, true);
-    assert.equal((await given.history.session("fork")).length, 1);
+    assert.equal((await nouns.history.session("fork")).length, 1);
   }),
 
-  prove("LG6 a value that goes everywhere does not uncover the one before it", NEEDS, async (given) => {
-    const { sessions } = given.lineage;
-    await given.state.set("first", { key: "old", other: 1 });
+  prove("LG6 a value that goes everywhere does not uncover the one before it", NEEDS, async (nouns) => {
+    const { sessions } = nouns.lineage;
+    await nouns.state.set("first", { key: "old", other: 1 });
     await sessions.fork("first", { id: "middle" });
-    await given.state.patch("middle", { key: "new" }, { remove: ["other"] });
+    await nouns.state.patch("middle", { key: "new" }, { remove: ["other"] });
     await sessions.fork("middle", { id: "last" });
-    await given.sessions.delete("middle", { everywhere: true });
-    assert.deepEqual(await given.state.get("last"), {});
-    assert.equal(await given.state.getKey("last", "key"), undefined);
-    assert.deepEqual(await given.state.get("first"), { key: "old", other: 1 });
+    await nouns.sessions.delete("middle", { everywhere: true });
+    assert.deepEqual(await nouns.state.get("last"), {});
+    assert.equal(await nouns.state.getKey("last", "key"), undefined);
+    assert.deepEqual(await nouns.state.get("first"), { key: "old", other: 1 });
   }),
 
-  prove("SE2 messages at a head are read from a point on, by agent, and from the end", NEEDS, async (given) => {
-    const { sessions, heads } = given.lineage;
+  prove("SE2 messages at a head are read from a point on, by agent, and from the end", NEEDS, async (nouns) => {
+    const { sessions, heads } = nouns.lineage;
     const say = (session: string, agent: string, content: string) =>
-      given.history.append({ session, agent }, { role: "user", content });
+      nouns.history.append({ session, agent }, { role: "user", content });
     for (const [agent, text] of ["ada 1", "bob 2", "ada 3"].map((one) => one.split(" ")))
       await say("chat", agent ?? "", text ?? "");
     await sessions.fork("chat", { id: "fork" });

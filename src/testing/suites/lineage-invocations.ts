@@ -21,19 +21,19 @@ async function shown({ history }: Nouns, session: string): Promise<readonly stri
   return messages.map(({ content: [block] }) => (block?.type === "text" ? block.text : "?"));
 }
 
-async function verified(given: Nouns, ...sessions: readonly string[]): Promise<void> {
-  for (const session of sessions) assert.equal((await given.log.verify(session)).ok, true);
+async function verified(nouns: Nouns, ...sessions: readonly string[]): Promise<void> {
+  for (const session of sessions) assert.equal((await nouns.log.verify(session)).ok, true);
 }
 
 /** Each of a ring of sessions continues the next, all at once; nobody shares a session with those opposite. */
 async function closeCircle(
-  given: Nouns,
+  nouns: Nouns,
   handles: readonly Pick<CaseContext["lineage"], "sessions">[],
   round: string,
   size: number,
 ): Promise<void> {
   const names = range(size).map((n) => `${round}.${n}`);
-  for (const id of names) await given.sessions.create({ id });
+  for (const id of names) await nouns.sessions.create({ id });
   // Those who share no session go first in every other round.
   const order = range(size).toSorted((a, b) => (Number(round) % 2 === 0 ? 0 : (a % 2) - (b % 2)));
   const attached = await Promise.allSettled(
@@ -53,15 +53,15 @@ const attachCases: readonly Case[] = [
   prove(
     "SE3 attach continues a session as it stands; a head that is not the current one is refused",
     NEEDS,
-    async (given) => {
-      const { sessions, heads, invocations } = given.lineage;
-      await say(given, "caller", "do it");
+    async (nouns) => {
+      const { sessions, heads, invocations } = nouns.lineage;
+      await say(nouns, "caller", "do it");
       const before = await heads.publish("caller");
-      await say(given, "helper", "one");
+      await say(nouns, "helper", "one");
       const first = await heads.publish("helper");
-      await say(given, "helper", "two");
+      await say(nouns, "helper", "two");
       const second = await heads.publish("helper", { vars: { x: 1 }, fingerprint: "f" });
-      const seq = (await given.sessions.get("helper"))?.seq;
+      const seq = (await nouns.sessions.get("helper"))?.seq;
       await refuses("Conflict", () =>
         sessions.attach(`helper@${first.id}`, { caller: "caller", mode: "continue" as const }),
       );
@@ -76,8 +76,8 @@ const attachCases: readonly Case[] = [
       assert.deepEqual(begun.source, {
         ...{ session: "helper", head: second.id, fingerprint: "f", snapshot: second.snapshot },
       });
-      assert.equal((await given.sessions.get("helper"))?.seq, seq, "it is in the caller's log alone");
-      await say(given, "helper", "three");
+      assert.equal((await nouns.sessions.get("helper"))?.seq, seq, "it is in the caller's log alone");
+      await say(nouns, "helper", "three");
       const third = await heads.publish("helper");
       const ended = await invocations.finish(begun.id);
       assert.deepEqual(
@@ -86,42 +86,42 @@ const attachCases: readonly Case[] = [
       );
       assert.deepEqual(await invocations.get(begun.id), ended);
       assert.deepEqual(await (await sessions.at("caller")).invocations(), [ended]);
-      await verified(given, "caller", "helper");
+      await verified(nouns, "caller", "helper");
     },
   ),
 
   prove(
     "SE3 attach branches from a head into a session of its own and leaves the source as it is",
     NEEDS,
-    async (given) => {
-      const { sessions, heads } = given.lineage;
-      await given.sessions.create({ id: "caller", request: "r1" });
-      await say(given, "helper", "one", "two");
+    async (nouns) => {
+      const { sessions, heads } = nouns.lineage;
+      await nouns.sessions.create({ id: "caller", request: "r1" });
+      await say(nouns, "helper", "one", "two");
       const head = await heads.publish("helper");
-      await say(given, "helper", "three");
-      const source = present(await given.sessions.get("helper"));
+      await say(nouns, "helper", "three");
+      const source = present(await nouns.sessions.get("helper"));
       const begun = await sessions.attach(`helper@${head.id}`, {
         ...{ caller: "caller", mode: "branch", session: { id: "side", title: "Side" } },
       });
       assert.deepEqual([begun.callee, begun.mode, begun.calleeHeadBefore], ["side", "branch", null]);
       assert.deepEqual([begun.source?.session, begun.source?.head], ["helper", head.id]);
-      const side = present(await given.sessions.get("side"));
+      const side = present(await nouns.sessions.get("side"));
       assert.deepEqual([side.kind, side.title, side.cacheId, side.request], ["attached", "Side", "helper", "r1"]);
-      await say(given, "side", "own");
-      assert.deepEqual(await shown(given, "side"), ["one", "two", "own"]);
-      assert.deepEqual(await given.sessions.get("helper"), source);
+      await say(nouns, "side", "own");
+      assert.deepEqual(await shown(nouns, "side"), ["one", "two", "own"]);
+      assert.deepEqual(await nouns.sessions.get("helper"), source);
       assert.equal((await heads.publish("side")).counts.messages, 3);
-      const types = (await given.log.read("side")).map(({ type }) => type);
+      const types = (await nouns.log.read("side")).map(({ type }) => type);
       assert.deepEqual(types.slice(0, 2), ["session/created", "derivation/added"]);
-      await verified(given, "caller", "side", "helper");
+      await verified(nouns, "caller", "side", "helper");
     },
   ),
 
-  prove("SE3 how to attach is said by name; there is no default", NEEDS, async (given) => {
-    const { sessions, invocations } = given.lineage;
-    await given.sessions.create({ id: "caller" });
-    await given.sessions.create({ id: "helper" });
-    const before = await given.sessions.get("caller");
+  prove("SE3 how to attach is said by name; there is no default", NEEDS, async (nouns) => {
+    const { sessions, invocations } = nouns.lineage;
+    await nouns.sessions.create({ id: "caller" });
+    await nouns.sessions.create({ id: "helper" });
+    const before = await nouns.sessions.get("caller");
     await refuses("InvalidArgument", () => sessions.attach("helper", { caller: "caller" } as never));
     await refuses("InvalidArgument", () => sessions.attach("helper", { caller: "caller", mode: "both" } as never));
     await refuses("InvalidArgument", () => sessions.attach("helper", { mode: "continue" } as never));
@@ -139,12 +139,12 @@ const attachCases: readonly Case[] = [
     await refuses("AlreadyExists", () =>
       sessions.attach("helper", { caller: "caller", mode: "branch", session: { id: "caller" } }),
     );
-    assert.deepEqual(await given.sessions.get("caller"), before);
+    assert.deepEqual(await nouns.sessions.get("caller"), before);
   }),
 
-  prove("SE3 a session continues neither itself nor one that waits for it", NEEDS, async (given) => {
-    const { sessions, invocations } = given.lineage;
-    for (const id of ["a", "b", "c"]) await say(given, id, "hello");
+  prove("SE3 a session continues neither itself nor one that waits for it", NEEDS, async (nouns) => {
+    const { sessions, invocations } = nouns.lineage;
+    for (const id of ["a", "b", "c"]) await say(nouns, id, "hello");
     const go = (at: string, caller: string) => sessions.attach(at, { caller, mode: "continue" });
     await refuses("Conflict", () => go("a", "a"));
     const ab = await go("b", "a");
@@ -161,14 +161,14 @@ const attachCases: readonly Case[] = [
     assert.equal((await go("a", "c")).status, "running", "nobody waits any more");
   }),
 
-  prove("SE11 a leaf call invokes nothing: it is refused for a spawn and an attachment", NEEDS, async (given) => {
-    const { invocations, calls, sessions } = given.lineage;
-    await given.sessions.create({ id: "boss" });
-    await given.sessions.create({ id: "help" });
+  prove("SE11 a leaf call invokes nothing: it is refused for a spawn and an attachment", NEEDS, async (nouns) => {
+    const { invocations, calls, sessions } = nouns.lineage;
+    await nouns.sessions.create({ id: "boss" });
+    await nouns.sessions.create({ id: "help" });
     const ended = await calls.add("boss", { type: "leaf" });
     const running = await calls.start("boss", { type: "leaf" });
-    const before = await given.log.anchor("boss");
-    const rest = await given.log.anchor("help");
+    const before = await nouns.log.anchor("boss");
+    const rest = await nouns.log.anchor("help");
     const work = () => assert.fail("the work began");
     for (const { id: call } of [ended, running]) {
       const asked = [
@@ -185,38 +185,38 @@ const attachCases: readonly Case[] = [
       const [slot] = await invocations.spawnAll("boss", [{ call }], work);
       assert.equal(slot?.status, "failed");
     }
-    assert.deepEqual([await given.log.anchor("boss"), await given.log.anchor("help")], [before, rest]);
-    assert.equal(await given.sessions.get("child"), null);
+    assert.deepEqual([await nouns.log.anchor("boss"), await nouns.log.anchor("help")], [before, rest]);
+    assert.equal(await nouns.sessions.get("child"), null);
     const root = await calls.add("boss", { type: "root" });
     assert.equal((await invocations.start("boss", { call: root.id })).call, root.id);
   }),
 
-  prove("SE3 of those who would close a circle together, one is refused", NEEDS, async (given) => {
+  prove("SE3 of those who would close a circle together, one is refused", NEEDS, async (nouns) => {
     for (const round of range(scaled({ short: 6, long: 12 })))
-      await closeCircle(given, [given.lineage], `${round}`, 3 + (round % 4));
+      await closeCircle(nouns, [nouns.lineage], `${round}`, 3 + (round % 4));
   }),
 
   prove(
     "SE3 of those who would close a circle together through handles of their own, one is refused",
     [...NEEDS, "check", "another"],
-    async (given) => {
-      const others = await Promise.all(range(5).map(() => given.another()));
-      const handles = [given.lineage, ...others];
+    async (nouns) => {
+      const others = await Promise.all(range(5).map(() => nouns.another()));
+      const handles = [nouns.lineage, ...others];
       for (const round of range(scaled({ short: 8, long: 30 })))
-        await closeCircle(given, handles, `${round}`, 4 + (round % 3));
-      assert.deepEqual((await given.check()).issues, []);
+        await closeCircle(nouns, handles, `${round}`, 4 + (round % 3));
+      assert.deepEqual((await nouns.check()).issues, []);
     },
   ),
 
   prove(
     "SE3 of those who would close a circle together through several handles, one is refused",
     [...NEEDS, "another"],
-    async (given) => {
-      const handles = [given.lineage, await given.another(), await given.another()];
+    async (nouns) => {
+      const handles = [nouns.lineage, await nouns.another(), await nouns.another()];
       for (const round of range(6)) {
         // Of six in a row, every other one waits already: those who race have no session in common.
         const names = range(6).map((n) => `${round}.${n}`);
-        for (const id of names) await given.sessions.create({ id });
+        for (const id of names) await nouns.sessions.create({ id });
         const wait = (n: number) =>
           present(handles[(n >> 1) % 3]).sessions.attach(names[(n + 1) % 6] ?? "", {
             ...{ caller: names[n] ?? "", mode: "continue" },
@@ -233,9 +233,9 @@ const spawnCases: readonly Case[] = [
   prove(
     "SE3 spawn makes a child, does the work in it and answers with an envelope",
     [...NEEDS, "blobs"],
-    async (given) => {
-      const { invocations, heads, calls, sessions } = given.lineage;
-      await given.sessions.create({ id: "caller", request: "r1" });
+    async (nouns) => {
+      const { invocations, heads, calls, sessions } = nouns.lineage;
+      await nouns.sessions.create({ id: "caller", request: "r1" });
       const call = await calls.add("caller", { type: "root" });
       const envelope = await invocations.spawn(
         "caller",
@@ -243,12 +243,12 @@ const spawnCases: readonly Case[] = [
         async ({ session, invocation }) => {
           assert.equal(invocation.status, "running");
           assert.equal((await invocations.get(invocation.id))?.status, "running", "visible while it runs");
-          await say(given, session, "question", "answer");
+          await say(nouns, session, "question", "answer");
           const head = await heads.publish(session, { final: 42 });
           return { answer: 42, head: head.id };
         },
       );
-      const child = present(await given.sessions.get("child"));
+      const child = present(await nouns.sessions.get("child"));
       assert.deepEqual([child.kind, child.agent, child.request], ["spawned", AGENT, "r1"]);
       assert.deepEqual(envelope.value, { answer: 42, head: child.head });
       assert.deepEqual([envelope.session, envelope.head, envelope.status], ["child", child.head, "done"]);
@@ -262,31 +262,31 @@ const spawnCases: readonly Case[] = [
         ["done", call.id, child.head, null],
       );
       assert.equal(await invocations.error(present(invocation).id), null);
-      await verified(given, "caller", "child");
+      await verified(nouns, "caller", "child");
     },
   ),
 
-  prove("SE3 the meta of an envelope is read from the rows: no time, no chance", [...NEEDS, "clock"], async (given) => {
-    const { invocations } = given.lineage;
+  prove("SE3 the meta of an envelope is read from the rows: no time, no chance", [...NEEDS, "clock"], async (nouns) => {
+    const { invocations } = nouns.lineage;
     const metas: unknown[] = [];
     for (const caller of ["a", "b"]) {
-      await given.sessions.create({ id: caller });
+      await nouns.sessions.create({ id: caller });
       const { meta } = await invocations.spawn(caller, { label: "same" }, async ({ session }) => {
-        await given.clock.advance(1000);
-        await say(given, session, "same");
+        await nouns.clock.advance(1000);
+        await say(nouns, session, "same");
       });
       metas.push({ ...present(meta), invocation: present(meta).invocation.slice(1) });
     }
     assert.deepEqual(metas[0], metas[1]);
   }),
 
-  prove("SE3 work that throws fails its invocation, is recorded and is thrown on", NEEDS, async (given) => {
-    const { invocations, sessions } = given.lineage;
-    await given.sessions.create({ id: "caller" });
+  prove("SE3 work that throws fails its invocation, is recorded and is thrown on", NEEDS, async (nouns) => {
+    const { invocations, sessions } = nouns.lineage;
+    await nouns.sessions.create({ id: "caller" });
     const boom = new TypeError("boom");
     const thrown = await invocations
       .spawn("caller", { session: { id: "child" } }, async ({ session }) => {
-        await say(given, session, "half");
+        await say(nouns, session, "half");
         throw boom;
       })
       .catch((error: unknown) => error);
@@ -294,34 +294,34 @@ const spawnCases: readonly Case[] = [
     const [failed] = await (await sessions.at("caller")).invocations();
     assert.deepEqual([failed?.status, failed?.callee], ["failed", "child"]);
     assert.deepEqual(await invocations.error(present(failed).id), { name: "TypeError", message: "boom" });
-    assert.deepEqual(await shown(given, "child"), ["half"], "what it did is there");
-    await verified(given, "caller", "child");
+    assert.deepEqual(await shown(nouns, "child"), ["half"], "what it did is there");
+    await verified(nouns, "caller", "child");
   }),
 
-  prove("SE3 attach works like spawn in a session that is there already", NEEDS, async (given) => {
-    const { invocations, heads } = given.lineage;
-    await given.sessions.create({ id: "caller" });
-    await say(given, "helper", "one");
+  prove("SE3 attach works like spawn in a session that is there already", NEEDS, async (nouns) => {
+    const { invocations, heads } = nouns.lineage;
+    await nouns.sessions.create({ id: "caller" });
+    await say(nouns, "helper", "one");
     const head = await heads.publish("helper");
     const kept = await invocations.attach("caller", "helper", { mode: "continue" }, async ({ session }) => {
-      await say(given, session, "two");
+      await say(nouns, session, "two");
       return (await heads.publish(session)).id;
     });
     assert.deepEqual([kept.session, kept.head, kept.meta?.mode], ["helper", kept.value, "continue"]);
     const side = await invocations.attach("caller", `helper@${head.id}`, { mode: "branch" }, async ({ session }) => {
-      await say(given, session, "other");
-      return shown(given, session);
+      await say(nouns, session, "other");
+      return shown(nouns, session);
     });
     assert.deepEqual([side.value, side.head, side.meta?.counts.messages], [["one", "other"], null, 2]);
-    assert.deepEqual(await shown(given, "helper"), ["one", "two"]);
+    assert.deepEqual(await shown(nouns, "helper"), ["one", "two"]);
   }),
 ];
 
 const batchCases: readonly Case[] = [
-  prove("SE3 a batch keeps its order, works on few at a time and marks failed slots", NEEDS, async (given) => {
-    const { invocations, sessions } = given.lineage;
-    await given.sessions.create({ id: "caller" });
-    await given.sessions.create({ id: "taken" });
+  prove("SE3 a batch keeps its order, works on few at a time and marks failed slots", NEEDS, async (nouns) => {
+    const { invocations, sessions } = nouns.lineage;
+    await nouns.sessions.create({ id: "caller" });
+    await nouns.sessions.create({ id: "taken" });
     let now = 0;
     let most = 0;
     const ids = range(7).map((n) => (n === 5 ? "taken" : `child ${n}`));
@@ -330,8 +330,8 @@ const batchCases: readonly Case[] = [
       ids.map((id) => ({ session: { id } })),
       async ({ session }, index) => {
         most = Math.max(most, ++now);
-        await say(given, session, `work ${index}`);
-        if (index === 0) await say(given, session, "takes longer", "than the others");
+        await say(nouns, session, `work ${index}`);
+        if (index === 0) await say(nouns, session, "takes longer", "than the others");
         now--;
         if (index === 2) throw new Error("not this one");
         return index * 10;
@@ -362,7 +362,7 @@ const batchCases: readonly Case[] = [
         { at: "nobody", mode: "branch" },
         { at: "child 1", mode: "branch" },
       ],
-      ({ session }) => shown(given, session),
+      ({ session }) => shown(nouns, session),
     );
     assert.deepEqual(
       again.map(({ status, value }) => [status, value?.[0]]),
@@ -372,13 +372,13 @@ const batchCases: readonly Case[] = [
         ["done", "work 1"],
       ],
     );
-    await verified(given, "caller", "child 0");
+    await verified(nouns, "caller", "child 0");
   }),
 
-  prove("SE3 a batch with a slot that is no input begins none of them", NEEDS, async (given) => {
-    const { invocations, calls } = given.lineage;
-    await given.sessions.create({ id: "caller" });
-    const before = await given.sessions.get("caller");
+  prove("SE3 a batch with a slot that is no input begins none of them", NEEDS, async (nouns) => {
+    const { invocations, calls } = nouns.lineage;
+    await nouns.sessions.create({ id: "caller" });
+    const before = await nouns.sessions.get("caller");
     const work = () => assert.fail("it began");
     await refuses("InvalidArgument", () => invocations.spawnAll("caller", [{}, { label: 1 } as never], work));
     await refuses("InvalidArgument", () => invocations.spawnAll("caller", {} as never, work));
@@ -388,7 +388,7 @@ const batchCases: readonly Case[] = [
     await refuses("NotFound", () => invocations.spawnAll("nobody", [{}], work));
     await refuses("NotFound", () => calls.leafAll("nobody", [{}], work));
     assert.deepEqual(await invocations.spawnAll("caller", [], work), []);
-    assert.deepEqual(await given.sessions.get("caller"), before);
+    assert.deepEqual(await nouns.sessions.get("caller"), before);
   }),
 ];
 
@@ -396,11 +396,11 @@ const endCases: readonly Case[] = [
   prove(
     "SE3 an invocation whose process died stays running, and is ended once, by whoever knows its id",
     [...NEEDS, "another"],
-    async (given) => {
-      const { invocations } = given.lineage;
-      await given.sessions.create({ id: "caller" });
+    async (nouns) => {
+      const { invocations } = nouns.lineage;
+      await nouns.sessions.create({ id: "caller" });
       const begun = await invocations.start("caller", { session: { id: "child" }, label: "left behind" });
-      const other = await given.another();
+      const other = await nouns.another();
       assert.deepEqual(await other.invocations.get(begun.id), begun);
       const races = await Promise.allSettled([
         ...range(3).map(() => other.invocations.finish(begun.id, { error: "lost" })),
@@ -414,9 +414,9 @@ const endCases: readonly Case[] = [
     },
   ),
 
-  prove("SE2 an invocation shows at each head as it was there", NEEDS, async (given) => {
-    const { invocations, heads, sessions } = given.lineage;
-    await given.sessions.create({ id: "caller" });
+  prove("SE2 an invocation shows at each head as it was there", NEEDS, async (nouns) => {
+    const { invocations, heads, sessions } = nouns.lineage;
+    await nouns.sessions.create({ id: "caller" });
     const begun = await invocations.start("caller");
     const during = await heads.publish("caller");
     await invocations.finish(begun.id);
@@ -428,9 +428,9 @@ const endCases: readonly Case[] = [
     assert.deepEqual([begun.callerHeadBefore, (await invocations.get(begun.id))?.callerHeadAfter], [null, during.id]);
   }),
 
-  prove("SE3 an invocation of a line the caller has left ends on that line", NEEDS, async (given) => {
-    const { invocations, turns, heads, sessions } = given.lineage;
-    await say(given, "caller", "kept");
+  prove("SE3 an invocation of a line the caller has left ends on that line", NEEDS, async (nouns) => {
+    const { invocations, turns, heads, sessions } = nouns.lineage;
+    await say(nouns, "caller", "kept");
     await heads.publish("caller");
     const turn = await turns.begin("caller");
     const begun = await invocations.start("caller");
@@ -440,14 +440,14 @@ const endCases: readonly Case[] = [
     assert.deepEqual(await invocations.error(begun.id), { why: "aborted" });
     const view = await sessions.at("caller");
     assert.deepEqual([await view.invocations(), (await view.counts()).invocations], [[], 0]);
-    await verified(given, "caller");
+    await verified(nouns, "caller");
   }),
 
-  prove("SE3 an invocation ends also when its child is gone", NEEDS, async (given) => {
-    const { invocations } = given.lineage;
-    await given.sessions.create({ id: "caller" });
+  prove("SE3 an invocation ends also when its child is gone", NEEDS, async (nouns) => {
+    const { invocations } = nouns.lineage;
+    await nouns.sessions.create({ id: "caller" });
     const begun = await invocations.start("caller", { session: { id: "child" } });
-    await given.sessions.delete("child");
+    await nouns.sessions.delete("child");
     const ended = await invocations.finish(begun.id);
     assert.deepEqual([ended.status, ended.calleeHeadAfter], ["done", null]);
   }),

@@ -6,9 +6,9 @@ import { type Case, prove } from "../suite.ts";
 const NEEDS = ["lineage", "sessions", "log"] as const;
 
 export const leafCases: readonly Case[] = [
-  prove("SE11 a leaf call is recorded with what it cost, and makes no session", [...NEEDS, "blobs"], async (given) => {
-    const { calls, sessions } = given.lineage;
-    await given.sessions.create({ id: "caller" });
+  prove("SE11 a leaf call is recorded with what it cost, and makes no session", [...NEEDS, "blobs"], async (nouns) => {
+    const { calls, sessions } = nouns.lineage;
+    await nouns.sessions.create({ id: "caller" });
     const done = await calls.leaf("caller", { model: "m", provider: "p", request: { q: 1 } }, async (leaf) => {
       assert.equal((await calls.get(leaf.call.id))?.status, "started");
       leaf.report({ response: { raw: "4" }, inputTokens: 10 });
@@ -24,20 +24,20 @@ export const leafCases: readonly Case[] = [
       },
     });
     assert.deepEqual([call.status, call.type, call.costUsd], ["done", "leaf", 0.5]);
-    assert.deepEqual(await given.blobs.resolveJson(present(call.resultRef)), 4);
-    assert.deepEqual(await given.blobs.resolveJson(present(call.responseRef)), { raw: "4" });
+    assert.deepEqual(await nouns.blobs.resolveJson(present(call.resultRef)), 4);
+    assert.deepEqual(await nouns.blobs.resolveJson(present(call.responseRef)), { raw: "4" });
     assert.deepEqual(await (await sessions.at("caller")).invocations(), []);
-    assert.equal((await given.sessions.list()).items.length, 1);
+    assert.equal((await nouns.sessions.list()).items.length, 1);
   }),
 
-  prove("SE11 sums of costs have no dust of binary fractions in them", [...NEEDS, "archives"], async (given) => {
-    const { calls } = given.lineage;
+  prove("SE11 sums of costs have no dust of binary fractions in them", [...NEEDS, "archives"], async (nouns) => {
+    const { calls } = nouns.lineage;
     const costs = { a: [0.1, 0.2], b: [0.7, 0.1], c: [1e-9, 123.456] };
     for (const [id, some] of Object.entries(costs)) {
-      await given.sessions.create({ id });
+      await nouns.sessions.create({ id });
       for (const costUsd of some) await calls.add(id, { type: "leaf", model: "m", costUsd });
     }
-    const { total, sessions } = await given.archives.cost();
+    const { total, sessions } = await nouns.archives.cost();
     assert.deepEqual(
       sessions.map((one) => [one.session, one.total.costUsd, one.models[0]?.costUsd]),
       [
@@ -47,31 +47,31 @@ export const leafCases: readonly Case[] = [
       ],
     );
     assert.equal(total.costUsd, 124.556000001);
-    const { b } = await given.archives.diff("b", "a");
+    const { b } = await nouns.archives.diff("b", "a");
     assert.equal(b.spent.costUsd, 0.3);
   }),
 
   prove(
     "QU1 sums and averages of costs have no dust in them, and other numbers are not rounded",
     [...NEEDS, "query"],
-    async (given) => {
-      await given.sessions.create({ id: "s" });
-      for (const costUsd of [0.7, 0.1]) await given.lineage.calls.add("s", { type: "leaf", model: "m", costUsd });
+    async (nouns) => {
+      await nouns.sessions.create({ id: "s" });
+      for (const costUsd of [0.7, 0.1]) await nouns.lineage.calls.add("s", { type: "leaf", model: "m", costUsd });
       const costs = "[?c :call/cost-usd ?usd]";
-      assert.deepEqual(await given.query(`[:find (sum ?usd) (avg ?usd) (max ?usd) :with ?c :where ${costs}]`), [
+      assert.deepEqual(await nouns.query(`[:find (sum ?usd) (avg ?usd) (max ?usd) :with ?c :where ${costs}]`), [
         [0.8, 0.4, 0.7],
       ]);
       const large = "123456789012.75";
       assert.equal(
-        await given.query(`[:find (sum ?x) . :with ?c :where ${costs} [(> ?usd 0.5)] [(+ ?usd ${large}) ?x]]`),
+        await nouns.query(`[:find (sum ?x) . :with ?c :where ${costs} [(> ?usd 0.5)] [(+ ?usd ${large}) ?x]]`),
         0.7 + Number(large),
       );
     },
   ),
 
-  prove("SE11 what a failed leaf call cost is recorded, and unknown cost is null", NEEDS, async (given) => {
-    const { calls, sessions } = given.lineage;
-    await given.sessions.create({ id: "caller" });
+  prove("SE11 what a failed leaf call cost is recorded, and unknown cost is null", NEEDS, async (nouns) => {
+    const { calls, sessions } = nouns.lineage;
+    await nouns.sessions.create({ id: "caller" });
     const boom = new Error("no JSON in it");
     const thrown = await calls
       .leaf("caller", { request: "q" }, (leaf) => {
@@ -104,9 +104,9 @@ export const leafCases: readonly Case[] = [
     assert.ok(all.every(({ errorRef }) => errorRef !== null));
   }),
 
-  prove("SE11 a batch of leaf calls keeps its order and records every one", NEEDS, async (given) => {
-    const { calls, sessions } = given.lineage;
-    await given.sessions.create({ id: "caller" });
+  prove("SE11 a batch of leaf calls keeps its order and records every one", NEEDS, async (nouns) => {
+    const { calls, sessions } = nouns.lineage;
+    await nouns.sessions.create({ id: "caller" });
     const envelopes = await calls.leafAll(
       "caller",
       range(9).map((n) => ({ request: n })),
@@ -122,6 +122,6 @@ export const leafCases: readonly Case[] = [
       range(9).map((n) => [n === 4 ? null : n, n === 4 ? "failed" : "done", n]),
     );
     assert.equal((await (await sessions.at("caller")).calls()).length, 9);
-    assert.equal((await given.log.verify("caller")).ok, true);
+    assert.equal((await nouns.log.verify("caller")).ok, true);
   }),
 ];

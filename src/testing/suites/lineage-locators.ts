@@ -18,24 +18,24 @@ const NEEDS = [
 ] as const satisfies ContextName[];
 type Nouns = Pick<CaseContext, (typeof NEEDS)[number]>;
 
-async function say(given: Nouns, session: string, text: string): Promise<void> {
-  await given.history.append({ session, agent: "helper" }, { role: "user", content: text });
+async function say(nouns: Nouns, session: string, text: string): Promise<void> {
+  await nouns.history.append({ session, agent: "helper" }, { role: "user", content: text });
 }
 
 /** One, two heads, a line that was left, and a fork of the first head. */
-async function ground(given: Nouns): Promise<{ readonly first: Head; readonly left: Head; readonly now: Head }> {
-  const { heads, sessions, calls, invocations } = given.lineage;
-  await say(given, "chat", "one");
+async function ground(nouns: Nouns): Promise<{ readonly first: Head; readonly left: Head; readonly now: Head }> {
+  const { heads, sessions, calls, invocations } = nouns.lineage;
+  await say(nouns, "chat", "one");
   await calls.add("chat", { type: "leaf", model: "m", inputTokens: 1, outputTokens: 1, costUsd: 1 });
-  await given.log.annotate("chat", { early: true });
+  await nouns.log.annotate("chat", { early: true });
   const first = await heads.publish("chat");
-  await say(given, "chat", "left");
+  await say(nouns, "chat", "left");
   await calls.add("chat", { type: "leaf", model: "m", inputTokens: 1, outputTokens: 1, costUsd: 10 });
   await invocations.start("chat", { session: { id: "child" } });
-  await given.log.annotate("chat", { late: true });
+  await nouns.log.annotate("chat", { late: true });
   const left = await heads.publish("chat");
   await sessions.rewind(`chat@${first.id}`);
-  await say(given, "chat", "two");
+  await say(nouns, "chat", "two");
   await calls.add("chat", { type: "root", model: "n", costUsd: 100 });
   const now = await heads.publish("chat");
   await sessions.fork(`chat@${now.id}`, { id: "fork" });
@@ -46,9 +46,9 @@ async function ground(given: Nouns): Promise<{ readonly first: Head; readonly le
 const seqs = (events: readonly { readonly seq: number }[]) => events.map(({ seq }) => seq);
 
 export const locatorCases: readonly Case[] = [
-  prove("SE1 log and trace at a head show what lies on the line that leads to it", NEEDS, async (given) => {
-    const { first, left, now } = await ground(given);
-    const { log, trace } = given;
+  prove("SE1 log and trace at a head show what lies on the line that leads to it", NEEDS, async (nouns) => {
+    const { first, left, now } = await ground(nouns);
+    const { log, trace } = nouns;
     const whole = seqs(await log.read("chat"));
     const from = (after: number, upTo: number) => whole.filter((seq) => seq > after && seq <= upTo);
     const cases: readonly (readonly [Head, readonly number[]])[] = [
@@ -58,7 +58,7 @@ export const locatorCases: readonly Case[] = [
     ];
     for (const [head, expected] of cases) {
       const forms = [`chat@${head.id}`, { session: "chat", head: head.id }];
-      for (const at of [...forms, formatLocator({ store: given.info.url, session: "chat", head: head.id })]) {
+      for (const at of [...forms, formatLocator({ store: nouns.info.url, session: "chat", head: head.id })]) {
         assert.deepEqual(seqs(await log.read(at)), expected);
         assert.deepEqual(seqs(await trace(at)), expected);
       }
@@ -76,9 +76,9 @@ export const locatorCases: readonly Case[] = [
     assert.deepEqual(await log.note(`chat@${now.id}`, first.seq - 1), { early: true });
   }),
 
-  prove("SE1 a head is the anchor of its log, and the log is verified to hold it", NEEDS, async (given) => {
-    const { first, now } = await ground(given);
-    const { log } = given;
+  prove("SE1 a head is the anchor of its log, and the log is verified to hold it", NEEDS, async (nouns) => {
+    const { first, now } = await ground(nouns);
+    const { log } = nouns;
     const anchor = await log.anchor(`chat@${first.id}`);
     assert.equal(anchor.seq, first.seq);
     assert.equal((await log.verify("chat", { anchor })).ok, true);
@@ -87,10 +87,10 @@ export const locatorCases: readonly Case[] = [
     await refuses("InvalidArgument", () => log.verify(`fork@${first.id}`));
   }),
 
-  prove("SE1 heads, cost and tree at a head tell what leads to it", NEEDS, async (given) => {
-    const { first, left, now } = await ground(given);
-    const { heads } = given.lineage;
-    const { cost, tree } = given.archives;
+  prove("SE1 heads, cost and tree at a head tell what leads to it", NEEDS, async (nouns) => {
+    const { first, left, now } = await ground(nouns);
+    const { heads } = nouns.lineage;
+    const { cost, tree } = nouns.archives;
     const ids = async (at: string, range = {}) => (await heads.list(at, range)).items.map(({ id }) => id);
     assert.deepEqual(await ids("chat"), [now.id, left.id, first.id]);
     assert.deepEqual(await ids("chat", { order: "oldest" }), [first.id, left.id, now.id]);
@@ -142,12 +142,12 @@ export const locatorCases: readonly Case[] = [
     );
   }),
 
-  prove("ST7 what is not done at a head says so and what to do, and nothing is written", NEEDS, async (given) => {
-    const { first } = await ground(given);
-    const { sessions, heads, turns, calls, evals, snapshots, invocations } = given.lineage;
-    const { log, history, state } = given;
+  prove("ST7 what is not done at a head says so and what to do, and nothing is written", NEEDS, async (nouns) => {
+    const { first } = await ground(nouns);
+    const { sessions, heads, turns, calls, evals, snapshots, invocations } = nouns.lineage;
+    const { log, history, state } = nouns;
     const at = `chat@${first.id}`;
-    const before = await given.log.anchor("chat");
+    const before = await nouns.log.anchor("chat");
     const work = () => null;
     const asked: readonly (readonly [string, () => Promise<unknown>])[] = [
       ["sessions.get", () => sessions.get(at)],
@@ -172,8 +172,8 @@ export const locatorCases: readonly Case[] = [
       ["sessions.attach", () => sessions.attach("fork", { caller: at, mode: "branch" })],
       ["log.annotate", () => log.annotate(at, { a: 1 })],
       ["log.tail", async () => log.tail(at)[Symbol.asyncIterator]().next()],
-      ["check", () => given.check({ session: at })],
-      ["export", async () => given.archives.export(at)[Symbol.asyncIterator]().next()],
+      ["check", () => nouns.check({ session: at })],
+      ["export", async () => nouns.archives.export(at)[Symbol.asyncIterator]().next()],
       ["history.append", () => history.append({ session: at, agent: "a" }, { role: "user", content: "x" })],
       ["history.appendMany", () => history.appendMany({ session: at, agent: "a" }, [{ role: "user", content: "x" }])],
       ["history.get", () => history.get({ session: at, agent: "a" })],
@@ -190,27 +190,27 @@ export const locatorCases: readonly Case[] = [
       assert.match(error.message, /head/, name);
       assert.match(error.hint ?? "", /sessions?\.|[Ff]ork|without the head|log\.read/, name);
     }
-    assert.deepEqual(await given.log.anchor("chat"), before);
+    assert.deepEqual(await nouns.log.anchor("chat"), before);
     assert.equal(await sessions.get({ session: at }), null);
   }),
 
   prove(
     "SE1 a locator without a head names the session, and so does an id that looks like one",
     NEEDS,
-    async (given) => {
-      const { sessions, turns, calls, snapshots, heads } = given.lineage;
-      const { info, log } = given;
+    async (nouns) => {
+      const { sessions, turns, calls, snapshots, heads } = nouns.lineage;
+      const { info, log } = nouns;
       const ids = ["plain", "a b%20"];
       for (const id of ids) await sessions.create({ id });
       for (const [id, archive] of LOCATOR_LIKE_IDS) {
-        await given.archives.import([Buffer.from(archive, "base64")]);
+        await nouns.archives.import([Buffer.from(archive, "base64")]);
         ids.push(id);
       }
       for (const id of ids) {
-        await say(given, id, "one");
-        assert.equal((await given.history.session(id)).at(-1)?.session, id);
-        await given.state.set(id, { a: 1 });
-        assert.deepEqual(await given.state.get(id), { a: 1 });
+        await say(nouns, id, "one");
+        assert.equal((await nouns.history.session(id)).at(-1)?.session, id);
+        await nouns.state.set(id, { a: 1 });
+        assert.deepEqual(await nouns.state.get(id), { a: 1 });
         const forms = [id, { session: id }, { store: info.storeId, session: id }];
         for (const at of [...forms, formatLocator({ store: info.url, session: id })]) {
           assert.equal((await sessions.get(at))?.id, id);
@@ -221,7 +221,7 @@ export const locatorCases: readonly Case[] = [
           assert.equal((await log.annotate(at, {})).session, id);
           assert.equal((await log.read(at)).at(0)?.session, id);
           assert.equal((await sessions.at(at)).session.id, id);
-          assert.equal((await given.check({ session: at })).status, "ok");
+          assert.equal((await nouns.check({ session: at })).status, "ok");
         }
         await refuses("InvalidArgument", () => turns.begin({ store: "elsewhere", session: id }));
       }
@@ -231,9 +231,9 @@ export const locatorCases: readonly Case[] = [
   prove(
     "SE1 history, state and boards take a text that names a session, and make none that is called so",
     [...NEEDS, "sessions", "tasks"],
-    async (given) => {
-      const { history, state, tasks, info } = given;
-      await say(given, "chat", "one");
+    async (nouns) => {
+      const { history, state, tasks, info } = nouns;
+      await say(nouns, "chat", "one");
       for (const text of ["holdfast:#chat", formatLocator({ store: info.storeId, session: "chat" })]) {
         const scope = { session: text, agent: "helper" };
         const [added] = await history.appendMany(scope, [{ role: "user", content: "two" }]);
@@ -267,7 +267,7 @@ export const locatorCases: readonly Case[] = [
         await refuses(["InvalidArgument", "NotFound"], () => history.get(scope));
         await refuses(["InvalidArgument", "NotFound"], () => state.set(session, {}));
         await refuses(["InvalidArgument", "NotFound"], () => tasks.createTaskList(session, ["x"]));
-        assert.equal(await given.sessions.get({ session }), null);
+        assert.equal(await nouns.sessions.get({ session }), null);
       }
     },
   ),
@@ -275,10 +275,10 @@ export const locatorCases: readonly Case[] = [
   prove(
     "SE1 what reads like a locator makes no session and no alias, whoever would make it",
     [...NEEDS, "sessions", "tasks"],
-    async (given) => {
-      const { history, state, tasks } = given;
-      const { sessions, invocations, heads } = given.lineage;
-      await say(given, "s", "one");
+    async (nouns) => {
+      const { history, state, tasks } = nouns;
+      const { sessions, invocations, heads } = nouns.lineage;
+      await say(nouns, "s", "one");
       const { id: head } = await heads.publish("s");
       const names = [
         ...["s@hd-abc", "s@hd-", "s@hd-ABCD1234", "s@HD-abcd", `s@hd-${"0".repeat(65)}`, "s@hd-aaaa ", "s@hd-…"],
@@ -316,15 +316,15 @@ export const locatorCases: readonly Case[] = [
         before,
       );
       assert.deepEqual((await sessions.get("s"))?.aliases, []);
-      for (const name of ["s@abc", "ada@hd.example", "my holdfast:x", "@", "hd-abcd"]) await say(given, name, "fine");
+      for (const name of ["s@abc", "ada@hd.example", "my holdfast:x", "@", "hd-abcd"]) await say(nouns, name, "fine");
     },
   ),
 
   prove(
     "SE1 a locator names a session that is there: one that is not is NotFound, and is not made",
     [...NEEDS, "sessions", "tasks"],
-    async (given) => {
-      const { history, state, tasks, info } = given;
+    async (nouns) => {
+      const { history, state, tasks, info } = nouns;
       for (const session of ["holdfast:#nobody", formatLocator({ store: info.storeId, session: "nobody" })]) {
         const scope = { session, agent: "helper" };
         await refuses("NotFound", () => history.append(scope, { role: "user", content: "x" }));
@@ -334,34 +334,34 @@ export const locatorCases: readonly Case[] = [
         await refuses("NotFound", () => tasks.createTaskList(session, ["x"]));
         await refuses("NotFound", () => tasks.getByConversation(session));
       }
-      assert.equal(await given.sessions.get("nobody"), null);
+      assert.equal(await nouns.sessions.get("nobody"), null);
       assert.deepEqual(await history.session("nobody"), []);
-      await say(given, "nobody", "by its id it is made");
-      await say(given, "holdfast:#nobody", "and now it is there");
+      await say(nouns, "nobody", "by its id it is made");
+      await say(nouns, "holdfast:#nobody", "and now it is there");
       assert.equal((await history.session("nobody")).length, 2);
     },
   ),
 
-  prove("HI1 messages come in the order of the calls, however their session is named", NEEDS, async (given) => {
-    await say(given, "chat", "first");
+  prove("HI1 messages come in the order of the calls, however their session is named", NEEDS, async (nouns) => {
+    await say(nouns, "chat", "first");
     const names = range(40).map((n) => (n % 3 === 0 ? "holdfast:#chat" : "chat"));
-    await Promise.all(names.map((session, n) => say(given, session, `${n}`)));
-    const said = (await given.history.session("chat")).map(({ content: [block] }) =>
+    await Promise.all(names.map((session, n) => say(nouns, session, `${n}`)));
+    const said = (await nouns.history.session("chat")).map(({ content: [block] }) =>
       block?.type === "text" ? block.text : "?",
     );
     assert.deepEqual(said, ["first", ...range(40).map(String)]);
   }),
 
-  prove("SE1 the beginning of a head's id names it, unless another of the session begins so", NEEDS, async (given) => {
-    const { sessions, heads } = given.lineage;
-    const { first, now } = await ground(given);
+  prove("SE1 the beginning of a head's id names it, unless another of the session begins so", NEEDS, async (nouns) => {
+    const { sessions, heads } = nouns.lineage;
+    const { first, now } = await ground(nouns);
     for (const digits of [7, 12, 66]) {
       const head = first.id.slice(0, digits);
       for (const at of [`chat@${head}`, `holdfast:#chat@${head}`, `chat@${head}…`, { session: "chat", head }]) {
         assert.equal((await sessions.at(at)).head?.id, first.id);
         assert.equal((await heads.current(at))?.id, first.id);
       }
-      await refuses("InvalidArgument", () => say(given, `chat@${head}`, "x"));
+      await refuses("InvalidArgument", () => say(nouns, `chat@${head}`, "x"));
       await refuses("InvalidArgument", () => heads.publish(`chat@${head}`));
     }
     assert.equal((await sessions.rewind(`chat@${first.id.slice(0, 9)}`)).head?.id, first.id);
@@ -386,18 +386,18 @@ export const locatorCases: readonly Case[] = [
   prove(
     "SE1 nothing is said to be erased of a session that is named in another way",
     [...NEEDS, "sessions", "tasks"],
-    async (given) => {
-      const { first } = await ground(given);
-      await given.sessions.setAlias("chat", "other name");
-      const before = await given.history.session("chat");
+    async (nouns) => {
+      const { first } = await ground(nouns);
+      await nouns.sessions.setAlias("chat", "other name");
+      const before = await nouns.history.session("chat");
       for (const session of ["other name", `chat@${first.id}`]) {
         const scope = { session, agent: "helper" };
-        await refuses(["NotFound", "InvalidArgument"], () => given.history.clear(scope));
-        await refuses(["NotFound", "InvalidArgument"], () => given.history.clearRun(scope, "run"));
-        await refuses(["NotFound", "InvalidArgument"], () => given.state.clear(session));
-        await refuses(["NotFound", "InvalidArgument"], () => given.tasks.settle(session, "failed"));
+        await refuses(["NotFound", "InvalidArgument"], () => nouns.history.clear(scope));
+        await refuses(["NotFound", "InvalidArgument"], () => nouns.history.clearRun(scope, "run"));
+        await refuses(["NotFound", "InvalidArgument"], () => nouns.state.clear(session));
+        await refuses(["NotFound", "InvalidArgument"], () => nouns.tasks.settle(session, "failed"));
       }
-      assert.deepEqual(await given.history.session("chat"), before);
+      assert.deepEqual(await nouns.history.session("chat"), before);
     },
   ),
 ];

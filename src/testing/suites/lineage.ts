@@ -64,12 +64,12 @@ const headCases: readonly Case[] = [
   prove(
     "SE1 a head is a position that never changes, and its id commits to what is before it",
     NEEDS,
-    async (given) => {
-      const { heads } = given.lineage;
-      await say(given, "chat", "one");
+    async (nouns) => {
+      const { heads } = nouns.lineage;
+      await say(nouns, "chat", "one");
       assert.equal(await heads.current("chat"), null);
       const first = await heads.publish("chat", { final: { answer: 1 }, finalSummary: "one", fingerprint: "f" });
-      await say(given, "chat", "two");
+      await say(nouns, "chat", "two");
       const second = await heads.publish("chat", { expect: first.id });
       assert.equal(second.basis, first.id);
       assert.notEqual(second.id, first.id);
@@ -78,16 +78,16 @@ const headCases: readonly Case[] = [
       assert.deepEqual(await heads.current(`chat@${first.id}`), first);
       assert.deepEqual((await heads.list("chat")).items, [second, first]);
       assert.deepEqual([first.counts.messages, second.counts.messages], [1, 2]);
-      assert.deepEqual(await shownAt(given, `chat@${first.id}`), ["one"]);
-      assert.deepEqual(await shownAt(given, `chat@${second.id}`), ["one", "two"]);
-      assert.equal((await given.sessions.get("chat"))?.head, second.id);
-      assert.equal((await given.log.verify("chat")).ok, true);
+      assert.deepEqual(await shownAt(nouns, `chat@${first.id}`), ["one"]);
+      assert.deepEqual(await shownAt(nouns, `chat@${second.id}`), ["one", "two"]);
+      assert.equal((await nouns.sessions.get("chat"))?.head, second.id);
+      assert.equal((await nouns.log.verify("chat")).ok, true);
     },
   ),
 
-  prove("SE1 the current head moves by compare-and-set", NEEDS, async (given) => {
-    const { heads } = given.lineage;
-    await say(given, "chat", "one");
+  prove("SE1 the current head moves by compare-and-set", NEEDS, async (nouns) => {
+    const { heads } = nouns.lineage;
+    await say(nouns, "chat", "one");
     await refuses("Conflict", () => heads.publish("chat", { expect: `hd-${"0".repeat(64)}` }));
     const first = await heads.publish("chat", { expect: null });
     await refuses("Conflict", () => heads.publish("chat", { expect: null }));
@@ -96,16 +96,16 @@ const headCases: readonly Case[] = [
     assert.equal((await heads.list("chat")).items.length, 2);
   }),
 
-  prove("SE6 compaction is an ordinary head; older heads still show the full transcript", NEEDS, async (given) => {
-    const { heads } = given.lineage;
-    await say(given, "chat", "a", "b", "c", "d");
+  prove("SE6 compaction is an ordinary head; older heads still show the full transcript", NEEDS, async (nouns) => {
+    const { heads } = nouns.lineage;
+    await say(nouns, "chat", "a", "b", "c", "d");
     const before = await heads.publish("chat");
-    const messages = await given.history.session("chat");
+    const messages = await nouns.history.session("chat");
     const head = await heads.compact("chat", { agent: AGENT, summary: "a and b and c", keep: 1 });
     assert.equal(head.compaction?.upTo, messages[2]?.id);
     assert.equal(head.basis, before.id);
-    assert.deepEqual(await shownAt(given, `chat@${before.id}`), ["a", "b", "c", "d"]);
-    assert.deepEqual(await shown(given, "chat"), ["a", "b", "c", "d", "a and b and c"]);
+    assert.deepEqual(await shownAt(nouns, `chat@${before.id}`), ["a", "b", "c", "d"]);
+    assert.deepEqual(await shown(nouns, "chat"), ["a", "b", "c", "d", "a and b and c"]);
     const later = await heads.publish("chat");
     assert.deepEqual(later.compaction, head.compaction, "it holds until the next one");
     await refuses("InvalidArgument", () => heads.compact("chat", { agent: AGENT, summary: "s", keep: 5 }));
@@ -114,17 +114,17 @@ const headCases: readonly Case[] = [
   prove(
     "LG6 what is cleared shows at older heads that it was there, and is gone from later ones",
     NEEDS,
-    async (given) => {
-      const { heads } = given.lineage;
-      await say(given, "chat", "secret", "other");
+    async (nouns) => {
+      const { heads } = nouns.lineage;
+      await say(nouns, "chat", "secret", "other");
       const before = await heads.publish("chat");
-      await given.history.clear({ session: "chat", agent: AGENT });
-      await say(given, "chat", "after");
+      await nouns.history.clear({ session: "chat", agent: AGENT });
+      await say(nouns, "chat", "after");
       const after = await heads.publish("chat");
-      assert.deepEqual(await shownAt(given, `chat@${before.id}`), ["(erased)", "(erased)"]);
-      assert.deepEqual(await shownAt(given, `chat@${after.id}`), ["after"]);
-      assert.deepEqual(await shown(given, "chat"), ["after"]);
-      assert.equal((await given.log.verify("chat")).ok, true);
+      assert.deepEqual(await shownAt(nouns, `chat@${before.id}`), ["(erased)", "(erased)"]);
+      assert.deepEqual(await shownAt(nouns, `chat@${after.id}`), ["after"]);
+      assert.deepEqual(await shown(nouns, "chat"), ["after"]);
+      assert.equal((await nouns.log.verify("chat")).ok, true);
     },
   ),
 ];
@@ -133,12 +133,12 @@ const turnCases: readonly Case[] = [
   prove(
     "SE12 finishing a turn stores final value and variables, publishes a head and does not end the session",
     NEEDS,
-    async (given) => {
-      const { turns, snapshots, heads } = given.lineage;
-      await given.sessions.create({ id: "chat" });
+    async (nouns) => {
+      const { turns, snapshots, heads } = nouns.lineage;
+      await nouns.sessions.create({ id: "chat" });
       const turn = await turns.begin("chat", { agent: AGENT, run: "r1" });
-      await say(given, "chat", "question");
-      assert.deepEqual(await (await given.lineage.sessions.at("chat")).turns(), [turn], "visible in mid-turn");
+      await say(nouns, "chat", "question");
+      assert.deepEqual(await (await nouns.lineage.sessions.at("chat")).turns(), [turn], "visible in mid-turn");
       const head = await turns.finish(turn.id, {
         final: [1, 2],
         vars: { x: 1 },
@@ -149,51 +149,51 @@ const turnCases: readonly Case[] = [
       assert.equal(head.finalSummary, "done");
       assert.deepEqual(await snapshots.vars(present(head.snapshot)), { x: 1 });
       assert.deepEqual((await heads.current("chat"))?.id, head.id);
-      const [done] = await (await given.lineage.sessions.at(`chat@${head.id}`)).turns();
+      const [done] = await (await nouns.lineage.sessions.at(`chat@${head.id}`)).turns();
       assert.equal(done?.status, "done");
       assert.deepEqual([head.counts.turns, head.counts.snapshots, head.counts.messages], [1, 1, 1]);
       await refuses("InvalidTransition", () => turns.finish(turn.id));
-      await say(given, "chat", "it goes on");
+      await say(nouns, "chat", "it goes on");
     },
   ),
 
-  prove("SE5 an aborted turn publishes an aborted head that is reached by its id only", NEEDS, async (given) => {
-    const { turns, heads } = given.lineage;
-    await say(given, "chat", "kept");
+  prove("SE5 an aborted turn publishes an aborted head that is reached by its id only", NEEDS, async (nouns) => {
+    const { turns, heads } = nouns.lineage;
+    await say(nouns, "chat", "kept");
     const basis = await heads.publish("chat");
     const turn = await turns.begin("chat");
-    await say(given, "chat", "half");
+    await say(nouns, "chat", "half");
     const aborted = await turns.abort(turn.id, { final: "nothing" });
     assert.equal(aborted.status, "aborted");
     assert.match((await refuses("InvalidTransition", () => turns.finish(turn.id))).message, /was aborted/);
-    assert.deepEqual(await shown(given, "chat"), ["kept"]);
-    assert.deepEqual(await shownAt(given, `chat@${aborted.id}`), ["kept", "half"]);
+    assert.deepEqual(await shown(nouns, "chat"), ["kept"]);
+    assert.deepEqual(await shownAt(nouns, `chat@${aborted.id}`), ["kept", "half"]);
     assert.equal((await heads.current("chat"))?.id, basis.id);
-    await say(given, "chat", "anew");
+    await say(nouns, "chat", "anew");
     const next = await heads.publish("chat");
     assert.equal(next.basis, basis.id);
-    assert.deepEqual(await shownAt(given, `chat@${next.id}`), ["kept", "anew"]);
-    assert.equal((await given.log.verify("chat")).ok, true);
+    assert.deepEqual(await shownAt(nouns, `chat@${next.id}`), ["kept", "anew"]);
+    assert.equal((await nouns.log.verify("chat")).ok, true);
   }),
 
   prove(
     "SE5 an aborted turn takes nothing from what came before it, published or not",
     [...NEEDS, "state"],
-    async (given) => {
-      const { heads, turns } = given.lineage;
-      await say(given, "chat", "published");
+    async (nouns) => {
+      const { heads, turns } = nouns.lineage;
+      await say(nouns, "chat", "published");
       const early = await heads.publish("chat");
-      await say(given, "chat", "left");
+      await say(nouns, "chat", "left");
       await heads.publish("chat");
-      await given.lineage.sessions.resume(`chat@${early.id}`);
-      await say(given, "chat", "asked");
-      await given.state.set("chat", { asked: true });
+      await nouns.lineage.sessions.resume(`chat@${early.id}`);
+      await say(nouns, "chat", "asked");
+      await nouns.state.set("chat", { asked: true });
       const turn = await turns.begin("chat");
-      await say(given, "chat", "half");
-      await given.state.set("chat", { asked: false });
+      await say(nouns, "chat", "half");
+      await nouns.state.set("chat", { asked: false });
       await turns.abort(turn.id);
-      assert.deepEqual(await shown(given, "chat"), ["published", "asked"]);
-      assert.deepEqual(await given.state.get("chat"), { asked: true });
+      assert.deepEqual(await shown(nouns, "chat"), ["published", "asked"]);
+      assert.deepEqual(await nouns.state.get("chat"), { asked: true });
       const head = await heads.publish("chat");
       assert.equal(head.basis, early.id);
       assert.equal(head.counts.messages, 2);
@@ -203,13 +203,13 @@ const turnCases: readonly Case[] = [
   prove(
     "SE5 a turn that is aborted behind a head of its own is aborted from there on, and open at that head",
     [...NEEDS, "check", "query"],
-    async (given) => {
-      const { heads, turns, sessions } = given.lineage;
-      await say(given, "chat", "before");
+    async (nouns) => {
+      const { heads, turns, sessions } = nouns.lineage;
+      await say(nouns, "chat", "before");
       const turn = await turns.begin("chat", { agent: AGENT, run: "r" });
-      await say(given, "chat", "half");
+      await say(nouns, "chat", "half");
       const inside = await heads.publish("chat");
-      await say(given, "chat", "lost");
+      await say(nouns, "chat", "lost");
       const aborted = await turns.abort(turn.id);
       const next = await heads.publish("chat");
       const fork = await sessions.fork("chat", { id: "fork" });
@@ -220,25 +220,25 @@ const turnCases: readonly Case[] = [
         assert.deepEqual(await statusAt(at), [[turn.id, "aborted"]], at);
       }
       assert.deepEqual([inside.counts.turns, aborted.counts.turns, next.counts.turns], [1, 1, 1]);
-      assert.deepEqual(await shown(given, "chat"), ["before", "half"]);
+      assert.deepEqual(await shown(nouns, "chat"), ["before", "half"]);
       await refuses("InvalidTransition", () => turns.finish(turn.id));
-      assert.deepEqual(await given.query("[:find ?status . :where [_ :turn/status ?status]]"), "aborted");
+      assert.deepEqual(await nouns.query("[:find ?status . :where [_ :turn/status ?status]]"), "aborted");
       const [shownTurn] = await (await sessions.at("chat")).turns();
       assert.deepEqual([shownTurn?.agent, shownTurn?.run], [AGENT, "r"]);
-      assert.deepEqual((await given.check()).issues, []);
-      await given.sessions.delete("chat");
+      assert.deepEqual((await nouns.check()).issues, []);
+      await nouns.sessions.delete("chat");
       assert.deepEqual(await statusAt(fork.id), [[turn.id, "aborted"]], "also when the source is gone");
-      assert.deepEqual((await given.check()).issues, []);
+      assert.deepEqual((await nouns.check()).issues, []);
     },
   ),
 
-  prove("SE5 a first turn that is aborted leaves what was there before it", NEEDS, async (given) => {
-    const { turns } = given.lineage;
-    await say(given, "chat", "before");
+  prove("SE5 a first turn that is aborted leaves what was there before it", NEEDS, async (nouns) => {
+    const { turns } = nouns.lineage;
+    await say(nouns, "chat", "before");
     const turn = await turns.begin("chat");
-    await say(given, "chat", "half");
+    await say(nouns, "chat", "half");
     await turns.abort(turn.id);
-    assert.deepEqual(await shown(given, "chat"), ["before"]);
+    assert.deepEqual(await shown(nouns, "chat"), ["before"]);
     await refuses("InvalidTransition", () => turns.finish(turn.id));
   }),
 ];
@@ -247,165 +247,165 @@ const branchCases: readonly Case[] = [
   prove(
     "SE3 resume goes on from a head without what came later; the pointer moves with the next head",
     NEEDS,
-    async (given) => {
-      const { heads, sessions } = given.lineage;
-      await say(given, "chat", "one");
+    async (nouns) => {
+      const { heads, sessions } = nouns.lineage;
+      await say(nouns, "chat", "one");
       const first = await heads.publish("chat");
-      await say(given, "chat", "two");
+      await say(nouns, "chat", "two");
       const second = await heads.publish("chat");
       assert.equal((await sessions.resume("chat")).branched, false, "nothing came after the current head");
       const moved = await sessions.resume(`chat@${first.id}`);
       assert.equal(moved.branched, true);
-      assert.deepEqual(await shown(given, "chat"), ["one"]);
+      assert.deepEqual(await shown(nouns, "chat"), ["one"]);
       assert.equal((await heads.current("chat"))?.id, second.id);
-      await say(given, "chat", "other two");
+      await say(nouns, "chat", "other two");
       const third = await heads.publish("chat", { expect: second.id });
       assert.equal(third.basis, first.id);
-      assert.deepEqual(await shown(given, "chat"), ["one", "other two"]);
-      assert.deepEqual(await shownAt(given, `chat@${second.id}`), ["one", "two"]);
-      assert.equal((await given.log.verify("chat")).ok, true);
+      assert.deepEqual(await shown(nouns, "chat"), ["one", "other two"]);
+      assert.deepEqual(await shownAt(nouns, `chat@${second.id}`), ["one", "two"]);
+      assert.equal((await nouns.log.verify("chat")).ok, true);
     },
   ),
 
-  prove("SE3 resume leaves what was never published", NEEDS, async (given) => {
-    const { heads, sessions } = given.lineage;
-    await say(given, "chat", "one");
+  prove("SE3 resume leaves what was never published", NEEDS, async (nouns) => {
+    const { heads, sessions } = nouns.lineage;
+    await say(nouns, "chat", "one");
     await heads.publish("chat");
-    await say(given, "chat", "cut off by a crash");
+    await say(nouns, "chat", "cut off by a crash");
     assert.equal((await sessions.resume("chat")).branched, true);
-    assert.deepEqual(await shown(given, "chat"), ["one"]);
+    assert.deepEqual(await shown(nouns, "chat"), ["one"]);
   }),
 
-  prove("SE3 rewind moves the current head to an ancestor and deletes nothing", NEEDS, async (given) => {
-    const { heads, sessions } = given.lineage;
-    await say(given, "chat", "one");
+  prove("SE3 rewind moves the current head to an ancestor and deletes nothing", NEEDS, async (nouns) => {
+    const { heads, sessions } = nouns.lineage;
+    await say(nouns, "chat", "one");
     const first = await heads.publish("chat");
-    await say(given, "chat", "two");
+    await say(nouns, "chat", "two");
     const second = await heads.publish("chat");
     await sessions.rewind({ session: "chat", head: first.id });
     assert.equal((await heads.current("chat"))?.id, first.id);
-    assert.deepEqual(await shown(given, "chat"), ["one"]);
-    assert.deepEqual(await shownAt(given, `chat@${second.id}`), ["one", "two"]);
+    assert.deepEqual(await shown(nouns, "chat"), ["one"]);
+    assert.deepEqual(await shownAt(nouns, `chat@${second.id}`), ["one", "two"]);
     await refuses("Conflict", () => sessions.rewind(`chat@${second.id}`));
     await refuses("InvalidArgument", () => sessions.rewind("chat"));
-    assert.equal((await given.log.verify("chat")).ok, true);
+    assert.equal((await nouns.log.verify("chat")).ok, true);
   }),
 
-  prove("SE4 ids go on above the highest ever used", NEEDS, async (given) => {
-    const { heads, sessions } = given.lineage;
-    await say(given, "chat", "one");
+  prove("SE4 ids go on above the highest ever used", NEEDS, async (nouns) => {
+    const { heads, sessions } = nouns.lineage;
+    await say(nouns, "chat", "one");
     const first = await heads.publish("chat");
-    const [two] = await say(given, "chat", "two");
+    const [two] = await say(nouns, "chat", "two");
     await heads.publish("chat");
     await sessions.rewind(`chat@${first.id}`);
-    const [other] = await say(given, "chat", "other two");
+    const [other] = await say(nouns, "chat", "other two");
     assert.ok(present(other).seq > present(two).seq);
     assert.notEqual(other?.id, two?.id);
   }),
 
-  prove("SE3 a key that was used on a line the session has left is free again", NEEDS, async (given) => {
-    const { heads, sessions } = given.lineage;
+  prove("SE3 a key that was used on a line the session has left is free again", NEEDS, async (nouns) => {
+    const { heads, sessions } = nouns.lineage;
     const scope = { session: "chat", agent: AGENT };
-    const kept = await given.history.append(scope, { role: "user", content: "one", key: "k1" });
+    const kept = await nouns.history.append(scope, { role: "user", content: "one", key: "k1" });
     const first = await heads.publish("chat");
-    const left = await given.history.append(scope, { role: "user", content: "two", key: "k2" });
+    const left = await nouns.history.append(scope, { role: "user", content: "two", key: "k2" });
     await sessions.rewind(`chat@${first.id}`);
-    assert.deepEqual(await given.history.append(scope, { role: "user", content: "one", key: "k1" }), kept);
-    const again = await given.history.append(scope, { role: "user", content: "two", key: "k2" });
+    assert.deepEqual(await nouns.history.append(scope, { role: "user", content: "one", key: "k1" }), kept);
+    const again = await nouns.history.append(scope, { role: "user", content: "two", key: "k2" });
     assert.notEqual(again.id, left.id);
-    assert.deepEqual(await shown(given, "chat"), ["one", "two"]);
+    assert.deepEqual(await shown(nouns, "chat"), ["one", "two"]);
   }),
 
   prove(
     "SE2 another handle goes on where a rewind of this one left the session",
     [...NEEDS, "another"],
-    async (given) => {
-      const other = await given.another();
-      await say(given, "chat", "one");
-      const first = await given.lineage.heads.publish("chat");
+    async (nouns) => {
+      const other = await nouns.another();
+      await say(nouns, "chat", "one");
+      const first = await nouns.lineage.heads.publish("chat");
       await other.history.append({ session: "chat", agent: AGENT }, { role: "user", content: "two" });
-      await given.lineage.sessions.rewind(`chat@${first.id}`);
+      await nouns.lineage.sessions.rewind(`chat@${first.id}`);
       await other.history.append({ session: "chat", agent: AGENT }, { role: "user", content: "three" });
-      assert.deepEqual(await shown(given, "chat"), ["one", "three"]);
+      assert.deepEqual(await shown(nouns, "chat"), ["one", "three"]);
       assert.equal((await other.log.verify("chat")).ok, true);
     },
   ),
 ];
 
 const forkCases: readonly Case[] = [
-  prove("SE3 a session counts the messages it shows, its own and those it inherits", NEEDS, async (given) => {
-    const { heads, sessions } = given.lineage;
-    await say(given, "chat", "one", "two");
+  prove("SE3 a session counts the messages it shows, its own and those it inherits", NEEDS, async (nouns) => {
+    const { heads, sessions } = nouns.lineage;
+    await say(nouns, "chat", "one", "two");
     const first = await heads.publish("chat");
-    await say(given, "chat", "three");
+    await say(nouns, "chat", "three");
     assert.equal((await sessions.fork("chat", { id: "fork" })).messages, 2);
     assert.equal((await sessions.fork("chat", { id: "at", message: "chat#2" })).messages, 1);
-    await say(given, "fork", "four");
+    await say(nouns, "fork", "four");
     await sessions.fork("fork", { id: "deep" });
     await sessions.rewind(`chat@${first.id}`);
     const counted = async () => {
       const found: Record<string, number> = {};
-      for (const { id, messages } of (await given.sessions.list()).items) {
-        assert.equal((await given.sessions.get(id))?.messages, messages);
+      for (const { id, messages } of (await nouns.sessions.list()).items) {
+        assert.equal((await nouns.sessions.get(id))?.messages, messages);
         assert.equal((await sessions.update(id, { title: "t" })).messages, messages);
         assert.equal((await sessions.at(id)).session.messages, messages);
-        assert.equal((await shown(given, id)).length, messages, id);
+        assert.equal((await shown(nouns, id)).length, messages, id);
         found[id] = messages;
       }
       return found;
     };
     assert.deepEqual(await counted(), { chat: 2, fork: 3, at: 1, deep: 3 });
-    await given.history.clear({ session: "fork", agent: AGENT });
+    await nouns.history.clear({ session: "fork", agent: AGENT });
     assert.deepEqual(await counted(), { chat: 2, fork: 0, at: 1, deep: 2 });
-    await say(given, "fork", "five");
+    await say(nouns, "fork", "five");
     assert.deepEqual(await counted(), { chat: 2, fork: 1, at: 1, deep: 2 });
   }),
 
-  prove("SE3 fork makes a session that shares what was before and goes its own way", NEEDS, async (given) => {
-    const { sessions, heads } = given.lineage;
-    await say(given, "chat", "one", "two");
+  prove("SE3 fork makes a session that shares what was before and goes its own way", NEEDS, async (nouns) => {
+    const { sessions, heads } = nouns.lineage;
+    await say(nouns, "chat", "one", "two");
     const head = await heads.publish("chat");
-    await say(given, "chat", "three");
-    const events = (await given.sessions.get("chat"))?.seq;
+    await say(nouns, "chat", "three");
+    const events = (await nouns.sessions.get("chat"))?.seq;
     const fork = await sessions.fork(`chat@${head.id}`, { id: "fork", title: "Other" });
     assert.equal(fork.title, "Other");
     assert.equal(fork.cacheId, "chat");
-    assert.equal((await given.sessions.get("chat"))?.seq, events, "the source gains no event");
-    assert.deepEqual(await shown(given, "fork"), ["one", "two"]);
-    await say(given, "fork", "own");
-    await say(given, "chat", "four");
-    assert.deepEqual(await shown(given, "fork"), ["one", "two", "own"]);
-    assert.deepEqual(await shown(given, "chat"), ["one", "two", "three", "four"]);
+    assert.equal((await nouns.sessions.get("chat"))?.seq, events, "the source gains no event");
+    assert.deepEqual(await shown(nouns, "fork"), ["one", "two"]);
+    await say(nouns, "fork", "own");
+    await say(nouns, "chat", "four");
+    assert.deepEqual(await shown(nouns, "fork"), ["one", "two", "own"]);
+    assert.deepEqual(await shown(nouns, "chat"), ["one", "two", "three", "four"]);
     const own = await heads.publish("fork");
     assert.equal(own.basis, null);
     assert.equal(own.counts.messages, 3);
-    assert.equal((await given.log.verify("fork")).ok, true);
+    assert.equal((await nouns.log.verify("fork")).ok, true);
   }),
 
   prove(
     "SE3 a fork is made at a message, from the current head, or from where a session without one stands",
     NEEDS,
-    async (given) => {
-      const { sessions, heads } = given.lineage;
-      const [, two] = await say(given, "chat", "one", "two", "three");
+    async (nouns) => {
+      const { sessions, heads } = nouns.lineage;
+      const [, two] = await say(nouns, "chat", "one", "two", "three");
       await sessions.fork("chat", { id: "tip" });
-      assert.deepEqual(await shown(given, "tip"), ["one", "two", "three"]);
+      assert.deepEqual(await shown(nouns, "tip"), ["one", "two", "three"]);
       await sessions.fork("chat", { id: "at", message: present(two).id });
-      assert.deepEqual(await shown(given, "at"), ["one", "two"]);
+      assert.deepEqual(await shown(nouns, "at"), ["one", "two"]);
       await heads.publish("chat");
-      await say(given, "chat", "unpublished");
+      await say(nouns, "chat", "unpublished");
       await sessions.fork("chat", { id: "head" });
-      assert.deepEqual(await shown(given, "head"), ["one", "two", "three"]);
+      assert.deepEqual(await shown(nouns, "head"), ["one", "two", "three"]);
       await sessions.fork("tip", { id: "inherited", message: present(two).id });
-      assert.deepEqual(await shown(given, "inherited"), ["one", "two"]);
-      const [own] = await say(given, "tip", "own");
+      assert.deepEqual(await shown(nouns, "inherited"), ["one", "two"]);
+      const [own] = await say(nouns, "tip", "own");
       await refuses("NotFound", () => sessions.fork("chat", { message: present(own).id }));
       await refuses("NotFound", () => sessions.fork("nobody"));
     },
   ),
 
-  prove("HI1 limit, offset, last, after and count go through what a fork inherits", NEEDS, async (given) => {
-    const { sessions } = given.lineage;
+  prove("HI1 limit, offset, last, after and count go through what a fork inherits", NEEDS, async (nouns) => {
+    const { sessions } = nouns.lineage;
     const all: string[] = [];
     let session = "s0";
     for (const n of range(6)) {
@@ -414,11 +414,11 @@ const forkCases: readonly Case[] = [
         session = `s${n}`;
       }
       const words = range(3).map((i) => `${n}.${i}`);
-      await say(given, session, ...words);
+      await say(nouns, session, ...words);
       all.push(...words);
     }
     const scope = { session, agent: AGENT };
-    const { history } = given;
+    const { history } = nouns;
     assert.deepEqual(texts(await history.get(scope)), all);
     assert.equal(await history.count(scope), all.length);
     for (const last of [1, 3, 4, 10, 18, 30])
@@ -436,47 +436,47 @@ const forkCases: readonly Case[] = [
     await refuses("InvalidArgument", () => history.get(scope, { after: "no id" }));
   }),
 
-  prove("LG6 a fork that clears hides what it inherited; the source keeps it", NEEDS, async (given) => {
-    const { sessions, heads } = given.lineage;
-    await say(given, "chat", "one", "two");
+  prove("LG6 a fork that clears hides what it inherited; the source keeps it", NEEDS, async (nouns) => {
+    const { sessions, heads } = nouns.lineage;
+    await say(nouns, "chat", "one", "two");
     await sessions.fork("chat", { id: "fork" });
     const before = await heads.publish("fork");
-    await say(given, "fork", "own");
-    await given.history.clear({ session: "fork", agent: AGENT });
-    await say(given, "fork", "after");
-    assert.deepEqual(await shown(given, "fork"), ["after"]);
-    assert.equal(await given.history.count({ session: "fork", agent: AGENT }), 1);
-    assert.deepEqual(await shown(given, "chat"), ["one", "two"]);
-    assert.deepEqual(await shownAt(given, `fork@${before.id}`), ["one", "two"]);
+    await say(nouns, "fork", "own");
+    await nouns.history.clear({ session: "fork", agent: AGENT });
+    await say(nouns, "fork", "after");
+    assert.deepEqual(await shown(nouns, "fork"), ["after"]);
+    assert.equal(await nouns.history.count({ session: "fork", agent: AGENT }), 1);
+    assert.deepEqual(await shown(nouns, "chat"), ["one", "two"]);
+    assert.deepEqual(await shownAt(nouns, `fork@${before.id}`), ["one", "two"]);
     await sessions.fork("fork", { id: "fork of it" });
-    assert.deepEqual(await shown(given, "fork of it"), ["one", "two"], "from its head, which is older than the clear");
+    assert.deepEqual(await shown(nouns, "fork of it"), ["one", "two"], "from its head, which is older than the clear");
     const later = await heads.publish("fork");
     await sessions.fork(`fork@${later.id}`, { id: "later" });
-    assert.deepEqual(await shown(given, "later"), ["after"]);
+    assert.deepEqual(await shown(nouns, "later"), ["after"]);
   }),
 
   prove(
     "LG6 what a live fork inherits stays when its source is deleted, and goes with the last fork",
     NEEDS,
-    async (given) => {
-      const { sessions } = given.lineage;
-      await say(given, "chat", "one", "two");
+    async (nouns) => {
+      const { sessions } = nouns.lineage;
+      await say(nouns, "chat", "one", "two");
       await sessions.fork("chat", { id: "a" });
-      await say(given, "chat", "three");
+      await say(nouns, "chat", "three");
       await sessions.fork("a", { id: "b" });
-      await say(given, "b", "own");
-      const gone = present(await given.sessions.delete("chat"));
+      await say(nouns, "b", "own");
+      const gone = present(await nouns.sessions.delete("chat"));
       assert.equal(gone.removed.messages, 1);
       assert.equal(gone.kept.inherited, 2);
       assert.deepEqual([gone.removed.events, gone.kept.events], [1, 3], "only what nobody inherits went");
-      const { message } = await refuses("SessionDeleted", () => given.log.anchor("chat"));
+      const { message } = await refuses("SessionDeleted", () => nouns.log.anchor("chat"));
       assert.match(message, /"chat" was deleted, and 2 messages of it kept for "a"/);
-      assert.equal(await given.sessions.get("chat"), null);
-      assert.deepEqual(await shown(given, "chat"), []);
-      assert.deepEqual(await shown(given, "a"), ["one", "two"]);
-      await given.sessions.delete("a");
-      assert.deepEqual(await shown(given, "b"), ["one", "two", "own"]);
-      const last = present(await given.sessions.delete("b"));
+      assert.equal(await nouns.sessions.get("chat"), null);
+      assert.deepEqual(await shown(nouns, "chat"), []);
+      assert.deepEqual(await shown(nouns, "a"), ["one", "two"]);
+      await nouns.sessions.delete("a");
+      assert.deepEqual(await shown(nouns, "b"), ["one", "two", "own"]);
+      const last = present(await nouns.sessions.delete("b"));
       assert.equal(last.removed.messages, 3, "its own and what was kept for it");
       assert.deepEqual([last.removed.events, last.kept.events], [3 + 2 + 3, undefined], "of all three");
     },
@@ -485,31 +485,31 @@ const forkCases: readonly Case[] = [
   prove(
     "LG6 a fork that is made while its source and another fork are deleted keeps what it inherits",
     [...NEEDS, "another"],
-    async (given) => {
-      const [one, two] = [await given.another(), await given.another()];
+    async (nouns) => {
+      const [one, two] = [await nouns.another(), await nouns.another()];
       for (const round of range(scaled({ short: 8, long: 20 }))) {
         const [source, old, fork] = [`source ${round}`, `old ${round}`, `fork ${round}`];
-        const [first, last] = await say(given, source, "one", "two");
-        await given.lineage.sessions.fork(source, { id: old, message: present(first).id });
+        const [first, last] = await say(nouns, source, "one", "two");
+        await nouns.lineage.sessions.fork(source, { id: old, message: present(first).id });
         const [made] = await Promise.allSettled([
           one.sessions.fork(source, { id: fork, message: present(last).id }),
-          given.sessions.delete(old),
+          nouns.sessions.delete(old),
           two.sessions.delete(source),
         ]);
-        if (made.status === "fulfilled") assert.deepEqual(await shown(given, fork), ["one", "two"], fork);
+        if (made.status === "fulfilled") assert.deepEqual(await shown(nouns, fork), ["one", "two"], fork);
         else await refuses(["SessionDeleted", "NotFound"], () => Promise.reject(made.reason));
       }
     },
   ),
 
-  prove("LG6 everywhere: what forks inherit goes too, and they show that it was there", NEEDS, async (given) => {
-    const { sessions } = given.lineage;
-    await say(given, "chat", "one", "two");
+  prove("LG6 everywhere: what forks inherit goes too, and they show that it was there", NEEDS, async (nouns) => {
+    const { sessions } = nouns.lineage;
+    await say(nouns, "chat", "one", "two");
     await sessions.fork("chat", { id: "fork" });
-    await say(given, "fork", "own");
-    const gone = present(await given.sessions.delete("chat", { everywhere: true }));
+    await say(nouns, "fork", "own");
+    const gone = present(await nouns.sessions.delete("chat", { everywhere: true }));
     assert.equal(gone.removed.messages, 2);
-    assert.deepEqual(await shown(given, "fork"), ["own"]);
+    assert.deepEqual(await shown(nouns, "fork"), ["own"]);
   }),
 ];
 
@@ -517,39 +517,39 @@ const stateCases: readonly Case[] = [
   prove(
     "SE2 state goes with the lineage: back with rewind, along with fork, and apart afterwards",
     NEEDS,
-    async (given) => {
-      const { sessions, heads } = given.lineage;
-      await given.state.set("chat", { a: 1, b: 1 });
+    async (nouns) => {
+      const { sessions, heads } = nouns.lineage;
+      await nouns.state.set("chat", { a: 1, b: 1 });
       const first = await heads.publish("chat");
-      await given.state.patch("chat", { b: 2, c: 2 });
+      await nouns.state.patch("chat", { b: 2, c: 2 });
       const second = await heads.publish("chat");
       await sessions.fork(`chat@${first.id}`, { id: "fork" });
-      assert.deepEqual(await given.state.get("fork"), { a: 1, b: 1 });
-      await given.state.patch("fork", { d: 3 }, { remove: ["a"] });
-      assert.deepEqual(await given.state.get("fork"), { b: 1, d: 3 });
-      assert.equal(await given.state.getKey("fork", "a"), undefined);
-      assert.equal(await given.state.getKey("fork", "b"), 1);
-      assert.deepEqual(await given.state.get("chat"), { a: 1, b: 2, c: 2 });
+      assert.deepEqual(await nouns.state.get("fork"), { a: 1, b: 1 });
+      await nouns.state.patch("fork", { d: 3 }, { remove: ["a"] });
+      assert.deepEqual(await nouns.state.get("fork"), { b: 1, d: 3 });
+      assert.equal(await nouns.state.getKey("fork", "a"), undefined);
+      assert.equal(await nouns.state.getKey("fork", "b"), 1);
+      assert.deepEqual(await nouns.state.get("chat"), { a: 1, b: 2, c: 2 });
       await sessions.rewind(`chat@${first.id}`);
-      assert.deepEqual(await given.state.get("chat"), { a: 1, b: 1 });
+      assert.deepEqual(await nouns.state.get("chat"), { a: 1, b: 1 });
       assert.deepEqual(await (await sessions.at(`chat@${second.id}`)).state(), { a: 1, b: 2, c: 2 });
-      await given.state.set("fork", { e: 5 });
-      assert.deepEqual(await given.state.get("fork"), { e: 5 });
-      assert.equal(await given.state.getKey("fork", "b"), undefined);
-      await given.state.clear("fork");
-      assert.deepEqual(await given.state.get("fork"), {});
-      assert.deepEqual(await given.state.get("chat"), { a: 1, b: 1 });
+      await nouns.state.set("fork", { e: 5 });
+      assert.deepEqual(await nouns.state.get("fork"), { e: 5 });
+      assert.equal(await nouns.state.getKey("fork", "b"), undefined);
+      await nouns.state.clear("fork");
+      assert.deepEqual(await nouns.state.get("fork"), {});
+      assert.deepEqual(await nouns.state.get("chat"), { a: 1, b: 1 });
     },
   ),
 
-  prove("SE2 a decision on the state before a rewind is not carried out after it", NEEDS, async (given) => {
-    const { sessions, heads } = given.lineage;
-    await given.state.set("chat", { a: 1 });
+  prove("SE2 a decision on the state before a rewind is not carried out after it", NEEDS, async (nouns) => {
+    const { sessions, heads } = nouns.lineage;
+    await nouns.state.set("chat", { a: 1 });
     const first = await heads.publish("chat");
-    const { version } = await given.state.set("chat", { a: 2 });
+    const { version } = await nouns.state.set("chat", { a: 2 });
     await sessions.rewind(`chat@${first.id}`);
-    assert.equal(await given.state.compareAndSet("chat", version, { a: 3 }), null);
-    assert.deepEqual(await given.state.get("chat"), { a: 1 });
+    assert.equal(await nouns.state.compareAndSet("chat", version, { a: 3 }), null);
+    assert.deepEqual(await nouns.state.get("chat"), { a: 1 });
   }),
 ];
 
@@ -557,9 +557,9 @@ const rowCases: readonly Case[] = [
   prove(
     "SE7 a leaf call keeps its request, a root call a descriptor; unknown cost is null",
     [...NEEDS, "blobs"],
-    async (given) => {
-      const { calls, turns } = given.lineage;
-      const [message] = await say(given, "chat", "hi");
+    async (nouns) => {
+      const { calls, turns } = nouns.lineage;
+      const [message] = await say(nouns, "chat", "hi");
       const turn = await turns.begin("chat");
       const leaf = await calls.start("chat", {
         type: "leaf",
@@ -569,14 +569,14 @@ const rowCases: readonly Case[] = [
         turn: turn.id,
       });
       assert.equal(leaf.status, "started");
-      assert.deepEqual(await given.blobs.resolveJson(present(leaf.requestRef)), { q: 1 });
+      assert.deepEqual(await nouns.blobs.resolveJson(present(leaf.requestRef)), { q: 1 });
       const done = await calls.finish(leaf.id, { response: { a: 2 }, inputTokens: 10, outputTokens: 5, costUsd: 0.25 });
       assert.deepEqual(await calls.get(leaf.id), done);
       assert.deepEqual([done.status, done.costUsd, done.requestRef], ["done", 0.25, leaf.requestRef]);
       const root = await calls.add("chat", {
         ...{ type: "root", descriptor: { messages: [present(message).id], system: "be kind" }, response: "hello" },
       });
-      const descriptor = await given.blobs.resolveJson(present(root.requestRef));
+      const descriptor = await nouns.blobs.resolveJson(present(root.requestRef));
       assert.deepEqual((descriptor as { messageIds: unknown }).messageIds, [present(message).id]);
       assert.equal((descriptor as { rendered: unknown }).rendered, false);
       assert.equal(root.costUsd, null);
@@ -591,9 +591,9 @@ const rowCases: readonly Case[] = [
     },
   ),
 
-  prove("SE2 a row shows at each head the version it had there", NEEDS, async (given) => {
-    const { calls, evals, heads, sessions } = given.lineage;
-    await given.sessions.create({ id: "chat" });
+  prove("SE2 a row shows at each head the version it had there", NEEDS, async (nouns) => {
+    const { calls, evals, heads, sessions } = nouns.lineage;
+    await nouns.sessions.create({ id: "chat" });
     const call = await calls.start("chat", { type: "leaf", request: "q" });
     const run = await evals.start("chat", { code: "1 + 1" });
     const before = await heads.publish("chat");
@@ -616,17 +616,17 @@ const rowCases: readonly Case[] = [
   prove(
     "SE7 snapshots and evals keep their payloads, and a session takes them along when it goes",
     [...NEEDS, "blobs"],
-    async (given) => {
-      const { evals, snapshots, calls } = given.lineage;
-      const [message] = await say(given, "chat", "code");
+    async (nouns) => {
+      const { evals, snapshots, calls } = nouns.lineage;
+      const [message] = await say(nouns, "chat", "code");
       const snapshot = await snapshots.add("chat", { big: "x".repeat(5000) });
       assert.deepEqual(await snapshots.vars(snapshot.id), { big: "x".repeat(5000) });
       const one = await evals.add("chat", { code: "boom()", error: { message: "boom" }, message: present(message).id });
       assert.equal(one.status, "failed");
       const call = await calls.add("chat", { type: "leaf", request: "secret question", response: "secret answer" });
-      await given.sessions.delete("chat");
+      await nouns.sessions.delete("chat");
       for (const ref of [snapshot.varsRef, one.codeRef, one.errorRef, call.requestRef, call.responseRef]) {
-        assert.equal(await given.blobs.exists(present(ref)), false);
+        assert.equal(await nouns.blobs.exists(present(ref)), false);
       }
       assert.equal(await calls.get(call.id), null);
     },
@@ -637,12 +637,12 @@ const hostileCases: readonly Case[] = [
   prove(
     "ST7 heads of another session, unknown ids and broken locators are refused, and nothing is written",
     NEEDS,
-    async (given) => {
-      const { heads, sessions, turns, calls } = given.lineage;
-      await say(given, "chat", "one");
-      await say(given, "other", "one");
+    async (nouns) => {
+      const { heads, sessions, turns, calls } = nouns.lineage;
+      await say(nouns, "chat", "one");
+      await say(nouns, "other", "one");
       const head = await heads.publish("other");
-      const before = (await given.sessions.get("chat"))?.seq;
+      const before = (await nouns.sessions.get("chat"))?.seq;
       await refuses("InvalidArgument", () => sessions.resume(`chat@${head.id}`));
       await refuses("InvalidArgument", () => sessions.rewind(`chat@${head.id}`));
       await refuses("InvalidArgument", () => sessions.fork(`chat@${head.id}`));
@@ -654,15 +654,15 @@ const hostileCases: readonly Case[] = [
       await refuses("InvalidArgument", () => calls.start("chat", { type: "leaf", turn: "other#1" }));
       await refuses("AlreadyExists", () => sessions.fork("chat", { id: "other" }));
       await refuses("LimitExceeded", () => heads.publish("chat", { final: "x".repeat(70_000_000) }));
-      assert.equal((await given.sessions.get("chat"))?.seq, before);
+      assert.equal((await nouns.sessions.get("chat"))?.seq, before);
     },
   ),
 
-  prove("SE1 a locator is read back from its text, whatever the session is called", NEEDS, async (given) => {
-    const { heads } = given.lineage;
+  prove("SE1 a locator is read back from its text, whatever the session is called", NEEDS, async (nouns) => {
+    const { heads } = nouns.lineage;
     for (const id of ["a@b", "a#1", "x@ab12cd34", "my holdfast:x", "ünï ✓", "hd-abcd"]) {
-      await given.sessions.create({ id });
-      await say(given, id, "one");
+      await nouns.sessions.create({ id });
+      await say(nouns, id, "one");
       const head = await heads.publish(id);
       assert.equal((await heads.current({ session: id, head: head.id }))?.id, head.id);
     }

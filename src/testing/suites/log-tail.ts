@@ -70,8 +70,8 @@ export const logTailCases: readonly Case[] = [
     await reader.stop();
   }),
 
-  prove("LG7 a tail by type waits for events of that type", ["history", "state", "log"], async (given) => {
-    const { history, state, log } = given;
+  prove("LG7 a tail by type waits for events of that type", ["history", "state", "log"], async (nouns) => {
+    const { history, state, log } = nouns;
     await history.append(scope, say(0));
     const reader = new Reader(log, { types: ["state/set"] });
     const live = reader.next(2);
@@ -136,8 +136,8 @@ export const logTailCases: readonly Case[] = [
     assert.equal(await late.isAtItsEnd(), true);
   }),
 
-  prove("LG7 a tail ends when the session is erased", ["history", "sessions", "log"], async (given) => {
-    const { history, sessions, log } = given;
+  prove("LG7 a tail ends when the session is erased", ["history", "sessions", "log"], async (nouns) => {
+    const { history, sessions, log } = nouns;
     await history.append(scope, say(0));
     const seen = collect(log.tail("chat", { after: 2 }));
     await sessions.delete("chat");

@@ -162,13 +162,13 @@ const chainCases: readonly Case[] = [
     assert.equal((await store.log.verify("chat")).ok, true);
   }),
 
-  prove("LG2 two handles that write at once leave one true chain", ["history", "log", "another"], async (given) => {
-    const other = await given.another();
+  prove("LG2 two handles that write at once leave one true chain", ["history", "log", "another"], async (nouns) => {
+    const other = await nouns.another();
     const scope = { session: "chat", agent: "helper" };
-    const append = (history: typeof given.history) =>
+    const append = (history: typeof nouns.history) =>
       Promise.all(range(30).map((n) => history.append(scope, { role: "user", content: `${n}` })));
-    await Promise.all([append(given.history), append(other.history)]);
-    const events = await given.log.read("chat");
+    await Promise.all([append(nouns.history), append(other.history)]);
+    const events = await nouns.log.read("chat");
     assert.equal(events.length, 61);
     assert.deepEqual(
       events.map(({ hash }) => hash),
@@ -270,8 +270,8 @@ const readCases: readonly Case[] = [
     assert.deepEqual(await log.read("chat", { types: ["no/such"] }), []);
   }),
 
-  prove("LG5 an event says who, in which run, and when", ["history", "log", "clock"], async (given) => {
-    const { history, log, clock } = given;
+  prove("LG5 an event says who, in which run, and when", ["history", "log", "clock"], async (nouns) => {
+    const { history, log, clock } = nouns;
     const before = clock.now();
     const message = await history.append(scope, { role: "user", content: "hi" }, { run: "r1" });
     const event = present((await log.read("chat", { types: ["message/added"] }))[0]);
@@ -320,8 +320,8 @@ const annotationCases: readonly Case[] = [
     assert.equal((await log.verify("chat")).ok, true);
   }),
 
-  prove("ST8 an annotation that is no JSON object, or too large, is refused", ["log", "sessions"], async (given) => {
-    const { log, sessions } = given;
+  prove("ST8 an annotation that is no JSON object, or too large, is refused", ["log", "sessions"], async (nouns) => {
+    const { log, sessions } = nouns;
     await sessions.create({ id: "chat" });
     const cycle: Record<string, unknown> = {};
     cycle.self = cycle;

@@ -163,25 +163,25 @@ function changing(first: unknown, then: unknown): readonly unknown[] {
 }
 
 export const LARGE_QUERIES: readonly Case[] = [
-  prove("QU1 a chain of functions costs as much as it has steps", ["sessions", "query", "explain"], async (given) => {
-    await fill(given);
+  prove("QU1 a chain of functions costs as much as it has steps", ["sessions", "query", "explain"], async (nouns) => {
+    await fill(nouns);
     for (const [text, expected] of CHAINS) {
-      assert.deepEqual(await given.query(text), expected, text);
-      const { sql } = await given.explain(text);
+      assert.deepEqual(await nouns.query(text), expected, text);
+      const { sql } = await nouns.explain(text);
       assert.ok(sql.length < 40_000, `${sql.length} characters: ${text}`);
     }
   }),
 
   ...WIDE.map(([name, text, expected]) =>
-    prove(`QU1 a large query is answered: ${name}`, ["sessions", "query"], async (given) => {
-      await fill(given);
-      assert.deepEqual(await given.query(text), expected);
+    prove(`QU1 a large query is answered: ${name}`, ["sessions", "query"], async (nouns) => {
+      await fill(nouns);
+      assert.deepEqual(await nouns.query(text), expected);
     }),
   ),
 
-  prove("ST8 what is too large for an engine is refused before it is asked", ["query", "explain"], async (given) => {
+  prove("ST8 what is too large for an engine is refused before it is asked", ["query", "explain"], async (nouns) => {
     for (const [limit, text] of LIMITED) {
-      for (const ask of [given.query, given.explain]) {
+      for (const ask of [nouns.query, nouns.explain]) {
         const error = await refuses("LimitExceeded", () => ask(text), `${limit}: ${text.slice(0, 200)}`);
         assert.equal(error.details.limit, limit, text.slice(0, 200));
       }
@@ -203,10 +203,10 @@ export const LARGE_QUERIES: readonly Case[] = [
     assert.ok(Array.isArray(answer) || (isHoldfastError(answer) && answer.code === "InvalidQuery"), String(answer));
   }),
 
-  prove("ST7 a query or an input that cannot be read is the caller's mistake", ["query", "explain"], async (given) => {
+  prove("ST7 a query or an input that cannot be read is the caller's mistake", ["query", "explain"], async (nouns) => {
     const codes = ["InvalidQuery", "InvalidArgument"] as const;
     const text = "[:find ?x :in $ ?x]";
-    for (const ask of [given.query, given.explain]) {
+    for (const ask of [nouns.query, nouns.explain]) {
       for (const spoil of [throwing, revoked]) {
         const asked: readonly (readonly unknown[])[] = [
           [spoil({ find: ["?x"] })],

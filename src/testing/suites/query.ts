@@ -32,16 +32,16 @@ async function fill({ sessions, history, state, tasks, agents }: Omit<Nouns, "qu
   await tasks.createTaskList("one", ["first", "second"]);
 }
 
-async function ask(given: Nouns, text: string, ...inputs: unknown[]) {
-  await fill(given);
-  return given.query(text, inputs);
+async function ask(nouns: Nouns, text: string, ...inputs: unknown[]) {
+  await fill(nouns);
+  return nouns.query(text, inputs);
 }
 
 const sorted = (answer: unknown) => (Array.isArray(answer) ? answer.map((one) => JSON.stringify(one)).sort() : answer);
 
 function gives(name: string, text: string, expected: unknown, ...inputs: unknown[]): Case {
-  return prove(`QU1 ${name}`, ALL, async (given) => {
-    assert.deepEqual(sorted(await ask(given, text, ...inputs)), sorted(expected));
+  return prove(`QU1 ${name}`, ALL, async (nouns) => {
+    assert.deepEqual(sorted(await ask(nouns, text, ...inputs)), sorted(expected));
   });
 }
 
@@ -92,17 +92,17 @@ const factCases: readonly Case[] = [
   ),
   gives("an event names the row it wrote", '[:find ?e . :where [?e :event/message-id "one#6"]]', "one#6"),
 
-  prove("QU1 an unknown attribute is InvalidQuery that says what there is", ALL, async (given) => {
-    const error = await given.query("[:find ?x :where [?s :session/tittle ?x]]").catch((caught) => caught);
+  prove("QU1 an unknown attribute is InvalidQuery that says what there is", ALL, async (nouns) => {
+    const error = await nouns.query("[:find ?x :where [?s :session/tittle ?x]]").catch((caught) => caught);
     assert.ok(isHoldfastError(error) && error.code === "InvalidQuery");
     assert.match(error.message, /:session\/tittle.*:session\/title/);
     assert.match(present(error.hint), /:session\/id .*:session\/tag/);
   }),
 
-  prove("QU1 a query sees what was acknowledged before it", ALL, async (given) => {
+  prove("QU1 a query sees what was acknowledged before it", ALL, async (nouns) => {
     for (const n of range(3)) {
-      await given.sessions.create({ id: `s${n}` });
-      assert.equal(await given.query("[:find (count ?s) . :where [?s :session/id]]"), n + 1);
+      await nouns.sessions.create({ id: `s${n}` });
+      assert.equal(await nouns.query("[:find (count ?s) . :where [?s :session/id]]"), n + 1);
     }
   }),
 ];
@@ -169,17 +169,17 @@ const pullCases: readonly Case[] = [
   ),
   gives("what is not there is left out", '[:find (pull ?s [:session/title]) . :where [?s :session/id "two"]]', null),
 
-  prove("QU1 what a pull calls __proto__ is just a key", ALL, async (given) => {
+  prove("QU1 what a pull calls __proto__ is just a key", ALL, async (nouns) => {
     const answer = await ask(
-      given,
+      nouns,
       '[:find (pull ?s [[:session/title :as "__proto__"]]) . :in $ ?id :where [?s :session/id ?id]]',
       "one",
     );
     assert.deepEqual(Object.entries(answer as object), [["__proto__", "First"]]);
   }),
 
-  prove("QU1 * is every fact of an entity", ALL, async (given) => {
-    const all = await ask(given, '[:find (pull ?s [*]) . :where [?s :session/id "one"]]');
+  prove("QU1 * is every fact of an entity", ALL, async (nouns) => {
+    const all = await ask(nouns, '[:find (pull ?s [*]) . :where [?s :session/id "one"]]');
     const found = new Map(Object.entries(all ?? {}));
     assert.equal(found.get(":session/id"), "one");
     assert.deepEqual(found.get(":session/tag"), ["x", "y"]);
@@ -236,18 +236,18 @@ const hostileCases: readonly Case[] = [
   prove(
     "QU1 bombs of rules end with their time, and leave the store as it is",
     ["query", "sessions"],
-    async (given) => {
-      await given.sessions.create({ id: "s" });
+    async (nouns) => {
+      await nouns.sessions.create({ id: "s" });
       for (const bomb of BOMBS) {
         const codes = ["QueryTimeout", "LimitExceeded", "InvalidQuery"] as const;
-        const error = await refuses(codes, () => given.query(bomb, [], { timeoutMs: 300 }), bomb);
+        const error = await refuses(codes, () => nouns.query(bomb, [], { timeoutMs: 300 }), bomb);
         if (error.code === "QueryTimeout") assert.equal(error.details.timeoutMs, 300);
       }
-      assert.deepEqual(await given.query("[:find [?id ...] :where [?s :session/id ?id]]"), ["s"], "and others go on");
+      assert.deepEqual(await nouns.query("[:find [?id ...] :where [?s :session/id ?id]]"), ["s"], "and others go on");
     },
   ),
 
-  prove("ST8 a query that is too long, too deep or too much is LimitExceeded", ["query", "explain"], async (given) => {
+  prove("ST8 a query that is too long, too deep or too much is LimitExceeded", ["query", "explain"], async (nouns) => {
     const nested = (open: string, close: string, depth: number) => `${open.repeat(depth)}${close.repeat(depth)}`;
     let list: unknown = [];
     for (let i = 0; i < 50_000; i++) list = [list];
@@ -270,7 +270,7 @@ const hostileCases: readonly Case[] = [
       ["pullDepth", `[:find (pull ?s [{:session/parent ${LIMITS.pullDepth + 1}}]) :where [?s :session/id]]`],
     ];
     for (const [limit, text, inputs] of asked) {
-      for (const ask of [given.query, given.explain]) {
+      for (const ask of [nouns.query, nouns.explain]) {
         const error = await refuses(
           "LimitExceeded",
           () => ask(text as string, inputs),
@@ -281,15 +281,15 @@ const hostileCases: readonly Case[] = [
     }
   }),
 
-  prove("QU1 what a pull names is checked before anything is found", ["query", "explain"], async (given) => {
+  prove("QU1 what a pull names is checked before anything is found", ["query", "explain"], async (nouns) => {
     for (const pull of ["[:no/such]", "[{:session/_no [*]}]", "[{:message/_session [:message/no]}]"]) {
       const text = `[:find (pull ?s ${pull}) :where [?s :session/id]]`;
-      for (const ask of [given.query, given.explain]) await refuses("InvalidQuery", () => ask(text), text);
+      for (const ask of [nouns.query, nouns.explain]) await refuses("InvalidQuery", () => ask(text), text);
     }
   }),
 
-  prove("QU1 nothing outside the catalogue can be read", ["sessions", "query"], async (given) => {
-    await given.sessions.create({ id: "s", title: "secret" });
+  prove("QU1 nothing outside the catalogue can be read", ["sessions", "query"], async (nouns) => {
+    await nouns.sessions.create({ id: "s", title: "secret" });
     const words = ["sqlite_master", "pg_catalog.pg_tables", "information_schema.tables", "sessions", "blobs", "meta"];
     for (const word of words) {
       const texts = [
@@ -300,7 +300,7 @@ const hostileCases: readonly Case[] = [
         `[:find ?x :where (${word} ?x)]`,
         `[:find (pull ?s [:${word}/body]) :where [?s :session/id]]`,
       ];
-      for (const text of texts) await refuses("InvalidQuery", () => given.query(text), text);
+      for (const text of texts) await refuses("InvalidQuery", () => nouns.query(text), text);
     }
     for (const name of [
       "load_extension",
@@ -311,18 +311,18 @@ const hostileCases: readonly Case[] = [
       "current_setting",
       "lo_export",
     ])
-      await refuses("InvalidQuery", () => given.query(`[:find ?x :where [(${name} "x") ?x]]`), name);
+      await refuses("InvalidQuery", () => nouns.query(`[:find ?x :where [(${name} "x") ?x]]`), name);
   }),
 
   prove(
     "QU1 maxRows is about rows of the answer, not about what a pull or a plan takes",
     ["sessions", "query", "explain"],
-    async (given) => {
-      for (let i = 0; i < 3; i++) await given.sessions.create({ id: `s${i}`, tags: ["a", "b", "c", "d"] });
+    async (nouns) => {
+      for (let i = 0; i < 3; i++) await nouns.sessions.create({ id: `s${i}`, tags: ["a", "b", "c", "d"] });
       const text = "[:find [(pull ?s [:session/id :session/tag]) ...] :where [?s :session/id]]";
-      assert.equal(((await given.query(text, [], { maxRows: 3 })) as unknown[]).length, 3);
+      assert.equal(((await nouns.query(text, [], { maxRows: 3 })) as unknown[]).length, 3);
       assert.ok(
-        (await given.explain("[:find ?a ?b :where [?a :session/id] [?b :session/id]]", [], { maxRows: 1 })).plan
+        (await nouns.explain("[:find ?a ?b :where [?a :session/id] [?b :session/id]]", [], { maxRows: 1 })).plan
           .length > 1,
       );
     },
@@ -351,11 +351,11 @@ const hostileCases: readonly Case[] = [
     },
   ),
 
-  prove("QU1 names of variables and rules never reach the SQL", ["sessions", "query", "explain"], async (given) => {
-    await given.sessions.create({ id: "s" });
+  prove("QU1 names of variables and rules never reach the SQL", ["sessions", "query", "explain"], async (nouns) => {
+    await nouns.sessions.create({ id: "s" });
     const text = "[:find ?a*!$%&=<> :where (r!*$ ?a*!$%&=<>) :rules [[(r!*$ ?x>) [?y> :session/id ?x>]]]]";
-    assert.deepEqual(await given.query(text), [["s"]]);
-    assert.ok(!/[!&$%]/.test((await given.explain(text)).sql.replace(/\$\d+/g, "")));
+    assert.deepEqual(await nouns.query(text), [["s"]]);
+    assert.ok(!/[!&$%]/.test((await nouns.explain(text)).sql.replace(/\$\d+/g, "")));
   }),
 
   prove("QU1 what can never be equal is refused", ["query"], async ({ query }) => {

@@ -13,15 +13,15 @@ async function begin(runs: Runs, definition: AgentDefinition, input: RunInput): 
 }
 
 export const approvalCases: readonly Case[] = [
-  prove("RU16 a tool with approve is done once a person says go ahead, and not before", NEEDS, async (given) => {
-    const { runs, log } = given;
-    const world = new EffectRecorder();
+  prove("RU16 a tool with approve is done once a person says go ahead, and not before", NEEDS, async (nouns) => {
+    const { runs, log } = nouns;
+    const recorder = new EffectRecorder();
     const pays = agent(async (it) => it.done(await it.tool("pay", { order: 7 })), {
-      tools: { pay: world.tool("pay", () => "paid", { approve: true }) },
+      tools: { pay: recorder.tool("pay", () => "paid", { approve: true }) },
     });
     const waiting = await begin(runs, pays, { session: "s", id: "r" });
     assert.equal(waiting.status, "waiting");
-    assert.equal(world.effects.length, 0, "nothing happens before the answer");
+    assert.equal(recorder.effects.length, 0, "nothing happens before the answer");
     const [decision, ...others] = await runs.pending({ run: "r" });
     const asked = present(decision);
     assert.deepEqual(others, []);
@@ -41,7 +41,7 @@ export const approvalCases: readonly Case[] = [
     const { status, value, run } = await runs.resume(pays, "r");
     assert.deepEqual([status, value], ["completed", "paid"]);
     assert.deepEqual(
-      world.effects.map(({ again, key }) => [again, key]),
+      recorder.effects.map(({ again, key }) => [again, key]),
       [[false, asked.step.idempotencyKey]],
       "its first try",
     );
@@ -52,14 +52,14 @@ export const approvalCases: readonly Case[] = [
       items.map(({ reason, answer, step }) => [reason, answer?.verdict, answer?.by, step.status]),
       [["approval", "retry", "eve", "done"]],
     );
-    await endedOnce(given, run);
+    await endedOnce(nouns, run);
   }),
-  prove("RU16 a person may refuse, or give the result instead: the tool is not done", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU16 a person may refuse, or give the result instead: the tool is not done", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const pays = agent(
       async (it) => it.done(await it.tool("pay").catch((error) => [error.name, error.code, error.message])),
-      { tools: { pay: world.tool("pay", () => "paid", { approve: true }) } },
+      { tools: { pay: recorder.tool("pay", () => "paid", { approve: true }) } },
     );
     for (const [id, answer, wanted, status] of [
       ["refused", { verdict: "fail" }, ["StepFailed", "Denied", "a person refused it"], "failed"],
@@ -75,34 +75,34 @@ export const approvalCases: readonly Case[] = [
         [status],
       );
       await refuses("InvalidTransition", () => runs.answer(present(decision).id, answer));
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
     }
-    assert.equal(world.effects.length, 0);
+    assert.equal(recorder.effects.length, 0);
   }),
-  prove("RU16 approve may decide by the input", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU16 approve may decide by the input", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const pays = agent(async (it) => it.done(await it.tool("pay", it.input)), {
-      tools: { pay: world.tool("pay", () => "paid", { approve: (input) => Number(input) > 100 }) },
+      tools: { pay: recorder.tool("pay", () => "paid", { approve: (input) => Number(input) > 100 }) },
     });
     const small = await begin(runs, pays, { session: "small", input: 100 });
     assert.equal(small.value, "paid");
     assert.equal((await begin(runs, pays, { session: "large", input: 101 })).status, "waiting");
-    assert.equal(world.effects.length, 1);
+    assert.equal(recorder.effects.length, 1);
     const late = agent(async (it) => it.done(await it.tool("pay", 1)), {
-      tools: { pay: world.tool("pay", () => "paid", { approve: (async () => false) as never }) },
+      tools: { pay: recorder.tool("pay", () => "paid", { approve: (async () => false) as never }) },
     });
     const { status, error } = await begin(runs, late, { session: "late" });
     assert.deepEqual([status, error?.code], ["failed", "InvalidArgument"]);
     assert.match(present(error).message, /gave a promise/);
-    await endedOnce(given, small.run);
+    await endedOnce(nouns, small.run);
   }),
-  prove("RU16 several tools that need approval are asked about at once", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU16 several tools that need approval are asked about at once", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const held = gate();
-    const pay = world.tool("pay", (input) => `paid ${input}`, { approve: true });
-    const look = world.tool("look", () => held.pass().then(() => "seen"), { effect: "idempotent" });
+    const pay = recorder.tool("pay", (input) => `paid ${input}`, { approve: true });
+    const look = recorder.tool("look", () => held.pass().then(() => "seen"), { effect: "idempotent" });
     const pays = agent(
       async (it) =>
         it.done(
@@ -131,16 +131,16 @@ export const approvalCases: readonly Case[] = [
     await worker.stop();
     const result = present(await runs.result(id));
     assert.deepEqual(result.value, ["paid 1", "Denied", "seen"]);
-    assert.equal(world.count("pay"), 1);
-    await endedOnce(given, result.run);
+    assert.equal(recorder.count("pay"), 1);
+    await endedOnce(nouns, result.run);
   }),
-  prove("RU16 cut off after permission the step is in doubt: one permission is one try", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU16 cut off after permission the step is in doubt: one permission is one try", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     for (const effect of ["non-idempotent", "idempotent"] as const) {
-      const world = new EffectRecorder();
+      const recorder = new EffectRecorder();
       const held = gate();
       const pays = agent(async (it) => it.done(await it.tool("pay")), {
-        tools: { pay: world.tool("pay", () => held.pass().then(() => "paid"), { approve: true, effect }) },
+        tools: { pay: recorder.tool("pay", () => held.pass().then(() => "paid"), { approve: true, effect }) },
       });
       await begin(runs, pays, { session: effect, id: effect });
       const [first] = await runs.pending({ run: effect });
@@ -150,7 +150,7 @@ export const approvalCases: readonly Case[] = [
       held.open();
       const next = await runs.resume(pays, effect);
       if (effect === "non-idempotent") {
-        assert.deepEqual([next.status, world.effects.length], ["waiting", 1], "asked anew, and not done again");
+        assert.deepEqual([next.status, recorder.effects.length], ["waiting", 1], "asked anew, and not done again");
         const [second] = await runs.pending({ run: effect });
         assert.deepEqual([second?.reason, second?.id, second?.step.status], ["in-doubt", asked.id, "started"]);
         // Whoever still has the first question in mind is told.
@@ -168,16 +168,16 @@ export const approvalCases: readonly Case[] = [
       const { value, run } = next.status === "waiting" ? await runs.resume(pays, effect) : next;
       assert.equal(value, "paid");
       assert.deepEqual(
-        world.effects.map(({ again }) => again),
+        recorder.effects.map(({ again }) => again),
         [false, true],
       );
-      assert.equal(new Set(world.effects.map(({ key }) => key)).size, 1);
-      await endedOnce(given, run);
+      assert.equal(new Set(recorder.effects.map(({ key }) => key)).size, 1);
+      await endedOnce(nouns, run);
     }
   }),
-  prove("RU16 who recovers a run is told what waits for approval; nothing of it is in doubt", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU16 who recovers a run is told what waits for approval; nothing of it is in doubt", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const held = gate();
     const pays = agent(
       async (it) => {
@@ -190,8 +190,8 @@ export const approvalCases: readonly Case[] = [
       },
       {
         tools: {
-          pay: world.tool("pay", () => "paid", { approve: true }),
-          look: world.tool("look", () => held.pass().then(() => "seen"), { effect: "idempotent" }),
+          pay: recorder.tool("pay", () => "paid", { approve: true }),
+          look: recorder.tool("look", () => held.pass().then(() => "seen"), { effect: "idempotent" }),
         },
       },
     );
@@ -213,18 +213,18 @@ export const approvalCases: readonly Case[] = [
     await runs.answer(present(decision).id, { verdict: "retry" });
     held.open();
     const { status, run } = await runs.resume(pays, id);
-    assert.deepEqual([status, world.count("pay")], ["completed", 1]);
-    await endedOnce(given, run);
+    assert.deepEqual([status, recorder.count("pay")], ["completed", 1]);
+    await endedOnce(nouns, run);
   }),
   prove(
     "RU16 a run that takes up another asks again: what was permitted there was permitted there",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs } = nouns;
+      const recorder = new EffectRecorder();
       let isBroken = true;
       const tools = {
-        pay: world.tool(
+        pay: recorder.tool(
           "pay",
           () => {
             if (isBroken) throw new Error("no money");
@@ -232,7 +232,7 @@ export const approvalCases: readonly Case[] = [
           },
           { approve: true },
         ),
-        fail: world.tool("fail", () => Promise.reject(new Error("broken"))),
+        fail: recorder.tool("fail", () => Promise.reject(new Error("broken"))),
       };
       const pays = agent(async (it) => it.done(await it.tool("pay")), { tools });
       const answer = async (id: string, verdict: "retry" | "fail") => {
@@ -242,18 +242,18 @@ export const approvalCases: readonly Case[] = [
       };
       await begin(runs, pays, { session: "s", id: "r1" });
       assert.equal((await answer("r1", "fail")).error?.code, "Denied");
-      assert.equal(world.count("pay"), 0);
+      assert.equal(recorder.count("pay"), 0);
       await runs.retry("r1", { id: "r2" });
       assert.equal((await runs.resume(pays, "r2")).status, "waiting", "refused there: asked again here");
       assert.equal((await answer("r2", "retry")).error?.message, "no money");
-      assert.equal(world.count("pay"), 1);
+      assert.equal(recorder.count("pay"), 1);
       isBroken = false;
       await runs.retry("r2", { id: "r3" });
       assert.equal((await runs.resume(pays, "r3")).status, "waiting");
-      assert.equal(world.count("pay"), 1);
+      assert.equal(recorder.count("pay"), 1);
       const { value, run } = await answer("r3", "retry");
-      assert.deepEqual([value, world.count("pay")], ["paid", 2]);
-      await endedOnce(given, run);
+      assert.deepEqual([value, recorder.count("pay")], ["paid", 2]);
+      await endedOnce(nouns, run);
       // A question that nobody had answered when its run failed goes with that run.
       const both = agent(
         async (it) =>
@@ -271,7 +271,7 @@ export const approvalCases: readonly Case[] = [
       assert.equal((await begin(runs, both, { session: "t", id: "t1" })).status, "failed");
       assert.deepEqual(await runs.pending({ run: "t1" }), []);
       await runs.retry("t1", { id: "t2" });
-      const mended = { ...both, tools: { ...tools, fail: world.tool("fail", () => "mended") } };
+      const mended = { ...both, tools: { ...tools, fail: recorder.tool("fail", () => "mended") } };
       assert.equal((await runs.resume(mended, "t2")).status, "waiting");
       assert.deepEqual(
         (await runs.pending({ run: "t2" })).map(({ reason }) => reason),
@@ -280,19 +280,19 @@ export const approvalCases: readonly Case[] = [
       const [decision] = await runs.pending({ run: "t2" });
       await runs.answer(present(decision).id, { verdict: "retry" });
       const last = await runs.resume(mended, "t2");
-      assert.deepEqual([last.value, world.count("pay")], [["paid", "mended"], 3]);
-      await endedOnce(given, last.run);
+      assert.deepEqual([last.value, recorder.count("pay")], [["paid", "mended"], 3]);
+      await endedOnce(nouns, last.run);
     },
   ),
   prove(
     "RU16 one permission covers the tries that the tool's retry policy allows after a failure",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs } = nouns;
+      const recorder = new EffectRecorder();
       const pays = agent(async (it) => it.done(await it.tool("pay")), {
         tools: {
-          pay: world.tool(
+          pay: recorder.tool(
             "pay",
             (_, { attempt }) => {
               if (attempt === 1) throw new Error("busy");
@@ -306,16 +306,16 @@ export const approvalCases: readonly Case[] = [
       const [decision] = await runs.pending({ run: "r" });
       await runs.answer(present(decision).id, { verdict: "retry" });
       const { value, run } = await runs.resume(pays, "r");
-      assert.deepEqual([value, world.count("pay")], ["paid", 2]);
-      await endedOnce(given, run);
+      assert.deepEqual([value, recorder.count("pay")], ["paid", 2]);
+      await endedOnce(nouns, run);
     },
   ),
-  prove("RU12 a run is pinned to which of its tools ask for approval", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU12 a run is pinned to which of its tools ask for approval", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const made = (approve?: boolean) =>
       agent(async (it) => it.done(await it.tool("pay")), {
-        tools: { pay: world.tool("pay", () => "paid", approve === undefined ? {} : { approve }) },
+        tools: { pay: recorder.tool("pay", () => "paid", approve === undefined ? {} : { approve }) },
       });
     await runs.start(made(true), { session: "s", id: "r" });
     const without = await refuses("AgentMismatch", () => runs.resume(made(), "r"));

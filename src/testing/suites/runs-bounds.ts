@@ -5,9 +5,9 @@ import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS } from "./runs-agents.ts";
 
 export const boundsCases: readonly Case[] = [
-  prove("RU4 any text that JSON can hold is an argument like others", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU4 any text that JSON can hold is an argument like others", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const held = gate();
     const odd = { text: "lone \ud800 and \u0000", "\udfff": 1, __proto__: null };
     const asks = agent(
@@ -16,14 +16,19 @@ export const boundsCases: readonly Case[] = [
         await it.tool("wait");
         return it.done(got);
       },
-      { tools: { echo: world.tool("echo"), wait: world.tool("wait", () => held.pass(), { effect: "idempotent" }) } },
+      {
+        tools: {
+          echo: recorder.tool("echo"),
+          wait: recorder.tool("wait", () => held.pass(), { effect: "idempotent" }),
+        },
+      },
     );
     await runs.start(asks, { session: "s", id: "r" });
     await cutOff(runs, asks, "r", held.reached);
     held.open();
     const done = await runs.resume(asks, "r");
     assert.deepEqual([done.status, done.value], ["completed", { text: odd.text, "\udfff": 1 }]);
-    assert.deepEqual([world.count("echo"), world.effects[0]?.input], [1, { text: odd.text, "\udfff": 1 }]);
+    assert.deepEqual([recorder.count("echo"), recorder.effects[0]?.input], [1, { text: odd.text, "\udfff": 1 }]);
   }),
   prove("RU6 an answer says all of it: what a step gave is given, or it is no answer", NEEDS, async ({ runs }) => {
     const held = gate();
@@ -38,8 +43,8 @@ export const boundsCases: readonly Case[] = [
     await runs.answer(id, { verdict: "result", result: null });
     assert.equal((await runs.resume(pays, "r")).status, "completed");
   }),
-  prove("RU3 no model is asked any more once the run has spent what it may", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU3 no model is asked any more once the run has spent what it may", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     let asked = 0;
     const greedy = agent(
       async (it) => {
@@ -65,7 +70,7 @@ export const boundsCases: readonly Case[] = [
       const { run, status } = await runs.execute(greedy, { session: `s ${most}`, limits });
       assert.deepEqual([status, run.stopReason, asked], ["failed", `limit:${Object.keys(limits)[0]}`, most]);
       assert.deepEqual([run.tokens, Math.round((run.costUsd ?? 0) * 100)], [most * 15, most * 2], "all of it is told");
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
       await refuses("InvalidArgument", () => runs.retry(run.id, { limits }));
       await refuses("InvalidArgument", () => runs.retry(run.id));
       // What was answered is not asked anew by who takes it up.
@@ -74,8 +79,8 @@ export const boundsCases: readonly Case[] = [
       assert.equal(asked, 10);
     }
   }),
-  prove("RU3 costs that no number holds end nothing", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU3 costs that no number holds end nothing", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     const costly = agent(
       async (it, n: number) => {
         await it.model(n);

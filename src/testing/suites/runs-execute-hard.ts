@@ -13,12 +13,12 @@ export const hardExecuteCases: readonly Case[] = [
   prove(
     "RU2 a grandchild that waits is continued through its parents, and nothing is claimed in vain",
     NEEDS,
-    async (given) => {
-      const { runs, log } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs, log } = nouns;
+      const recorder = new EffectRecorder();
       const grandchild = agent(async (it) => it.done(await it.tool("pay")), {
         id: "grandchild",
-        tools: { pay: world.tool("pay", () => "paid", { approve: true }) },
+        tools: { pay: recorder.tool("pay", () => "paid", { approve: true }) },
       });
       const child = agent(async (it) => it.done((await it.spawn(grandchild)).value), { id: "child" });
       const parent = agent(async (it) => it.done((await it.spawn(child)).value));
@@ -30,11 +30,11 @@ export const hardExecuteCases: readonly Case[] = [
       assert.ok(claims <= 2, `${claims} claims while it waited`);
       const [question] = await runs.pending();
       await runs.answer(present(question).id, { verdict: "retry" });
-      assert.deepEqual([(await done).value, world.count("pay")], ["paid", 1]);
+      assert.deepEqual([(await done).value, recorder.count("pay")], ["paid", 1]);
     },
   ),
-  prove("RU2 a child whose wait runs out of time is continued through its parent", NEEDS, async (given) => {
-    const { runs, log } = given;
+  prove("RU2 a child whose wait runs out of time is continued through its parent", NEEDS, async (nouns) => {
+    const { runs, log } = nouns;
     const child = agent(async (it) => it.done(await it.waitFor("never", { timeoutMs: 300 })), { id: "child" });
     const parent = agent(async (it) => it.done((await it.spawn(child)).status));
     const done = await runs.execute(parent, { session: "s", id: "top" });
@@ -42,8 +42,8 @@ export const hardExecuteCases: readonly Case[] = [
     const claims = (await log.read("s", { limit: 1000 })).filter(({ type }) => type === "run/claimed").length;
     assert.ok(claims <= 3, `${claims} claims`);
   }),
-  prove("RU2 any input is the same input again, also half a character, and is read once", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU2 any input is the same input again, also half a character, and is read once", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     const echo = agent((it) => it.done(it.input));
     const odd = { text: "half \ud83d", "\udfff": [1, { b: 1, a: 2 }] };
     const same = { "\udfff": [1, { a: 2, b: 1 }], text: "half \ud83d" };
@@ -56,8 +56,8 @@ export const hardExecuteCases: readonly Case[] = [
     assert.deepEqual((await begun).value, { x: 1 });
     assert.deepEqual((await runs.execute(echo, { session: "s", id: "moving", input: { x: 1 } })).value, { x: 1 });
   }),
-  prove("RU2 the same id means the last of several retries", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU2 the same id means the last of several retries", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     let failures = 2;
     const flaky = agent(async (it) => it.done(await it.tool("t")), {
       tools: {
@@ -80,9 +80,9 @@ export const hardExecuteCases: readonly Case[] = [
   prove(
     "RU3 a worker that shows signs of life keeps its run, however long it works",
     [...NEEDS, "another"],
-    async (given) => {
-      const { runs } = given;
-      const other = await given.another();
+    async (nouns) => {
+      const { runs } = nouns;
+      const other = await nouns.another();
       const held = gate();
       const works = agent(async (it) => {
         await held.pass();
@@ -99,16 +99,16 @@ export const hardExecuteCases: readonly Case[] = [
       assert.deepEqual([(await first).value, (await second).value], ["by the first", "by the first"]);
     },
   ),
-  prove("RU6 a step in doubt that the iteration does not await is asked about all the same", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU6 a step in doubt that the iteration does not await is asked about all the same", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const held = gate();
     const careless = agent(
       async (it) => {
         void it.tool("pay");
         return it.done("ok");
       },
-      { tools: { pay: world.tool("pay", () => held.pass()) } },
+      { tools: { pay: recorder.tool("pay", () => held.pass()) } },
     );
     await runs.start(careless, { session: "s", id: "r1" });
     await cutOff(runs, careless, "r1", held.reached);
@@ -117,30 +117,30 @@ export const hardExecuteCases: readonly Case[] = [
     const [question] = await runs.pending();
     await runs.answer(present(question).id, { verdict: "result", result: "seen" });
     const done = await runs.resume(careless, "r1");
-    assert.deepEqual([done.status, done.value, world.count("pay")], ["completed", "ok", 1]);
-    await endedOnce(given, done.run);
+    assert.deepEqual([done.status, done.value, recorder.count("pay")], ["completed", "ok", 1]);
+    await endedOnce(nouns, done.run);
   }),
-  prove("RU16 a permission that the iteration does not await is waited for, and used", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU16 a permission that the iteration does not await is waited for, and used", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const careless = agent(
       async (it, n: number) => {
         if (n > 0) return it.done(n);
         void it.tool("pay");
         return it.next(n + 1);
       },
-      { initial: () => 0, tools: { pay: world.tool("pay", () => 1, { approve: true }) } },
+      { initial: () => 0, tools: { pay: recorder.tool("pay", () => 1, { approve: true }) } },
     );
     const waiting = await runs.execute(careless, { session: "s", id: "r1" }, { wait: false });
     assert.deepEqual([waiting.status, waiting.run.iteration], ["waiting", 0]);
     const [question] = await runs.pending();
     await runs.answer(present(question).id, { verdict: "retry" });
     const done = await runs.execute(careless, { session: "s", id: "r1" });
-    assert.deepEqual([done.status, done.value, world.count("pay")], ["completed", 1, 1]);
+    assert.deepEqual([done.status, done.value, recorder.count("pay")], ["completed", 1, 1]);
   }),
-  prove("RU16 whether a person is asked is decided by the validated input", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU16 whether a person is asked is decided by the validated input", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const input = {
       "~standard": {
         ...{ version: 1 as const, vendor: "test" },
@@ -149,16 +149,16 @@ export const hardExecuteCases: readonly Case[] = [
     };
     const approve = (({ amount }: { readonly amount: number }) => amount > 100) as never;
     const pays = agent(async (it) => it.done(await it.tool("pay", it.input)), {
-      tools: { pay: { ...world.tool("pay", (given) => given, { approve }), input } as never },
+      tools: { pay: { ...recorder.tool("pay", (nouns) => nouns, { approve }), input } as never },
     });
     const small = await runs.execute(pays, { session: "small", input: { amount: 5 } });
     assert.deepEqual([small.status, small.value], ["completed", { amount: 5 }]);
     const large = await runs.execute(pays, { session: "large", input: {} }, { wait: false });
-    assert.deepEqual([large.status, world.count("pay")], ["waiting", 1], "the default is above the bound");
+    assert.deepEqual([large.status, recorder.count("pay")], ["waiting", 1], "the default is above the bound");
   }),
-  prove("RU16 a rule of approval that throws refuses the step, and a replay is told the same", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU16 a rule of approval that throws refuses the step, and a replay is told the same", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     let isBroken = true;
     const approve = () => {
       if (isBroken) throw new Error("no rule");
@@ -174,7 +174,7 @@ export const hardExecuteCases: readonly Case[] = [
       },
       {
         tools: {
-          pay: world.tool("pay", () => 1, { approve }),
+          pay: recorder.tool("pay", () => 1, { approve }),
           wait: { effect: "idempotent", execute: () => held.pass() },
         },
       },
@@ -184,10 +184,10 @@ export const hardExecuteCases: readonly Case[] = [
     isBroken = false;
     held.open();
     const done = await runs.resume(asks, "r1");
-    assert.deepEqual([done.value, world.count("pay")], ["no rule", 0]);
+    assert.deepEqual([done.value, recorder.count("pay")], ["no rule", 0]);
   }),
-  prove("RU17 a reply that is none is a failure like any other, and is tried again", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU17 a reply that is none is a failure like any other, and is tried again", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     for (const garbage of [null, {}, { output: 1, inputTokens: -1 }]) {
       let asked = 0;
       const asks = agent(async (it) => it.done((await it.model("hi")).output), {
@@ -205,9 +205,9 @@ export const hardExecuteCases: readonly Case[] = [
   prove(
     "RU2 a call that is closed or aborted while it watches an owner says so",
     [...NEEDS, "another"],
-    async (given) => {
-      const { runs } = given;
-      const other = await given.another();
+    async (nouns) => {
+      const { runs } = nouns;
+      const other = await nouns.another();
       const held = gate();
       const works = agent(async (it) => {
         await held.pass();
@@ -218,15 +218,15 @@ export const hardExecuteCases: readonly Case[] = [
       const stop = new AbortController();
       const resumed = other.runs.resume(works, "r1", { signal: stop.signal, onWait: () => stop.abort() });
       await refuses("Aborted", () => resumed);
-      const closing = await given.another();
+      const closing = await nouns.another();
       const watched = closing.runs.resume(works, "r1", { onWait: () => void closing.close() });
       await refuses("Closed", () => watched);
       held.open();
       assert.equal((await first).value, 1);
     },
   ),
-  prove("RU2 onWait is told once of what a call waits for, and may throw", [...NEEDS, "history"], async (given) => {
-    const { runs, history } = given;
+  prove("RU2 onWait is told once of what a call waits for, and may throw", [...NEEDS, "history"], async (nouns) => {
+    const { runs, history } = nouns;
     const told: string[] = [];
     const first = Promise.withResolvers<void>();
     const waits = agent(async (it) => it.done(await it.waitFor("go")));

@@ -5,31 +5,31 @@ import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS } from "./runs-agents.ts";
 
-const paying = (world: EffectRecorder) =>
-  agent(async (it) => it.done(await it.tool("pay", it.input)), { tools: { pay: world.tool("pay") } });
+const paying = (recorder: EffectRecorder) =>
+  agent(async (it) => it.done(await it.tool("pay", it.input)), { tools: { pay: recorder.tool("pay") } });
 
 export const executeCases: readonly Case[] = [
-  prove("RU2 execute with an id begins the run, and called again returns what came of it", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
-    const pays = paying(world);
+  prove("RU2 execute with an id begins the run, and called again returns what came of it", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
+    const pays = paying(recorder);
     const first = await runs.execute(pays, { session: "s", id: "r1", input: { amount: 5, to: "ada" } });
     const again = await runs.execute(pays, { session: "s", id: "r1", input: { to: "ada", amount: 5 } });
     assert.deepEqual([first.status, again.status, again.value], ["completed", "completed", { amount: 5, to: "ada" }]);
     assert.deepEqual([again.run.id, again.run.version], [first.run.id, first.run.version]);
-    assert.equal(world.count("pay"), 1);
+    assert.equal(recorder.count("pay"), 1);
     // What has ended is returned, whatever the program has become since.
     const newer = await runs.execute(
       { ...pays, version: "2" },
       { session: "s", id: "r1", input: { amount: 5, to: "ada" } },
     );
     assert.equal(newer.status, "completed");
-    await endedOnce(given, first.run);
+    await endedOnce(nouns, first.run);
   }),
-  prove("RU2 the same id with another session, agent or input is a Conflict", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
-    const pays = paying(world);
+  prove("RU2 the same id with another session, agent or input is a Conflict", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
+    const pays = paying(recorder);
     await runs.execute(pays, { session: "s", id: "r1", input: 1 });
     await refuses("Conflict", () => runs.execute(pays, { session: "s", id: "r1", input: 2 }));
     await refuses("Conflict", () => runs.execute(pays, { session: "s", id: "r1" }));
@@ -37,12 +37,12 @@ export const executeCases: readonly Case[] = [
     await refuses("Conflict", () => runs.execute({ ...pays, id: "bob" }, { session: "s", id: "r1", input: 1 }));
     await refuses("Conflict", () => runs.start(pays, { session: "s", id: "r1", input: 2 }));
     assert.equal((await runs.start(pays, { session: "s", id: "r1", input: 1 })).status, "completed");
-    assert.equal(world.count("pay"), 1);
+    assert.equal(recorder.count("pay"), 1);
   }),
-  prove("RU2 execute continues a run that was cut off, with its id or without one", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU2 execute continues a run that was cut off, with its id or without one", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     for (const session of ["named", "unnamed"]) {
-      const world = new EffectRecorder();
+      const recorder = new EffectRecorder();
       const held = gate();
       let isFirst = true;
       const pays = agent(
@@ -51,20 +51,20 @@ export const executeCases: readonly Case[] = [
           if (isFirst) await held.pass();
           return it.done(paid);
         },
-        { tools: { pay: world.tool("pay") } },
+        { tools: { pay: recorder.tool("pay") } },
       );
       await runs.start(pays, { session, id: session, input: 7 });
       await cutOff(runs, pays, session, held.reached);
       isFirst = false;
       const id = session === "named" ? { id: session } : {};
       const done = await runs.execute(pays, { session, ...id, input: 7 });
-      assert.deepEqual([done.run.id, done.status, done.value, world.count("pay")], [session, "completed", 7, 1]);
+      assert.deepEqual([done.run.id, done.status, done.value, recorder.count("pay")], [session, "completed", 7, 1]);
       held.open();
-      await endedOnce(given, done.run);
+      await endedOnce(nouns, done.run);
     }
   }),
-  prove("RU2 without an id anything else that is unfinished is SessionBusy, which names it", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU2 without an id anything else that is unfinished is SessionBusy, which names it", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     const waits = agent(async (it) => it.done(await it.waitFor("go")));
     const { run } = await runs.execute(waits, { session: "s", input: 1 }, { wait: false });
     const otherInput = await refuses("SessionBusy", () => runs.execute(waits, { session: "s", input: 2 }));
@@ -87,21 +87,21 @@ export const executeCases: readonly Case[] = [
     held.open();
     assert.equal((await working).status, "completed");
   }),
-  prove("RU2 calls at once with one id all get the one result", [...NEEDS, "another"], async (given) => {
-    const world = new EffectRecorder();
-    const pays = paying(world);
-    const others = await Promise.all([given.another(), given.another()]);
-    const all = [given, ...others].flatMap(({ runs }) => [runs, runs]);
+  prove("RU2 calls at once with one id all get the one result", [...NEEDS, "another"], async (nouns) => {
+    const recorder = new EffectRecorder();
+    const pays = paying(recorder);
+    const others = await Promise.all([nouns.another(), nouns.another()]);
+    const all = [nouns, ...others].flatMap(({ runs }) => [runs, runs]);
     const results = await Promise.all(all.map((runs) => runs.execute(pays, { session: "s", id: "r1", input: 3 })));
     assert.deepEqual(
       results.map(({ status, value }) => [status, value]),
       results.map(() => ["completed", 3]),
     );
-    assert.equal(world.count("pay"), 1);
-    await endedOnce(given, present(results[0]).run);
+    assert.equal(recorder.count("pay"), 1);
+    await endedOnce(nouns, present(results[0]).run);
   }),
-  prove("RU2 a run that waits is waited for and never given the input; a signal delivers", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU2 a run that waits is waited for and never given the input; a signal delivers", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     const asks = agent(async (it) => it.done(await it.waitFor("approval")));
     const waits: RunWait[] = [];
     const { run } = await runs.execute(asks, { session: "s", id: "r1", input: { order: 7 } }, { wait: false });
@@ -118,8 +118,8 @@ export const executeCases: readonly Case[] = [
   prove(
     "RU2 a paused run is waited for until its time, or until a person ends the pause",
     [...NEEDS, "clock"],
-    async (given) => {
-      const { runs, clock } = given;
+    async (nouns) => {
+      const { runs, clock } = nouns;
       const naps = agent(async (it) => {
         await it.pause(5);
         return it.done("rested");
@@ -143,9 +143,9 @@ export const executeCases: readonly Case[] = [
   prove(
     "RU2 a failed run gives its recorded error with the way to retry it, and its retry's result after that",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs } = nouns;
+      const recorder = new EffectRecorder();
       let isBroken = true;
       const flaky = agent(
         async (it) => {
@@ -154,8 +154,8 @@ export const executeCases: readonly Case[] = [
         },
         {
           tools: {
-            first: world.tool("first"),
-            second: world.tool("second", () => {
+            first: recorder.tool("first"),
+            second: recorder.tool("second", () => {
               if (isBroken) throw new Error("no connection");
               return "sent";
             }),
@@ -167,11 +167,11 @@ export const executeCases: readonly Case[] = [
       const again = await runs.execute(flaky, input);
       assert.deepEqual([failed.status, again.status, again.error?.message], ["failed", "failed", "no connection"]);
       assert.ok(again.error?.hint?.includes('runs.retry("r1")'), again.error?.hint);
-      assert.equal(world.count("second"), 1, "a rerun does not retry by itself");
+      assert.equal(recorder.count("second"), 1, "a rerun does not retry by itself");
       isBroken = false;
       await runs.retry("r1");
       const done = await runs.execute(flaky, input);
-      assert.deepEqual([done.status, done.value, world.count("first")], ["completed", "sent", 1]);
+      assert.deepEqual([done.status, done.value, recorder.count("first")], ["completed", "sent", 1]);
       await runs.execute(
         agent((it) => it.waitFor("never").then(() => it.done())),
         { session: "t", id: "r2" },
@@ -185,8 +185,8 @@ export const executeCases: readonly Case[] = [
       assert.deepEqual([cancelled.status, cancelled.error?.hint?.includes('runs.retry("r2")')], ["cancelled", true]);
     },
   ),
-  prove("RU2 after a rewind the same id means the run that began in its place", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU2 after a rewind the same id means the run that began in its place", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     const asks = agent(async (it) => it.done(await it.waitFor("go")));
     await runs.execute(asks, { session: "s", id: "r1" }, { wait: false });
     const anew = await runs.rewind("r1", { iteration: 0 });
@@ -195,8 +195,8 @@ export const executeCases: readonly Case[] = [
     const done = await runs.execute(asks, { session: "s", id: "r1" });
     assert.deepEqual([done.run.id, done.value], [anew.id, "again"]);
   }),
-  prove("RU4 why a call could not go on with a run stands in the run", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU4 why a call could not go on with a run stands in the run", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     const held = gate();
     const first = agent(
       async (it) => {
@@ -216,8 +216,8 @@ export const executeCases: readonly Case[] = [
     assert.deepEqual([error?.code, idle?.reason, owner], ["NonDeterminism", "retry-later", null]);
     assert.equal((await runs.execute(first, { session: "s", id: "r1" })).status, "completed");
   }),
-  prove("RU2 a child that waits is continued by its parent's call, without a worker", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU2 a child that waits is continued by its parent's call, without a worker", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     const kid = agent(async (it) => it.done(await it.waitFor("go")), { id: "kid" });
     const parent = agent(async (it) => it.done((await it.spawn(kid)).value));
     const told = Promise.withResolvers<RunWait>();
@@ -229,8 +229,8 @@ export const executeCases: readonly Case[] = [
     await runs.signal(child.id, "go", "went");
     assert.deepEqual([(await done).status, (await done).value], ["completed", "went"]);
   }),
-  prove("RU2 a call that is aborted lets go of the run, and another continues it", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU2 a call that is aborted lets go of the run, and another continues it", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     const held = gate();
     let isFirst = true;
     const works = agent(async (it) => {
@@ -254,9 +254,9 @@ export const executeCases: readonly Case[] = [
   prove(
     "RU3 a call waits for the worker that has the run, and says whom it waits for",
     [...NEEDS, "another"],
-    async (given) => {
-      const { runs } = given;
-      const other = await given.another();
+    async (nouns) => {
+      const { runs } = nouns;
+      const other = await nouns.another();
       const held = gate();
       const works = agent(async (it) => {
         await held.pass();

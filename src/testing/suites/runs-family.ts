@@ -20,8 +20,8 @@ const stateOf = async (runs: Runs, ...ids: readonly string[]) =>
   Promise.all(ids.map(async (id) => (await runs.get(id))?.status));
 
 export const familyCases: readonly Case[] = [
-  prove("RU2 a child that is cancelled while it waits wakes its parent and is forgotten", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU2 a child that is cancelled while it waits wakes its parent and is forgotten", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     for (const [id, options] of [
       ["own", {}],
       ["same", { sameSession: true, forget: true }],
@@ -31,15 +31,15 @@ export const familyCases: readonly Case[] = [
       const child = await kidOf(runs, id);
       assert.equal((await runs.cancel(child.id)).status, "cancelled");
       assert.equal((await runs.get(id))?.status, "running", "woken");
-      assert.deepEqual(await texts(given, child.session), id === "same" ? [] : ["scratch"]);
+      assert.deepEqual(await texts(nouns, child.session), id === "same" ? [] : ["scratch"]);
       const done = await runs.resume(parent, id);
       assert.deepEqual([done.status, done.value], ["completed", "cancelled"]);
-      await endedOnce(given, done.run);
-      await endedOnce(given, child);
+      await endedOnce(nouns, done.run);
+      await endedOnce(nouns, child);
     }
   }),
-  prove("RU2 with a parent that is cancelled its children are, down the tree", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU2 with a parent that is cancelled its children are, down the tree", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     const middle = agent(async (it) => it.done((await it.spawn(kid, { sameSession: true, forget: true })).status), {
       id: "middle",
     });
@@ -63,16 +63,16 @@ export const familyCases: readonly Case[] = [
     await runs.cancel("top");
     for (const one of all) {
       assert.equal((await runs.get(one.id))?.status, "cancelled");
-      await endedOnce(given, one);
-      assert.deepEqual(await texts(given, one.session), [], "and forgotten");
+      await endedOnce(nouns, one);
+      assert.deepEqual(await texts(nouns, one.session), [], "and forgotten");
     }
   }),
   prove(
     "RU2 nothing is done any more for a parent that is cancelled, fails or is at its limit",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs } = nouns;
+      const recorder = new EffectRecorder();
       for (const how of ["cancel", "fail", "limit"] as const) {
         const held = gate();
         const child = agent(
@@ -80,7 +80,7 @@ export const familyCases: readonly Case[] = [
             await it.tool("slow");
             return it.done(await it.tool("pay"));
           },
-          { id: "kid", tools: { slow: { execute: () => held.pass().then(() => 1) }, pay: world.tool("pay") } },
+          { id: "kid", tools: { slow: { execute: () => held.pass().then(() => 1) }, pay: recorder.tool("pay") } },
         );
         const parent = agent(async (it) => {
           const spawned = it.spawn(child);
@@ -100,18 +100,18 @@ export const familyCases: readonly Case[] = [
         const one = await kidOf(runs, how);
         const was = how === "fail" ? ["failed", "completed"] : [how === "limit" ? "failed" : "cancelled", "cancelled"];
         assert.deepEqual([status, one.status], was, how);
-        await endedOnce(given, one);
+        await endedOnce(nouns, one);
       }
       await new Promise((resolve) => setTimeout(resolve, 20));
-      assert.equal(world.count("pay"), 1, "by the child of the one that failed, before");
+      assert.equal(recorder.count("pay"), 1, "by the child of the one that failed, before");
     },
   ),
   prove(
     "RU2 a session is not free before who works there for a run that has ended has heard of it",
     [...NEEDS, "another"],
-    async (given) => {
-      const { runs } = given;
-      const elsewhere = (await given.another()).runs;
+    async (nouns) => {
+      const { runs } = nouns;
+      const elsewhere = (await nouns.another()).runs;
       const held = gate();
       const child = agent(
         async (it) => {
@@ -122,10 +122,10 @@ export const familyCases: readonly Case[] = [
         { id: "kid", tools: { slow: { execute: () => held.pass().then(() => 1) } } },
       );
       const parent = agent(async (it) => it.done((await it.spawn(child, { sameSession: true })).status));
-      await given.history.append({ session: "s", agent: "x" }, { role: "user", content: "one" });
-      const head = await given.lineage.heads.publish("s");
-      await given.history.append({ session: "s", agent: "x" }, { role: "user", content: "two" });
-      await given.lineage.heads.publish("s");
+      await nouns.history.append({ session: "s", agent: "x" }, { role: "user", content: "one" });
+      const head = await nouns.lineage.heads.publish("s");
+      await nouns.history.append({ session: "s", agent: "x" }, { role: "user", content: "two" });
+      await nouns.lineage.heads.publish("s");
       await runs.execute(parent, { session: "s", id: "top", leaseMs: 3000 }, { wait: false });
       const { id } = await kidOf(runs, "top");
       await runs.signal(id, "go");
@@ -133,21 +133,21 @@ export const familyCases: readonly Case[] = [
       await held.reached;
       assert.equal((await runs.cancel("top")).status, "cancelled");
       const busy = [
-        () => given.lineage.sessions.rewind({ session: "s", head: head.id }),
-        () => given.lineage.heads.publish("s"),
+        () => nouns.lineage.sessions.rewind({ session: "s", head: head.id }),
+        () => nouns.lineage.heads.publish("s"),
         () => runs.execute(parent, { session: "s", id: "next" }),
         () => runs.retry("top"),
       ];
       for (const one of busy) assert.equal((await refuses("SessionBusy", one)).details.run, id);
       held.open();
       assert.equal((await working).status, "cancelled");
-      await given.lineage.sessions.rewind({ session: "s", head: head.id });
-      assert.deepEqual(await texts(given, "s"), ["one"]);
-      assert.deepEqual((await given.check()).issues, []);
+      await nouns.lineage.sessions.rewind({ session: "s", head: head.id });
+      assert.deepEqual(await texts(nouns, "s"), ["one"]);
+      assert.deepEqual((await nouns.check()).issues, []);
     },
   ),
-  prove("RU8 a child in a session that is rewound ends with that", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU8 a child in a session that is rewound ends with that", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     const parent = agent(
       async (it, n: number) => {
         await it.message({ role: "user", content: `p${n}` });
@@ -161,15 +161,15 @@ export const familyCases: readonly Case[] = [
     await runs.rewind("one", { iteration: 1, id: "two" });
     assert.deepEqual(await stateOf(runs, "one", child.id), ["cancelled", "cancelled"]);
     await refuses("InvalidTransition", () => runs.signal(child.id, "go"));
-    assert.deepEqual(await texts(given, "s"), ["p0"]);
+    assert.deepEqual(await texts(nouns, "s"), ["p0"]);
     assert.equal((await runs.resume(parent, "two")).status, "waiting");
-    await endedOnce(given, child);
+    await endedOnce(nouns, child);
   }),
-  prove("RU11 what a run spawned is not spawned again by the one that takes it up", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU11 what a run spawned is not spawned again by the one that takes it up", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     let isDown = true;
-    const child = agent(async (it) => it.done(await it.tool("t")), { id: "kid", tools: { t: world.tool("t") } });
+    const child = agent(async (it) => it.done(await it.tool("t")), { id: "kid", tools: { t: recorder.tool("t") } });
     const parent = agent(
       async (it) => {
         const { status } = await it.spawn(child);
@@ -182,14 +182,14 @@ export const familyCases: readonly Case[] = [
     isDown = false;
     await runs.retry("one", { id: "two" });
     const done = await runs.resume(parent, "two");
-    assert.deepEqual([done.status, done.value, world.count("t")], ["completed", "completed", 1]);
-    await endedOnce(given, done.run);
+    assert.deepEqual([done.status, done.value, recorder.count("t")], ["completed", "completed", 1]);
+    await endedOnce(nouns, done.run);
   }),
   prove(
     "RU11 a child that was cancelled with its parent is begun anew by the run that takes that up",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
+    async (nouns) => {
+      const { runs } = nouns;
       const parent = agent(async (it) => it.done((await it.spawn(kid)).value));
       await runs.execute(parent, { session: "s", id: "one" }, { wait: false });
       const first = await kidOf(runs, "one");
@@ -202,18 +202,21 @@ export const familyCases: readonly Case[] = [
       assert.equal((await runs.resume(kid, second.id)).status, "completed");
       const done = await runs.resume(parent, "two");
       assert.deepEqual([done.status, done.value], ["completed", "there"]);
-      await endedOnce(given, done.run);
+      await endedOnce(nouns, done.run);
     },
   ),
-  prove("RU8 a child that nobody awaits ends, or waits, before its parent ends", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU8 a child that nobody awaits ends, or waits, before its parent ends", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const pays = agent(
       async (it) => {
         await it.tool("pay", 1);
         return it.done(await it.tool("pay", 2));
       },
-      { id: "kid", tools: { pay: world.tool("pay", () => new Promise((resolve) => setTimeout(() => resolve(1), 5))) } },
+      {
+        id: "kid",
+        tools: { pay: recorder.tool("pay", () => new Promise((resolve) => setTimeout(() => resolve(1), 5))) },
+      },
     );
     const careless = (child: typeof kid) =>
       agent((it) => {
@@ -221,16 +224,16 @@ export const familyCases: readonly Case[] = [
         return it.done("end");
       });
     const { status } = await runs.execute(careless(pays), { session: "s", id: "one" });
-    assert.deepEqual([status, (await kidOf(runs, "one")).status, world.count("pay")], ["completed", "completed", 2]);
+    assert.deepEqual([status, (await kidOf(runs, "one")).status, recorder.count("pay")], ["completed", "completed", 2]);
     await runs.execute(careless(kid), { session: "t", id: "two" });
     assert.equal((await kidOf(runs, "two")).status, "cancelled", "nobody would hear of it");
-    await endedOnce(given, await kidOf(runs, "two"));
+    await endedOnce(nouns, await kidOf(runs, "two"));
   }),
   prove(
     "RU4 what an agent asks wrongly fails at that step, and is told again when it is replayed",
     NEEDS,
-    async (given) => {
-      const { runs, history, sessions } = given;
+    async (nouns) => {
+      const { runs, history, sessions } = nouns;
       await history.append({ session: "s", agent: "ada" }, { role: "user", content: "first", key: "k" });
       await sessions.create({ id: "taken" });
       const wrong = agent(async (it) => {
@@ -264,11 +267,11 @@ export const familyCases: readonly Case[] = [
         ["message", "message", "spawn"],
       );
       assert.equal((await runs.list({ agent: "kid" })).items.length, 0);
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
     },
   ),
-  prove("RU13 a run whose work comes to nothing is tried with growing pauses", [...NEEDS, "clock"], async (given) => {
-    const { runs, clock } = given;
+  prove("RU13 a run whose work comes to nothing is tried with growing pauses", [...NEEDS, "clock"], async (nouns) => {
+    const { runs, clock } = nouns;
     let tries = 0;
     const changes = agent(async (it) => {
       await it.message({ role: "user", content: `try ${++tries}` });

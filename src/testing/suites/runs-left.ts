@@ -19,7 +19,7 @@ function cardThatFails() {
 }
 
 /** Charges three times; holds at the second, and minds no signal. */
-function charging(world: EffectRecorder): {
+function charging(recorder: EffectRecorder): {
   readonly charges: AgentDefinition;
   readonly held: ReturnType<typeof gate>;
 } {
@@ -30,16 +30,16 @@ function charging(world: EffectRecorder): {
       await it.message({ role: "user", content: "all charged" });
       return it.done(await it.now());
     },
-    { tools: { charge: world.tool("charge", (n, { run }) => (n === 2 && run === "r1" ? held.pass() : n)) } },
+    { tools: { charge: recorder.tool("charge", (n, { run }) => (n === 2 && run === "r1" ? held.pass() : n)) } },
   );
   return { charges, held };
 }
 
 /** Ended in the middle of its second charge: which is asked about, and the third is done by who takes the run up. */
-async function takenUp(given: Nouns, limits: RunLimits, end: () => Promise<unknown>, status: string): Promise<void> {
-  const { runs, log } = given;
-  const world = new EffectRecorder();
-  const { charges, held } = charging(world);
+async function takenUp(nouns: Nouns, limits: RunLimits, end: () => Promise<unknown>, status: string): Promise<void> {
+  const { runs, log } = nouns;
+  const recorder = new EffectRecorder();
+  const { charges, held } = charging(recorder);
   const working = runs.execute(charges, { session: "s", id: "r1", limits, leaseMs: 300 });
   await held.reached;
   await end();
@@ -56,7 +56,7 @@ async function takenUp(given: Nouns, limits: RunLimits, end: () => Promise<unkno
     "nothing follows its end",
   );
   assert.deepEqual(
-    world.effects.map(({ input }) => input),
+    recorder.effects.map(({ input }) => input),
     [1, 2],
   );
   await runs.retry("r1", { id: "r2", limits: {} });
@@ -68,19 +68,19 @@ async function takenUp(given: Nouns, limits: RunLimits, end: () => Promise<unkno
   const done = await runs.resume(charges, "r2");
   assert.equal(done.status, "completed");
   assert.deepEqual(
-    world.effects.map(({ input }) => input),
+    recorder.effects.map(({ input }) => input),
     [1, 2, 3],
     "each once",
   );
-  await endedOnce(given, first.run);
-  await endedOnce(given, done.run);
+  await endedOnce(nouns, first.run);
+  await endedOnce(nouns, done.run);
 }
 
 export const leftCases: readonly Case[] = [
   // A rejection that nobody handles would end the process, and be told as such by whoever runs this.
-  prove("RU9 a step that nobody waits for and that fails ends nothing but itself", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU9 a step that nobody waits for and that fails ends nothing but itself", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const floats = agent(
       async (it) => {
         void it.tool("bad");
@@ -97,13 +97,13 @@ export const leftCases: readonly Case[] = [
         await it.tool("good");
         return it.done("well");
       },
-      { tools: { bad: world.tool("bad", () => Promise.reject(new Error("bad"))), good: world.tool("good") } },
+      { tools: { bad: recorder.tool("bad", () => Promise.reject(new Error("bad"))), good: recorder.tool("good") } },
     );
     const { status, value, run } = await runs.execute(floats, { session: "s" });
     assert.deepEqual([status, value], ["completed", "well"]);
-    await endedOnce(given, run);
+    await endedOnce(nouns, run);
   }),
-  prove("RU9 whatever is thrown ends a step, or the run", NEEDS, async (given) => {
+  prove("RU9 whatever is thrown ends a step, or the run", NEEDS, async (nouns) => {
     const look = () => {
       throw new Error("do not look");
     };
@@ -116,28 +116,28 @@ export const leftCases: readonly Case[] = [
         },
         { tools: { t: { execute: () => Promise.reject(strange) } } },
       );
-      const { status, error, run } = await given.runs.execute(throws, { session: where });
+      const { status, error, run } = await nouns.runs.execute(throws, { session: where });
       assert.deepEqual([status, error?.code], ["failed", "Error"]);
-      const steps = await given.runs.steps(run.id);
+      const steps = await nouns.runs.steps(run.id);
       assert.deepEqual(
         steps.map((step) => step.status),
         where === "tool" ? ["failed"] : [],
       );
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
     }
   }),
-  prove("RU11 a run that is cancelled does nothing any more, whatever its tools mind", NEEDS, async (given) => {
-    await takenUp(given, {}, () => given.runs.cancel("r1"), "cancelled");
+  prove("RU11 a run that is cancelled does nothing any more, whatever its tools mind", NEEDS, async (nouns) => {
+    await takenUp(nouns, {}, () => nouns.runs.cancel("r1"), "cancelled");
   }),
-  prove("RU11 so it is with one whose time is over", [...NEEDS, "clock"], async (given) => {
-    await takenUp(given, { wallMs: 60_000 }, () => given.clock.advance(60_000), "failed");
+  prove("RU11 so it is with one whose time is over", [...NEEDS, "clock"], async (nouns) => {
+    await takenUp(nouns, { wallMs: 60_000 }, () => nouns.clock.advance(60_000), "failed");
   }),
   prove(
     "RU6 an answer reaches the iteration that waits for it, beside what else of it is at work",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs } = nouns;
+      const recorder = new EffectRecorder();
       const [paying, fetching] = [gate(), gate()];
       let isUp = false;
       const ships = agent(
@@ -154,9 +154,9 @@ export const leftCases: readonly Case[] = [
         },
         {
           tools: {
-            pay: world.tool("pay", () => (isUp ? "paid" : paying.pass())),
-            fetch: world.tool("fetch", () => fetching.pass().then(() => "fetched"), { effect: "idempotent" }),
-            ship: world.tool("ship", () => "shipped"),
+            pay: recorder.tool("pay", () => (isUp ? "paid" : paying.pass())),
+            fetch: recorder.tool("fetch", () => fetching.pass().then(() => "fetched"), { effect: "idempotent" }),
+            ship: recorder.tool("ship", () => "shipped"),
           },
         },
       );
@@ -174,13 +174,13 @@ export const leftCases: readonly Case[] = [
       fetching.open();
       const done = await working;
       assert.deepEqual([done.status, done.value], ["completed", ["shipped", "it was paid"]]);
-      assert.deepEqual([world.count("pay"), world.count("fetch"), world.count("ship")], [1, 1, 1]);
-      await endedOnce(given, done.run);
+      assert.deepEqual([recorder.count("pay"), recorder.count("fetch"), recorder.count("ship")], [1, 1, 1]);
+      await endedOnce(nouns, done.run);
     },
   ),
-  prove("RU11 nor when what it did instead was in doubt, and a person said that it happened", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU11 nor when what it did instead was in doubt, and a person said that it happened", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const [held, next] = [gate(), gate()];
     const pays = agent(
       async (it) => {
@@ -190,9 +190,9 @@ export const leftCases: readonly Case[] = [
       },
       {
         tools: {
-          card: world.tool("card", () => Promise.reject(new Error("timeout"))),
-          bank: world.tool("bank", () => held.pass()),
-          next: world.tool("next", () => next.pass().then(() => 1), { effect: "idempotent" }),
+          card: recorder.tool("card", () => Promise.reject(new Error("timeout"))),
+          bank: recorder.tool("bank", () => held.pass()),
+          next: recorder.tool("next", () => next.pass().then(() => 1), { effect: "idempotent" }),
         },
       },
     );
@@ -206,12 +206,12 @@ export const leftCases: readonly Case[] = [
     await cutOff(runs, pays, "r2", next.reached);
     next.open();
     const done = await runs.resume(pays, "r2");
-    assert.deepEqual([done.value, world.count("card"), world.count("bank")], ["by bank", 1, 1]);
-    await endedOnce(given, done.run);
+    assert.deepEqual([done.value, recorder.count("card"), recorder.count("bank")], ["by bank", 1, 1]);
+    await endedOnce(nouns, done.run);
   }),
-  prove("RU11 a failure that the run had lived with is not tried again by who takes it up", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU11 a failure that the run had lived with is not tried again by who takes it up", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const card = cardThatFails();
     const pays = agent(
       async (it) => {
@@ -219,21 +219,21 @@ export const leftCases: readonly Case[] = [
         if (card.isBroken) throw new Error("a mistake of its own");
         return it.done(way);
       },
-      { tools: { card: world.tool("card", () => card.pay()), bank: world.tool("bank", () => "by bank") } },
+      { tools: { card: recorder.tool("card", () => card.pay()), bank: recorder.tool("bank", () => "by bank") } },
     );
     await runs.execute(pays, { session: "s", id: "r1" });
     card.isBroken = false;
     await runs.retry("r1", { id: "r2" });
     const done = await runs.resume(pays, "r2");
-    assert.deepEqual([done.value, world.count("card"), world.count("bank")], ["by bank", 1, 1]);
-    await endedOnce(given, done.run);
+    assert.deepEqual([done.value, recorder.count("card"), recorder.count("bank")], ["by bank", 1, 1]);
+    await endedOnce(nouns, done.run);
   }),
   prove(
     "RU11 what failed and ended the run is tried again, also when something else was thrown for it",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs } = nouns;
+      const recorder = new EffectRecorder();
       const card = cardThatFails();
       const pays = agent(
         async (it) => {
@@ -248,8 +248,8 @@ export const leftCases: readonly Case[] = [
         },
         {
           tools: {
-            card: world.tool("card", () => card.pay()),
-            note: world.tool("note", () => new Promise((done) => setTimeout(done, 50, 1))),
+            card: recorder.tool("card", () => card.pay()),
+            note: recorder.tool("note", () => new Promise((done) => setTimeout(done, 50, 1))),
           },
         },
       );
@@ -258,15 +258,15 @@ export const leftCases: readonly Case[] = [
       card.isBroken = false;
       await runs.retry("r1", { id: "r2" });
       const done = await runs.resume(pays, "r2");
-      assert.deepEqual([done.value, world.count("card"), world.count("note")], ["by card", 2, 1]);
+      assert.deepEqual([done.value, recorder.count("card"), recorder.count("note")], ["by card", 2, 1]);
     },
   ),
-  prove("RU6 what was asked of a run that was cancelled is asked anew by who takes it up", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU6 what was asked of a run that was cancelled is asked anew by who takes it up", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const held = gate();
     const pays = agent(async (it) => it.done(await it.tool("pay")), {
-      tools: { pay: world.tool("pay", () => held.pass()) },
+      tools: { pay: recorder.tool("pay", () => held.pass()) },
     });
     await runs.start(pays, { session: "s", id: "r1" });
     await cutOff(runs, pays, "r1", held.reached);
@@ -278,32 +278,32 @@ export const leftCases: readonly Case[] = [
     assert.equal(present(question).run, "r2");
     await runs.answer(present(question).id, { verdict: "result", result: 7 });
     const done = await runs.resume(pays, "r2");
-    assert.deepEqual([done.status, done.value, world.count("pay")], ["completed", 7, 1]);
-    await endedOnce(given, done.run);
+    assert.deepEqual([done.status, done.value, recorder.count("pay")], ["completed", 7, 1]);
+    await endedOnce(nouns, done.run);
   }),
   prove(
     "RU12 a tool that was intended as one not to be repeated is not, whatever is said of it now",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs } = nouns;
+      const recorder = new EffectRecorder();
       const held = gate();
       const of = (effect: "idempotent" | "non-idempotent") =>
         agent(async (it) => it.done(await it.tool("pay")), {
-          tools: { pay: world.tool("pay", () => held.pass(), { effect }) },
+          tools: { pay: recorder.tool("pay", () => held.pass(), { effect }) },
         });
       await runs.start(of("non-idempotent"), { session: "s", id: "r" });
       await cutOff(runs, of("non-idempotent"), "r", held.reached);
       const { status } = await runs.resume(of("idempotent"), "r", { allowMismatch: true });
-      assert.deepEqual([status, world.count("pay")], ["waiting", 1]);
+      assert.deepEqual([status, recorder.count("pay")], ["waiting", 1]);
     },
   ),
   prove(
     "RU6 a tool that is cut off by the signal is in doubt, not failed: a worker that stops politely is like one that dies",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs } = nouns;
+      const recorder = new EffectRecorder();
       const reached = { pay: Promise.withResolvers<void>(), look: Promise.withResolvers<void>() };
       // As fetch(url, { signal }) does.
       const minding =
@@ -318,27 +318,27 @@ export const leftCases: readonly Case[] = [
       const retry = { attempts: 3 };
       const works = agent(async (it) => it.done([await it.tool("look"), await it.tool("pay")]), {
         tools: {
-          look: world.tool("look", minding("look"), { effect: "idempotent", retry }),
-          pay: world.tool("pay", minding("pay"), { effect: "non-idempotent", retry }),
+          look: recorder.tool("look", minding("look"), { effect: "idempotent", retry }),
+          pay: recorder.tool("pay", minding("pay"), { effect: "non-idempotent", retry }),
         },
       });
       await runs.start(works, { session: "s", id: "r" });
       await cutOff(runs, works, "r", reached.look.promise);
       await cutOff(runs, works, "r", reached.pay.promise);
-      assert.deepEqual([(await runs.resume(works, "r")).status, world.count("pay")], ["waiting", 1]);
+      assert.deepEqual([(await runs.resume(works, "r")).status, recorder.count("pay")], ["waiting", 1]);
       const [question] = await runs.pending();
       await runs.answer(present(question).id, { verdict: "retry" });
       const done = await runs.resume(works, "r");
       assert.deepEqual(done.value, ["look", "pay"]);
-      assert.equal(new Set(world.effects.map(({ key }) => key)).size, 2, "each under one key");
-      await endedOnce(given, done.run);
+      assert.equal(new Set(recorder.effects.map(({ key }) => key)).size, 2, "each under one key");
+      await endedOnce(nouns, done.run);
     },
   ),
   prove(
     "RU2 SE10 a child in a fork of its session leaves none of its messages, and the store is sound",
     NEEDS,
-    async (given) => {
-      const { runs, history, check } = given;
+    async (nouns) => {
+      const { runs, history, check } = nouns;
       const helps = agent(
         async (it) => {
           await it.message({ role: "user", content: "to be forgotten" });
@@ -357,9 +357,9 @@ export const leftCases: readonly Case[] = [
       assert.deepEqual((await check({ mode: "deep" })).issues, []);
     },
   ),
-  prove("RU11 a run is taken up once, also when who took it up was deleted", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU11 a run is taken up once, also when who took it up was deleted", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     let broken = 2;
     const works = agent(
       async (it) => {
@@ -369,8 +369,8 @@ export const leftCases: readonly Case[] = [
       },
       {
         tools: {
-          pay: world.tool("pay"),
-          fail: world.tool("fail", () => {
+          pay: recorder.tool("pay"),
+          fail: recorder.tool("fail", () => {
             if (broken-- > 0) throw new Error("not yet");
             return null;
           }),
@@ -388,7 +388,7 @@ export const leftCases: readonly Case[] = [
     for (const id of ["r4", "r2"]) assert.equal(await runs.delete(id), true);
     await refuses("Conflict", () => runs.retry("r1", { id: "r5" }));
     assert.deepEqual(
-      world.effects.filter(({ tool }) => tool === "pay").map(({ input }) => input),
+      recorder.effects.filter(({ tool }) => tool === "pay").map(({ input }) => input),
       [1, 2],
     );
   }),
@@ -396,9 +396,9 @@ export const leftCases: readonly Case[] = [
     prove(
       `RU11 a child that was cancelled with its parent is taken up with it, ${sameSession ? "in its session" : "in one of its own"}`,
       NEEDS,
-      async (given) => {
-        const { runs } = given;
-        const world = new EffectRecorder();
+      async (nouns) => {
+        const { runs } = nouns;
+        const recorder = new EffectRecorder();
         const held = gate();
         const helps = agent(
           async (it) => {
@@ -406,7 +406,7 @@ export const leftCases: readonly Case[] = [
             for (const n of [1, 2, 3]) await it.tool("pay", n);
             return it.done("helped");
           },
-          { id: "helper", tools: { pay: world.tool("pay", (n) => (n === 2 ? held.pass() : n)) } },
+          { id: "helper", tools: { pay: recorder.tool("pay", (n) => (n === 2 ? held.pass() : n)) } },
         );
         const asks = agent(async (it) => it.done((await it.spawn(helps, { sameSession, forget: sameSession })).value));
         const working = runs.execute(asks, { session: "s", id: "r1", leaseMs: 300 }, { wait: false });
@@ -433,11 +433,11 @@ export const leftCases: readonly Case[] = [
         await worker.stop();
         assert.deepEqual([done.status, done.value], ["completed", "helped"]);
         assert.deepEqual(
-          world.effects.map(({ input }) => input),
+          recorder.effects.map(({ input }) => input),
           [1, 2, 3],
           "each once",
         );
-        await endedOnce(given, done.run);
+        await endedOnce(nouns, done.run);
       },
     ),
   ),

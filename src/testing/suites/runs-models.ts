@@ -34,8 +34,8 @@ async function callsOf({ lineage }: Pick<Nouns, "lineage">, session: string) {
 }
 
 export const modelCases: readonly Case[] = [
-  prove("RU17 a model may be given with the request; the request is what is recorded", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU17 a model may be given with the request; the request is what is recorded", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     const sent: unknown[] = [];
     const model: Model = {
       ...{ provider: "fake", model: "fake-1" },
@@ -53,16 +53,16 @@ export const modelCases: readonly Case[] = [
     assert.deepEqual([run.tokens, run.costUsd], [5, 0.5]);
     const [step] = await runs.steps(run.id);
     assert.deepEqual([step?.kind, step?.name, step?.status], ["model", "model", "done"]);
-    const [call, ...others] = await callsOf(given, "s");
+    const [call, ...others] = await callsOf(nouns, "s");
     assert.deepEqual(others, []);
     assert.deepEqual([call?.provider, call?.model, call?.costUsd], ["fake", "fake-1", 0.5]);
     assert.deepEqual(value, { output: { text: "hello" }, call: call?.id });
     const wrong = agent(async (it) => it.done((await it.model("q", { call: "no function" } as never)).output));
     assert.equal((await runs.execute(wrong, { session: "t" })).error?.code, "InvalidArgument");
-    await endedOnce(given, run);
+    await endedOnce(nouns, run);
   }),
-  prove("RU17 a model is asked again where its error may pass, and not where it cannot", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU17 a model is asked again where its error may pass, and not where it cannot", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     for (const [name, error, tries] of [
       ...([408, 409, 425, 429, 500, 503, 529] as const).map((status) => [`${status}`, { status }, 2] as const),
       ...([400, 401, 403, 404, 413, 422] as const).map((status) => [`${status}`, { status }, 1] as const),
@@ -75,7 +75,7 @@ export const modelCases: readonly Case[] = [
       const asks = agent(async (it) => it.done((await it.model("q", asModel(model))).output));
       const { status } = await runs.execute(asks, { session: name });
       assert.deepEqual([name, model.asked.length, status], [name, tries, tries === 1 ? "failed" : "completed"]);
-      const calls = await callsOf(given, name);
+      const calls = await callsOf(nouns, name);
       assert.deepEqual(
         calls.map((one) => [one.status, one.costUsd]),
         tries === 1
@@ -87,8 +87,8 @@ export const modelCases: readonly Case[] = [
       );
     }
   }),
-  prove("RU17 a model is left alone for as long as its error asks", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU17 a model is left alone for as long as its error asks", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     for (const [name, error] of [
       ["own", { status: 429, retryAfterMs: 120 }],
       ["headers", { status: 429, headers: new Headers({ "retry-after-ms": "120" }) }],
@@ -107,8 +107,8 @@ export const modelCases: readonly Case[] = [
   prove(
     "RU6 a model call whose answer was lost is asked again, and stays as a call of unknown cost",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
+    async (nouns) => {
+      const { runs } = nouns;
       const held = gate();
       const asked: boolean[] = [];
       const asks = agent(async (it) => it.done((await it.model("q", "m")).call), {
@@ -127,20 +127,20 @@ export const modelCases: readonly Case[] = [
       held.open();
       const { value, run } = await runs.resume(asks, id);
       assert.deepEqual(asked, [false, true]);
-      const calls = await callsOf(given, "s");
+      const calls = await callsOf(nouns, "s");
       assert.deepEqual(calls.map(({ status, costUsd, model }) => [status, costUsd, model]).toSorted(), [
         ["done", 0.25, "m"],
         ["failed", null, "m"],
       ]);
       assert.equal(value, calls.find(({ status }) => status === "done")?.id);
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
     },
   ),
   prove(
     "RU17 a message names the model call that wrote it, also after a replay",
     [...NEEDS, "causes", "query"],
-    async (given) => {
-      const { runs, lineage, causes: causesOf, query } = given;
+    async (nouns) => {
+      const { runs, lineage, causes: causesOf, query } = nouns;
       const held = gate();
       const asks = agent(
         async (it) => {
@@ -162,7 +162,7 @@ export const modelCases: readonly Case[] = [
       const { value, run } = await runs.resume(asks, id);
       const [call, byFirst, bySecond, first, second] = value as readonly string[];
       assert.deepEqual([byFirst, bySecond], [call, call]);
-      const [recorded] = await callsOf(given, "s");
+      const [recorded] = await callsOf(nouns, "s");
       assert.equal(recorded?.id, call);
       for (const message of [first, second]) {
         assert.deepEqual(await lineage.calls.findByMessage(present(message)), recorded);
@@ -181,14 +181,14 @@ export const modelCases: readonly Case[] = [
           [second, call],
         ].toSorted(),
       );
-      const user = present((await given.history.session("s"))[0]);
+      const user = present((await nouns.history.session("s"))[0]);
       assert.equal(await lineage.calls.findByMessage(user.id), null);
       await refuses("NotFound", () => lineage.calls.findByMessage("s#9999"));
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
     },
   ),
-  prove("RU17 a message can only name a call of its own session that is there", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU17 a message can only name a call of its own session that is there", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     const says = (call: string) =>
       agent(async (it) => {
         const refused = await it.message({ role: "assistant", content: "x" }, { call }).catch((error) => error.code);
@@ -199,6 +199,6 @@ export const modelCases: readonly Case[] = [
     assert.equal((await runs.execute(says("other#1"), { session: "s" })).value, "InvalidArgument");
     const { value, run } = await runs.execute(says("nonsense"), { session: "s" });
     assert.equal(value, "InvalidArgument");
-    await endedOnce(given, run);
+    await endedOnce(nouns, run);
   }),
 ];

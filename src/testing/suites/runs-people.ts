@@ -10,9 +10,9 @@ import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS, type Nouns } fro
 /** A run that was cut off in a payment, and asks about it. */
 async function asking({ runs }: Pick<Nouns, "runs">, session: string, id: string) {
   const held = gate();
-  const world = new EffectRecorder();
+  const recorder = new EffectRecorder();
   const pays = agent(async (it) => it.done(await it.tool("pay", session).catch((error) => error.code)), {
-    tools: { pay: world.tool("pay", () => held.pass().then(() => "paid")) },
+    tools: { pay: recorder.tool("pay", () => held.pass().then(() => "paid")) },
   });
   await runs.start(pays, { session, id });
   await cutOff(runs, pays, id, held.reached);
@@ -38,26 +38,26 @@ const lostResultCases = LOST_RESULTS.map(([what, more, result]) =>
   prove(
     `RU6 a tool has done its work and gives ${what}: a retry asks a person, and does not do it again`,
     NEEDS,
-    async (given) => {
-      const { runs } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs } = nouns;
+      const recorder = new EffectRecorder();
       const pays = agent(async (it) => it.done(await it.tool("pay", 7)), {
-        tools: { pay: world.tool("pay", () => result, more) },
+        tools: { pay: recorder.tool("pay", () => result, more) },
       });
       assert.equal((await runs.execute(pays, { session: "s", id: "r" })).status, "failed");
       const [step] = await runs.steps("r");
       assert.deepEqual([step?.status, step?.effectDone], ["failed", true]);
       const { id } = await runs.retry("r");
       await runs.execute(pays, { session: "s", id: "r" }, { wait: false });
-      assert.equal(world.count("pay"), 1);
+      assert.equal(recorder.count("pay"), 1);
       const [asked] = await runs.pending({ run: id });
       assert.equal(asked?.reason, "in-doubt");
-      assert.equal(asked?.step.idempotencyKey, world.effects[0]?.key);
+      assert.equal(asked?.step.idempotencyKey, recorder.effects[0]?.key);
       await runs.answer(present(asked).id, { verdict: "result", result: "receipt 7" });
       const { run, value } = await runs.execute(pays, { session: "s", id: "r" });
       assert.equal(value, "receipt 7");
-      assert.equal(world.count("pay"), 1);
-      await endedOnce(given, run);
+      assert.equal(recorder.count("pay"), 1);
+      await endedOnce(nouns, run);
     },
   ),
 );
@@ -67,30 +67,30 @@ export const peopleCases: readonly Case[] = [
   prove(
     "RU7 a tool that may be repeated and gives what cannot be recorded is done again under the same key",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs } = nouns;
+      const recorder = new EffectRecorder();
       let result: unknown = new Date(0);
       const notes = agent(async (it) => it.done(await it.tool("note", 7)), {
-        tools: { note: world.tool("note", () => result, { effect: "idempotent" }) },
+        tools: { note: recorder.tool("note", () => result, { effect: "idempotent" }) },
       });
       assert.equal((await runs.execute(notes, { session: "s", id: "r" })).status, "failed");
       await runs.retry("r");
       result = "noted";
       const { run, value } = await runs.execute(notes, { session: "s", id: "r" });
       assert.equal(value, "noted");
-      assert.deepEqual(new Set(world.effects.map(({ key }) => key)).size, 1);
-      await endedOnce(given, run);
+      assert.deepEqual(new Set(recorder.effects.map(({ key }) => key)).size, 1);
+      await endedOnce(nouns, run);
     },
   ),
 
-  prove("RU6 a lost result, allowed to be done again and left in that try, is in doubt again", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU6 a lost result, allowed to be done again and left in that try, is in doubt again", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const held = gate();
     let give: () => unknown = () => new Date(0);
     const pays = agent(async (it) => it.done(await it.tool("pay", 7)), {
-      tools: { pay: world.tool("pay", () => give()) },
+      tools: { pay: recorder.tool("pay", () => give()) },
     });
     const work = { session: "s", id: "r" };
     const pending = async (run: string) => present((await runs.pending({ run }))[0]).id;
@@ -103,19 +103,19 @@ export const peopleCases: readonly Case[] = [
     await runs.cancel(second);
     const third = (await runs.retry(second)).id;
     await runs.execute(pays, work, { wait: false });
-    assert.equal(world.count("pay"), 2);
+    assert.equal(recorder.count("pay"), 2);
     await runs.answer(await pending(third), { verdict: "result", result: "receipt" });
     const { run, value } = await runs.execute(pays, work);
-    assert.deepEqual([value, world.count("pay")], ["receipt", 2]);
-    await endedOnce(given, run);
+    assert.deepEqual([value, recorder.count("pay")], ["receipt", 2]);
+    await endedOnce(nouns, run);
   }),
 
   prove(
     "RU6 the same where the run that was left had done another step since: not its last step, and in doubt all the same",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs } = nouns;
+      const recorder = new EffectRecorder();
       const held = gate();
       let give: () => unknown = () => new Date(0);
       let isRetry = false;
@@ -129,8 +129,8 @@ export const peopleCases: readonly Case[] = [
         },
         {
           tools: {
-            pay: world.tool("pay", () => give()),
-            note: world.tool("note", () => "noted", { effect: "idempotent" }),
+            pay: recorder.tool("pay", () => give()),
+            note: recorder.tool("note", () => "noted", { effect: "idempotent" }),
           },
         },
       );
@@ -148,27 +148,27 @@ export const peopleCases: readonly Case[] = [
       await runs.execute(pays, work, { wait: false });
       await runs.answer(await pending(third), { verdict: "result", result: "receipt" });
       const { run, value } = await runs.execute(pays, work);
-      assert.deepEqual([value, world.count("pay"), world.count("note")], ["receipt", 2, 1]);
-      await endedOnce(given, run);
+      assert.deepEqual([value, recorder.count("pay"), recorder.count("note")], ["receipt", 2, 1]);
+      await endedOnce(nouns, run);
     },
   ),
 
-  prove("RU6 what people were asked and answered is told afterwards, as the log has it", NEEDS, async (given) => {
-    const { runs, log } = given;
+  prove("RU6 what people were asked and answered is told afterwards, as the log has it", NEEDS, async (nouns) => {
+    const { runs, log } = nouns;
     const answers = {
       r1: { verdict: "result", result: { receipt: 7 }, by: "eve", note: "looked" },
       r2: { verdict: "retry", by: "bob" },
       r3: { verdict: "fail" },
     } as const;
     for (const [id, answer] of Object.entries(answers)) {
-      const { pays, held, decision } = await asking(given, `s-${id}`, id);
+      const { pays, held, decision } = await asking(nouns, `s-${id}`, id);
       await runs.answer(decision, answer);
       assert.deepEqual(await runs.pending({ run: id }), []);
       held.open();
-      await endedOnce(given, (await runs.resume(pays, id)).run);
+      await endedOnce(nouns, (await runs.resume(pays, id)).run);
     }
-    const open = await asking(given, "s-r4", "r4");
-    await asking(given, "s-r5", "r5");
+    const open = await asking(nouns, "s-r4", "r4");
+    await asking(nouns, "s-r5", "r5");
     await runs.cancel("r5");
     const { items, next } = await runs.decisions({ answered: true, order: "oldest" });
     assert.deepEqual((await runs.decisions({ answered: true })).items, items.toReversed(), "newest first");
@@ -213,8 +213,8 @@ export const peopleCases: readonly Case[] = [
     await refuses("InvalidArgument", () => runs.decisions({ answered: "yes" as never }));
     await refuses("InvalidArgument", () => runs.decisions({ cursor: "nonsense" }));
   }),
-  prove("RU6 asked twice about one step, both answers are told", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU6 asked twice about one step, both answers are told", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     let held = gate();
     const pays = agent(async (it) => it.done(await it.tool("pay")), {
       tools: { pay: { execute: () => held.pass().then(() => "paid") } },
@@ -236,8 +236,8 @@ export const peopleCases: readonly Case[] = [
   prove(
     "RU1 the beginning of an id that was made up is enough, of one that was chosen it is not",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
+    async (nouns) => {
+      const { runs } = nouns;
       const ends = agent((it) => it.done(1));
       const { run } = await runs.execute(ends, { session: "s" });
       const some = run.id.slice(0, 12);

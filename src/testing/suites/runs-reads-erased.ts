@@ -18,7 +18,7 @@ export function readsThenWaits(
   seen: Json[] = [],
 ): { readonly made: AgentDefinition; readonly held: ReturnType<typeof gate> } {
   const held = gate();
-  const world = new EffectRecorder();
+  const recorder = new EffectRecorder();
   const made = agent(
     async (it) => {
       const value = await read(it);
@@ -27,7 +27,7 @@ export function readsThenWaits(
       await it.tool("wait");
       return it.done(value);
     },
-    { tools: { wait: world.tool("wait", () => held.pass().then(() => null), { effect: "idempotent" }) } },
+    { tools: { wait: recorder.tool("wait", () => held.pass().then(() => null), { effect: "idempotent" }) } },
   );
   return { made, held };
 }
@@ -41,8 +41,8 @@ export const erasedReadCases: readonly Case[] = [
   prove(
     "RU14 content that was erased since is ContentErased; the run goes on with a placeholder when told to",
     NEEDS,
-    async (given) => {
-      const { runs, history, lineage } = given;
+    async (nouns) => {
+      const { runs, history, lineage } = nouns;
       const mother = { session: "mother", agent: "ada" };
       await history.append(mother, { role: "user", content: "gone before" });
       await history.clear(mother);
@@ -69,12 +69,12 @@ export const erasedReadCases: readonly Case[] = [
         assert.equal(status, "completed");
         assert.deepEqual(seen[0], ["of the mother", "secret", "more"]);
         assert.deepEqual(value, ["of the mother", "[erased]", "[erased]"]);
-        await endedOnce(given, run);
+        await endedOnce(nouns, run);
       }
     },
   ),
-  prove("RU14 what had been erased at the position is left out, then as now, also everywhere", STATE, async (given) => {
-    const { runs, history, lineage, sessions, state } = given;
+  prove("RU14 what had been erased at the position is left out, then as now, also everywhere", STATE, async (nouns) => {
+    const { runs, history, lineage, sessions, state } = nouns;
     const read = async (it: Iteration): Promise<Json> => [
       textsIn(await it.context()),
       (await it.context({ budget: 10, tokenizer: () => 9 })).leftOut.messages,
@@ -104,11 +104,11 @@ export const erasedReadCases: readonly Case[] = [
         value,
         isCleared ? [["stays", "own"], 1, 2, { own: 1, theirs: 1 }] : [["own"], 0, 1, { own: 1 }],
       );
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
     }
   }),
-  prove("RU14 what is erased everywhere after a read is told, messages and state", STATE, async (given) => {
-    const { runs, history, lineage, sessions, state } = given;
+  prove("RU14 what is erased everywhere after a read is told, messages and state", STATE, async (nouns) => {
+    const { runs, history, lineage, sessions, state } = nouns;
     for (const [name, read] of [...READS, ["state", async (it: Iteration) => await it.state()] as const]) {
       const source = `source-${name}`;
       await history.append({ session: source, agent: "ada" }, { role: "user", content: "theirs" });
@@ -129,11 +129,11 @@ export const erasedReadCases: readonly Case[] = [
       assert.equal(status, "completed");
       assert.deepEqual(value, name === "state" ? { kept: null, own: 1 } : ["[erased]"]);
       assert.deepEqual(seen[0], name === "state" ? { kept: 1, own: 1 } : ["theirs"]);
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
     }
   }),
-  prove("RU14 of values erased before a read and after it, those after it are told", STATE, async (given) => {
-    const { runs, lineage, sessions, state } = given;
+  prove("RU14 of values erased before a read and after it, those after it are told", STATE, async (nouns) => {
+    const { runs, lineage, sessions, state } = nouns;
     await state.set("grandmother", { hers: 1 });
     await lineage.sessions.fork("grandmother", { id: "mother" });
     await state.patch("mother", { theirs: 1 });
@@ -148,12 +148,12 @@ export const erasedReadCases: readonly Case[] = [
     assert.deepEqual([details.session, details.key], ["grandmother", "hers"]);
     const { value, run } = await runs.resume(made, id, { erased: "placeholder" });
     assert.deepEqual(value, { hers: null });
-    await endedOnce(given, run);
+    await endedOnce(nouns, run);
   }),
-  prove("RU14 what the session itself forgets of a child is told to a read that saw it", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU14 what the session itself forgets of a child is told to a read that saw it", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     const held = gate();
-    const world = new EffectRecorder();
+    const recorder = new EffectRecorder();
     const says = agent(
       async (it) => {
         await it.message({ role: "user", content: "to be forgotten" });
@@ -178,26 +178,26 @@ export const erasedReadCases: readonly Case[] = [
         await it.tool("wait");
         return it.done(seen);
       },
-      { tools: { wait: world.tool("wait", () => held.pass().then(() => null), { effect: "idempotent" }) } },
+      { tools: { wait: recorder.tool("wait", () => held.pass().then(() => null), { effect: "idempotent" }) } },
     );
     const { id } = await runs.start(parent, { session: "s" });
     await cutOff(runs, parent, id, held.reached);
     held.open();
-    assert.deepEqual(await texts(given, "s"), ["noted"]);
+    assert.deepEqual(await texts(nouns, "s"), ["noted"]);
     await refuses("ContentErased", () => runs.resume(parent, id));
     const { value, run } = await runs.resume(parent, id, { erased: "placeholder" });
     assert.deepEqual(value, ["[erased]"]);
-    await endedOnce(given, run);
+    await endedOnce(nouns, run);
   }),
-  prove("RU14 the run that takes up another reads where that one read", STATE, async (given) => {
-    const { runs, history, state } = given;
+  prove("RU14 the run that takes up another reads where that one read", STATE, async (nouns) => {
+    const { runs, history, state } = nouns;
     const scope = { session: "s", agent: "ada" };
     for (const isErased of [false, true]) {
       await history.append(scope, { role: "user", content: "hello" });
       await state.set("s", { plan: 1 });
       const seen: Json[] = [];
       let fails = true;
-      const world = new EffectRecorder();
+      const recorder = new EffectRecorder();
       const flaky = agent(
         async (it) => {
           const read = [(await it.history()).length, textsIn(await it.context()), await it.state()];
@@ -208,7 +208,7 @@ export const erasedReadCases: readonly Case[] = [
         },
         {
           tools: {
-            pay: world.tool("pay", () => (fails ? Promise.reject(new Error("no money")) : "paid")),
+            pay: recorder.tool("pay", () => (fails ? Promise.reject(new Error("no money")) : "paid")),
           },
         },
       );
@@ -227,15 +227,15 @@ export const erasedReadCases: readonly Case[] = [
       assert.equal(status, "completed");
       if (!isErased) assert.deepEqual(value, seen[0]);
       else assert.deepEqual((value as Json[])[2], { plan: 1 }, "what was replaced is still known");
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
       await history.clear(scope);
     }
   }),
   prove(
     "RU14 a value that has expired since was there when it was read",
     [...STATE, "clock"] as const,
-    async (given) => {
-      const { runs, state, clock } = given;
+    async (nouns) => {
+      const { runs, state, clock } = nouns;
       await state.set("s", { always: 1 });
       await state.patch("s", { brief: 1 }, { ttlMs: 1000 });
       const seen: Json[] = [];
@@ -253,8 +253,8 @@ export const erasedReadCases: readonly Case[] = [
       assert.deepEqual(value, [{ always: 1, brief: 1 }, { always: 1 }]);
     },
   ),
-  prove("RU14 a compaction is made once, and contexts begin with it from then on", NEEDS, async (given) => {
-    const { runs, history, lineage } = given;
+  prove("RU14 a compaction is made once, and contexts begin with it from then on", NEEDS, async (nouns) => {
+    const { runs, history, lineage } = nouns;
     const scope = { session: "s", agent: "ada" };
     const messages = await history.appendMany(
       scope,
@@ -282,15 +282,15 @@ export const erasedReadCases: readonly Case[] = [
       steps.map(({ kind }) => kind),
       ["read", "compact", "read", "message", "tool"],
     );
-    const summaries = (await texts(given, "s")).filter((text) => text === "one to three");
+    const summaries = (await texts(nouns, "s")).filter((text) => text === "one to three");
     assert.equal(summaries.length, 1);
-    await endedOnce(given, run);
+    await endedOnce(nouns, run);
   }),
   prove(
     "RU14 a summary that was erased since is told; without it what it stood for is not shown instead",
     NEEDS,
-    async (given) => {
-      const { runs, history, lineage } = given;
+    async (nouns) => {
+      const { runs, history, lineage } = nouns;
       const [first] = await history.appendMany({ session: "mother", agent: "ada" }, [
         { role: "user", content: "one" },
         { role: "user", content: "two" },
@@ -305,7 +305,7 @@ export const erasedReadCases: readonly Case[] = [
       await refuses("ContentErased", () => runs.resume(made, id));
       const { value, run } = await runs.resume(made, id, { erased: "placeholder" });
       assert.deepEqual(value, ["[erased]", "two"]);
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
     },
   ),
 ];

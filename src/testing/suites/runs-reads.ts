@@ -19,8 +19,8 @@ const everything = async (it: Iteration): Promise<Json> => [
 ];
 
 export const readCases: readonly Case[] = [
-  prove("RU14 a recorded read is what it was, whatever others add until the run goes on", STATE, async (given) => {
-    const { runs, history, lineage, state } = given;
+  prove("RU14 a recorded read is what it was, whatever others add until the run goes on", STATE, async (nouns) => {
+    const { runs, history, lineage, state } = nouns;
     const ada = { session: "s", agent: "ada" };
     const eve = { session: "s", agent: "eve" };
     await history.appendMany(ada, [
@@ -52,12 +52,12 @@ export const readCases: readonly Case[] = [
     assert.deepEqual(seen[0], plain, "as the handle reads");
     assert.deepEqual(seen[1], plain, "and again");
     assert.deepEqual(value, plain);
-    await endedOnce(given, run);
+    await endedOnce(nouns, run);
   }),
-  prove("RU14 a read makes no commit: it is written with what comes next, in order", NEEDS, async (given) => {
-    const { runs, history, log } = given;
+  prove("RU14 a read makes no commit: it is written with what comes next, in order", NEEDS, async (nouns) => {
+    const { runs, history, log } = nouns;
     await history.append({ session: "s", agent: "ada" }, { role: "user", content: "hello" });
-    const world = new EffectRecorder();
+    const recorder = new EffectRecorder();
     const written: number[] = [];
     const count = async () => written.push((await log.read("s", { limit: 1000 })).length);
     const reads = agent(
@@ -71,7 +71,7 @@ export const readCases: readonly Case[] = [
         await it.state();
         return it.done(messages.length);
       },
-      { tools: { do: world.tool("do") }, initial: () => 1 },
+      { tools: { do: recorder.tool("do") }, initial: () => 1 },
     );
     const { run, value } = await runs.execute(reads, { session: "s" });
     assert.equal(value, 1);
@@ -98,11 +98,11 @@ export const readCases: readonly Case[] = [
     const position = present(first?.position);
     assert.deepEqual([position.branch, position.count], [1, 1]);
     assert.ok(position.seq >= 1 && position.seq < (events.at(-1)?.seq ?? 0));
-    await endedOnce(given, run);
+    await endedOnce(nouns, run);
   }),
-  prove("RU14 the loop that reads its own messages goes on after a kill", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU14 the loop that reads its own messages goes on after a kill", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const held = gate();
     const asked: Json[] = [];
     const loop = agent(
@@ -116,7 +116,7 @@ export const readCases: readonly Case[] = [
       },
       {
         tools: {
-          count: world.tool("count", (input) => (input === 2 ? held.pass().then(() => input) : input), {
+          count: recorder.tool("count", (input) => (input === 2 ? held.pass().then(() => input) : input), {
             effect: "idempotent",
           }),
         },
@@ -136,16 +136,16 @@ export const readCases: readonly Case[] = [
     held.open();
     const { status, value, run } = await runs.resume(loop, id);
     assert.deepEqual([status, value, asked.length], ["completed", 3, 3]);
-    assert.deepEqual(await texts(given, "s"), ["answer 0", "answer 1", "answer 2"]);
-    await endedOnce(given, run);
+    assert.deepEqual(await texts(nouns, "s"), ["answer 0", "answer 1", "answer 2"]);
+    await endedOnce(nouns, run);
   }),
   prove(
     "RU14 reads of parallel branches keep their places, and go before what follows from them",
     NEEDS,
-    async (given) => {
-      const { runs, history, log } = given;
+    async (nouns) => {
+      const { runs, history, log } = nouns;
       await history.append({ session: "s", agent: "ada" }, { role: "user", content: "hello" });
-      const world = new EffectRecorder();
+      const recorder = new EffectRecorder();
       const held = gate();
       const seen: number[][] = [];
       const branches = agent(
@@ -165,8 +165,8 @@ export const readCases: readonly Case[] = [
         },
         {
           tools: {
-            note: world.tool("note"),
-            wait: world.tool("wait", () => held.pass().then(() => null), { effect: "idempotent" }),
+            note: recorder.tool("note"),
+            wait: recorder.tool("wait", () => held.pass().then(() => null), { effect: "idempotent" }),
           },
         },
       );
@@ -177,7 +177,7 @@ export const readCases: readonly Case[] = [
       const { status, run } = await runs.resume(branches, id);
       assert.equal(status, "completed");
       assert.deepEqual(seen[1], seen[0]);
-      assert.deepEqual([world.count("note"), (await runs.steps(id)).length], [8, 33]);
+      assert.deepEqual([recorder.count("note"), (await runs.steps(id)).length], [8, 33]);
       // In each branch a read is in the log before what was done with it.
       const events = await log.read("s", { limit: 1000 });
       const seqOf = (path: string) =>
@@ -189,17 +189,17 @@ export const readCases: readonly Case[] = [
           order.toSorted((a, b) => a - b),
         );
       }
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
     },
   ),
   prove(
     "RU14 other options at the place of a read are NonDeterminism; the tokenizer is not among them",
     NEEDS,
-    async (given) => {
-      const { runs, history } = given;
+    async (nouns) => {
+      const { runs, history } = nouns;
       await history.append({ session: "s", agent: "ada" }, { role: "user", content: "hello" });
       const held = gate();
-      const world = new EffectRecorder();
+      const recorder = new EffectRecorder();
       const made = (budget: number) =>
         agent(
           async (it) => {
@@ -207,7 +207,7 @@ export const readCases: readonly Case[] = [
             await it.tool("wait", messages.length);
             return it.done(messages.length);
           },
-          { tools: { wait: world.tool("wait", () => held.pass().then(() => null), { effect: "idempotent" }) } },
+          { tools: { wait: recorder.tool("wait", () => held.pass().then(() => null), { effect: "idempotent" }) } },
         );
       const { id } = await runs.start(made(10), { session: "s" });
       await cutOff(runs, made(10), id, held.reached);
@@ -217,8 +217,8 @@ export const readCases: readonly Case[] = [
       assert.equal((await runs.resume(made(10), id)).value, 1);
     },
   ),
-  prove("RU14 what a read is asked wrongly is thrown at the iteration", NEEDS, async (given) => {
-    const { runs, history } = given;
+  prove("RU14 what a read is asked wrongly is thrown at the iteration", NEEDS, async (nouns) => {
+    const { runs, history } = nouns;
     await history.append({ session: "s", agent: "ada" }, { role: "user", content: "hello" });
     const wrong = agent(async (it) => {
       const codes: string[] = [];
@@ -245,13 +245,13 @@ export const readCases: readonly Case[] = [
     const { value, run } = await runs.execute(wrong, { session: "s" });
     const five = Array.from({ length: 5 }, () => "InvalidArgument");
     assert.deepEqual(value, [...five, "RangeError", "StepFailed"]);
-    await endedOnce(given, run);
+    await endedOnce(nouns, run);
   }),
   prove(
     "RU14 a non-deterministic iteration that read the handle is told which recorded read to use",
     STATE,
-    async (given) => {
-      const { runs, history, lineage, state } = given;
+    async (nouns) => {
+      const { runs, history, lineage, state } = nouns;
       const scope = { session: "s", agent: "ada" };
       await history.append(scope, { role: "user", content: "hello" });
       const reads: readonly (readonly [read: () => Promise<number>, advice: RegExp])[] = [
@@ -268,7 +268,7 @@ export const readCases: readonly Case[] = [
       ];
       for (const [i, [read, advice]] of reads.entries()) {
         const held = gate();
-        const world = new EffectRecorder();
+        const recorder = new EffectRecorder();
         const made = agent(
           async (it) => {
             await it.tool("look");
@@ -280,8 +280,8 @@ export const readCases: readonly Case[] = [
           {
             tools: {
               // A tool may read what it likes.
-              look: world.tool("look", async () => (await history.count(scope)) > 0),
-              wait: world.tool("wait", () => held.pass().then(() => null), { effect: "idempotent" }),
+              look: recorder.tool("look", async () => (await history.count(scope)) > 0),
+              wait: recorder.tool("wait", () => held.pass().then(() => null), { effect: "idempotent" }),
             },
           },
         );

@@ -9,9 +9,9 @@ export const replayCases: readonly Case[] = [
   prove(
     "RU4 other arguments at the same place are NonDeterminism, before any effect; the run is not lost",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs } = nouns;
+      const recorder = new EffectRecorder();
       const held = gate();
       const made = (amount: number, name = "first") =>
         agent(
@@ -21,35 +21,35 @@ export const replayCases: readonly Case[] = [
           },
           {
             tools: {
-              first: world.tool("first"),
-              other: world.tool("other"),
-              second: world.tool("second", () => held.pass().then(() => "end"), { effect: "idempotent" }),
+              first: recorder.tool("first"),
+              other: recorder.tool("other"),
+              second: recorder.tool("second", () => held.pass().then(() => "end"), { effect: "idempotent" }),
             },
           },
         );
       const { id } = await runs.start(made(1), { session: "s" });
       await cutOff(runs, made(1), id, held.reached);
-      const before = world.effects.length;
+      const before = recorder.effects.length;
       const wrong = await refuses("NonDeterminism", () => runs.resume(made(2), id));
       assert.match(wrong.message, /1\/1/);
       await refuses("NonDeterminism", () => runs.resume(made(1, "other"), id));
-      assert.equal(world.effects.length, before);
+      assert.equal(recorder.effects.length, before);
       held.open();
       const { status, run } = await runs.resume(made(1), id);
-      assert.deepEqual([status, world.count("first"), world.count("other")], ["completed", 1, 0]);
-      await endedOnce(given, run);
+      assert.deepEqual([status, recorder.count("first"), recorder.count("other")], ["completed", 1, 0]);
+      await endedOnce(nouns, run);
     },
   ),
   prove(
     "RU4 a verdict without what was begun before the interruption is NonDeterminism: nobody would ask about it",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
+    async (nouns) => {
+      const { runs } = nouns;
       for (const [effect, done] of [
         ["non-idempotent", "paid"],
         ["idempotent", "paid"],
       ] as const) {
-        const world = new EffectRecorder();
+        const recorder = new EffectRecorder();
         const held = gate();
         const made = (does: readonly string[], ends: "done" | "next" = "done") =>
           agent(
@@ -58,7 +58,7 @@ export const replayCases: readonly Case[] = [
               const paid = does.includes("pay") ? await it.tool("pay", 5) : "skipped";
               return ends === "next" ? it.next(paid) : it.done(paid);
             },
-            { tools: { pay: world.tool("pay", () => held.pass().then(() => done), { effect }) } },
+            { tools: { pay: recorder.tool("pay", () => held.pass().then(() => done), { effect }) } },
           );
         const all = ["note", "pay"];
         const { id } = await runs.start(made(all), { session: effect });
@@ -77,13 +77,13 @@ export const replayCases: readonly Case[] = [
         }
         const { status, value, run } = asked.status === "waiting" ? await runs.resume(made(all), id) : asked;
         assert.deepEqual([status, value], ["completed", done]);
-        await endedOnce(given, run);
+        await endedOnce(nouns, run);
       }
     },
   ),
-  prove("RU4 what goes on beside a verdict is no other thing when it is replayed", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU4 what goes on beside a verdict is no other thing when it is replayed", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const held = gate();
     const long = "word after word ".repeat(500);
     const step = (n: Json) => (n === 5 ? held.pass().then(() => "end") : `${long} ${n}`);
@@ -101,8 +101,8 @@ export const replayCases: readonly Case[] = [
       },
       {
         tools: {
-          fails: world.tool("fails", () => held.reached.then(() => Promise.reject(new Error("no")))),
-          step: world.tool("step", step, { effect: "idempotent" }),
+          fails: recorder.tool("fails", () => held.reached.then(() => Promise.reject(new Error("no")))),
+          step: recorder.tool("step", step, { effect: "idempotent" }),
         },
       },
     );
@@ -113,10 +113,10 @@ export const replayCases: readonly Case[] = [
     const { status, value, run } = await runs.resume(made, id);
     assert.deepEqual([status, value], ["completed", "without it"]);
     assert.deepEqual(
-      [world.count("step"), world.count("fails")],
+      [recorder.count("step"), recorder.count("fails")],
       [6, 1],
       "the fifth again, and none after the verdict",
     );
-    await endedOnce(given, run);
+    await endedOnce(nouns, run);
   }),
 ];

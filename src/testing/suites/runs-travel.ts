@@ -15,10 +15,10 @@ const counts = agent(
 );
 
 export const travelCases: readonly Case[] = [
-  prove("RU11 who takes up a run draws what that one drew", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU11 who takes up a run draws what that one drew", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     for (const n of [1, 2, 3, 4, 5, 6]) {
-      const world = new EffectRecorder();
+      const recorder = new EffectRecorder();
       let isBroken = 2;
       const child = agent(
         async (it) => {
@@ -29,7 +29,7 @@ export const travelCases: readonly Case[] = [
         },
         {
           id: "kid",
-          tools: { kid: world.tool("kid"), breaks: { execute: () => Promise.reject(new Error("broken")) } },
+          tools: { kid: recorder.tool("kid"), breaks: { execute: () => Promise.reject(new Error("broken")) } },
         },
       );
       const lucky = agent(
@@ -47,8 +47,8 @@ export const travelCases: readonly Case[] = [
         },
         {
           tools: {
-            ...{ pay: world.tool("pay"), send: world.tool("send") },
-            last: world.tool("last", () => (isBroken-- > 0 ? Promise.reject(new Error("broken")) : "end")),
+            ...{ pay: recorder.tool("pay"), send: recorder.tool("send") },
+            last: recorder.tool("last", () => (isBroken-- > 0 ? Promise.reject(new Error("broken")) : "end")),
           },
         },
       );
@@ -56,7 +56,7 @@ export const travelCases: readonly Case[] = [
       while (status === "failed") ({ run, status } = await runs.resume(lucky, (await runs.retry(run.id)).id));
       assert.deepEqual([status, run.error], ["completed", null]);
       assert.deepEqual(
-        ["pay", "send", "kid", "last"].map((name) => world.count(name)),
+        ["pay", "send", "kid", "last"].map((name) => recorder.count(name)),
         [1, 1, 1, 3],
       );
     }
@@ -64,9 +64,9 @@ export const travelCases: readonly Case[] = [
   prove(
     "RU11 a run that failed is taken up at the step it failed at; what it had done is not done again",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs } = nouns;
+      const recorder = new EffectRecorder();
       let isDown = true;
       const works = agent(
         async (it, n: number) => {
@@ -79,9 +79,9 @@ export const travelCases: readonly Case[] = [
         {
           initial: () => 0,
           tools: {
-            lived: world.tool("lived", () => Promise.reject(new Error("always"))),
-            first: world.tool("first"),
-            down: world.tool("down", (input) => (isDown ? Promise.reject(new Error("down")) : input)),
+            lived: recorder.tool("lived", () => Promise.reject(new Error("always"))),
+            first: recorder.tool("first"),
+            down: recorder.tool("down", (input) => (isDown ? Promise.reject(new Error("down")) : input)),
           },
         },
       );
@@ -92,10 +92,10 @@ export const travelCases: readonly Case[] = [
       assert.deepEqual([taken.id, taken.status, taken.iteration, taken.owner], ["again", "running", 1, null]);
       const done = await runs.resume(works, "again");
       assert.deepEqual([done.status, done.value], ["completed", "lived with"]);
-      assert.deepEqual([world.count("first"), world.count("lived"), world.count("down")], [3, 3, 2]);
-      assert.deepEqual(await texts(given, "s"), ["turn 0", "turn 1", "turn 2"], "no message twice");
-      await endedOnce(given, failed.run);
-      await endedOnce(given, done.run);
+      assert.deepEqual([recorder.count("first"), recorder.count("lived"), recorder.count("down")], [3, 3, 2]);
+      assert.deepEqual(await texts(nouns, "s"), ["turn 0", "turn 1", "turn 2"], "no message twice");
+      await endedOnce(nouns, failed.run);
+      await endedOnce(nouns, done.run);
       await refuses("InvalidTransition", () => runs.retry("again"));
       await refuses("NotFound", () => runs.retry("nobody"));
       const limited = await runs.execute(counts, { session: "t", limits: { iterations: 2 } });
@@ -107,16 +107,16 @@ export const travelCases: readonly Case[] = [
   prove(
     "RU6 a step in doubt is asked about also by the run that takes its run up, which is needed until then",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs } = nouns;
+      const recorder = new EffectRecorder();
       const held = gate();
       const pays = agent(
         async (it) => {
           await it.tool("first");
           return it.done(await it.tool("pay", 5));
         },
-        { tools: { first: world.tool("first"), pay: world.tool("pay", () => held.pass().then(() => "paid")) } },
+        { tools: { first: recorder.tool("first"), pay: recorder.tool("pay", () => held.pass().then(() => "paid")) } },
       );
       await runs.start(pays, { session: "s", id: "old" });
       await cutOff(runs, pays, "old", held.reached);
@@ -129,12 +129,12 @@ export const travelCases: readonly Case[] = [
       await runs.answer(present(decision).id, { verdict: "result", result: "it was" });
       const done = await runs.resume(pays, "new");
       assert.deepEqual(
-        [done.status, done.value, world.count("first"), world.count("pay")],
+        [done.status, done.value, recorder.count("first"), recorder.count("pay")],
         ["completed", "it was", 1, 1],
       );
-      await endedOnce(given, done.run);
+      await endedOnce(nouns, done.run);
       assert.equal(await runs.delete("old"), true, "nobody needs it any more");
-      assert.deepEqual((await given.check()).issues, []);
+      assert.deepEqual((await nouns.check()).issues, []);
     },
   ),
   prove("RU11 what was deleted cannot be taken up", NEEDS, async ({ runs }) => {
@@ -148,20 +148,20 @@ export const travelCases: readonly Case[] = [
     await refuses("Conflict", () => runs.retry("two"));
     assert.equal((await runs.list()).items.length, 1, "and nothing was begun");
   }),
-  prove("RU8 fork goes on from an iteration in a session of its own, with another state", NEEDS, async (given) => {
-    const { runs, sessions } = given;
+  prove("RU8 fork goes on from an iteration in a session of its own, with another state", NEEDS, async (nouns) => {
+    const { runs, sessions } = nouns;
     const { run } = await runs.execute(counts, { session: "s" });
     const fork = await runs.fork(run.id, { iteration: 2, state: { n: 30, by: 10 }, session: "f" });
     assert.deepEqual([fork.session, fork.iteration, fork.status], ["f", 2, "running"]);
     const done = await runs.resume(counts, fork.id);
     assert.deepEqual([done.status, done.value], ["completed", 40]);
-    assert.deepEqual(await texts(given, "f"), ["at 1", "at 2", "at 30", "at 40"]);
-    assert.deepEqual(await texts(given, "s"), ["at 1", "at 2", "at 3", "at 4"], "the run it came from is as it was");
+    assert.deepEqual(await texts(nouns, "f"), ["at 1", "at 2", "at 30", "at 40"]);
+    assert.deepEqual(await texts(nouns, "s"), ["at 1", "at 2", "at 3", "at 4"], "the run it came from is as it was");
     assert.equal((await sessions.get("f"))?.origin, "fork");
-    await endedOnce(given, done.run);
+    await endedOnce(nouns, done.run);
     const whole = await runs.fork(run.id, { iteration: 0 });
     assert.equal((await runs.resume(counts, whole.id)).value, 4);
-    assert.deepEqual(await texts(given, whole.session), ["at 1", "at 2", "at 3", "at 4"]);
+    assert.deepEqual(await texts(nouns, whole.session), ["at 1", "at 2", "at 3", "at 4"]);
     const last = await runs.fork(run.id);
     assert.equal(last.iteration, 3);
     const ofFork = await runs.fork(fork.id, { iteration: 2 });
@@ -173,14 +173,14 @@ export const travelCases: readonly Case[] = [
   prove(
     "RU8 rewind takes the session back and goes on from there; a run that waits ends with it",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
+    async (nouns) => {
+      const { runs } = nouns;
       const { run } = await runs.execute(counts, { session: "s" }, { wait: false });
       const back = await runs.rewind(run.id, { iteration: 1, state: { n: 7, by: 1 } });
-      assert.deepEqual(await texts(given, "s"), ["at 1"]);
+      assert.deepEqual(await texts(nouns, "s"), ["at 1"]);
       assert.equal((await runs.resume(counts, back.id)).value, 7);
-      assert.deepEqual(await texts(given, "s"), ["at 1", "at 7"]);
-      await endedOnce(given, run);
+      assert.deepEqual(await texts(nouns, "s"), ["at 1", "at 7"]);
+      await endedOnce(nouns, run);
       const waits = agent(
         async (it, n: number) => {
           await it.message({ role: "user", content: `w${n}` });
@@ -191,26 +191,26 @@ export const travelCases: readonly Case[] = [
       const { run: asleep } = await runs.execute(waits, { session: "t" }, { wait: false });
       const again = await runs.rewind(asleep.id, { iteration: 1 });
       assert.equal((await runs.get(asleep.id))?.status, "cancelled");
-      assert.deepEqual([again.iteration, await texts(given, "t")], [1, ["w0"]]);
+      assert.deepEqual([again.iteration, await texts(nouns, "t")], [1, ["w0"]]);
       const next = await runs.resume(waits, again.id);
-      assert.deepEqual([next.status, await texts(given, "t")], ["waiting", ["w0", "w1", "w2"]]);
+      assert.deepEqual([next.status, await texts(nouns, "t")], ["waiting", ["w0", "w1", "w2"]]);
       await refuses("SessionBusy", () => runs.rewind(asleep.id, { iteration: 1 }));
       await refuses("InvalidArgument", () => runs.rewind(asleep.id, { iteration: -1 }));
-      await endedOnce(given, present(await runs.get(asleep.id)));
+      await endedOnce(nouns, present(await runs.get(asleep.id)));
     },
   ),
-  prove("RU8 rewind to iteration 0 begins anew from before the run", NEEDS, async (given) => {
-    const { runs, history, check, log, lineage } = given;
+  prove("RU8 rewind to iteration 0 begins anew from before the run", NEEDS, async (nouns) => {
+    const { runs, history, check, log, lineage } = nouns;
     // In a session that the run made itself, no head is left.
     const { run } = await runs.execute(counts, { session: "s" }, { wait: false });
     const anew = await runs.rewind(run.id, { iteration: 0, id: "anew" });
     assert.deepEqual([anew.id, anew.iteration, anew.status, anew.owner], ["anew", 0, "running", null]);
-    assert.deepEqual([await texts(given, "s"), await lineage.heads.current("s")], [[], null]);
+    assert.deepEqual([await texts(nouns, "s"), await lineage.heads.current("s")], [[], null]);
     const done = await runs.resume(counts, "anew");
     assert.deepEqual([done.status, done.value], ["completed", 4]);
-    assert.deepEqual(await texts(given, "s"), ["at 1", "at 2", "at 3", "at 4"]);
-    await endedOnce(given, run);
-    await endedOnce(given, done.run);
+    assert.deepEqual(await texts(nouns, "s"), ["at 1", "at 2", "at 3", "at 4"]);
+    await endedOnce(nouns, run);
+    await endedOnce(nouns, done.run);
     await refuses("Conflict", () => runs.rewind(run.id, { iteration: 0 }));
 
     // What was there before it stays, with the head that was current; a run that waits ends.
@@ -224,18 +224,18 @@ export const travelCases: readonly Case[] = [
     assert.notEqual((await lineage.heads.current("t"))?.id, head.id);
     const again = await runs.rewind(asleep.id, { iteration: 0, state: 1 });
     assert.equal((await runs.get(asleep.id))?.status, "cancelled");
-    assert.deepEqual([await texts(given, "t"), (await lineage.heads.current("t"))?.id], [["before"], head.id]);
+    assert.deepEqual([await texts(nouns, "t"), (await lineage.heads.current("t"))?.id], [["before"], head.id]);
     await runs.resume(waits, again.id);
-    assert.deepEqual(await texts(given, "t"), ["before", "w1"]);
+    assert.deepEqual(await texts(nouns, "t"), ["before", "w1"]);
     // Once more, of the run that the rewind began.
     const third = await runs.rewind(again.id, { iteration: 0 });
-    assert.deepEqual([third.iteration, await texts(given, "t")], [0, ["before"]]);
+    assert.deepEqual([third.iteration, await texts(nouns, "t")], [0, ["before"]]);
     for (const id of ["s", "t"]) assert.equal((await log.verify(id)).ok, true);
     const { issues } = await check({ mode: "deep" });
     assert.deepEqual(issues, []);
   }),
-  prove("LG6 a deleted run leaves what it was, and nothing of what it carried", NEEDS, async (given) => {
-    const { runs, log, check } = given;
+  prove("LG6 a deleted run leaves what it was, and nothing of what it carried", NEEDS, async (nouns) => {
+    const { runs, log, check } = nouns;
     const secret = "a secret nobody keeps";
     const works = agent(
       async (it) => {
@@ -266,10 +266,10 @@ export const travelCases: readonly Case[] = [
   prove(
     "RU7 a run's id is not used again, deleted or gone with its session",
     [...NEEDS, "stats", "query"],
-    async (given) => {
-      const { runs, sessions, check, stats, query } = given;
-      const world = new EffectRecorder();
-      const works = agent(async (it) => it.done(await it.tool("t")), { tools: { t: world.tool("t", () => 1) } });
+    async (nouns) => {
+      const { runs, sessions, check, stats, query } = nouns;
+      const recorder = new EffectRecorder();
+      const works = agent(async (it) => it.done(await it.tool("t")), { tools: { t: recorder.tool("t", () => 1) } });
       await runs.execute(works, { session: "s", id: "deleted" });
       await runs.execute(works, { session: "t", id: "gone" });
       const { run } = await runs.execute(
@@ -297,7 +297,7 @@ export const travelCases: readonly Case[] = [
         () => runs.rewind(run.id, { iteration: 1, id: run.id }),
       ])
         await refuses("AlreadyExists", used);
-      assert.equal(world.count("t"), 2);
+      assert.equal(recorder.count("t"), 2);
       assert.deepEqual(
         (await runs.list()).items.map(({ id }) => id),
         [run.id],
@@ -308,8 +308,8 @@ export const travelCases: readonly Case[] = [
       assert.deepEqual((await check()).issues, []);
     },
   ),
-  prove("RU2 a session is not deleted under a run that has not ended", NEEDS, async (given) => {
-    const { runs, sessions, log } = given;
+  prove("RU2 a session is not deleted under a run that has not ended", NEEDS, async (nouns) => {
+    const { runs, sessions, log } = nouns;
     const waits = agent(async (it) => it.done(await it.waitFor("go")));
     const { run } = await runs.execute(waits, { session: "s" }, { wait: false });
     const { hint } = await refuses("SessionBusy", () => sessions.delete("s"));
@@ -323,6 +323,6 @@ export const travelCases: readonly Case[] = [
       const both = await Promise.allSettled([sessions.delete(`t${n}`), runs.start(waits, { session: `t${n}` })]);
       assert.equal(both.filter(({ status }) => status === "fulfilled").length, 1, "of two at once one happens");
     }
-    assert.deepEqual((await given.check()).issues, []);
+    assert.deepEqual((await nouns.check()).issues, []);
   }),
 ];

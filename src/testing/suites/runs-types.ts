@@ -60,8 +60,8 @@ export const typesCases: readonly Case[] = [
   prove(
     "RU15 an input that its validator refuses begins nothing; what is given is kept, what the validator gives is used",
     NEEDS,
-    async (given) => {
-      const { runs, sessions } = given;
+    async (nouns) => {
+      const { runs, sessions } = nouns;
       const validator = orders();
       const held = gate();
       const takes = agent(
@@ -87,15 +87,15 @@ export const typesCases: readonly Case[] = [
       const { value, run } = await runs.resume(takes, id);
       assert.deepEqual(value, { input: { order: "7", amount: 1 } });
       assert.equal(validator.times, before + 1, "validated again by who continues it");
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
     },
   ),
   prove(
     "RU15 a tool's input that is refused is a failed step without an intent or an effect, and a replay is told the same",
     NEEDS,
-    async (given) => {
-      const { runs, log } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs, log } = nouns;
+      const recorder = new EffectRecorder();
       const held = gate();
       const made = (input: StandardSchema<unknown, Order>) =>
         agent(
@@ -109,7 +109,7 @@ export const typesCases: readonly Case[] = [
               refund: tool({
                 input,
                 execute: (order, call) => {
-                  world.record("refund", { ...order }, call);
+                  recorder.record("refund", { ...order }, call);
                   return null;
                 },
               }),
@@ -131,15 +131,15 @@ export const typesCases: readonly Case[] = [
       // Another validator would accept it now: what was told once is told again.
       const lenient = new Validator(() => ({ value: { order: "any", amount: 0 } }));
       const { value, run } = await runs.resume(made(lenient), id);
-      assert.deepEqual([value, world.count("refund"), lenient.times], [told, 0, 0]);
-      await endedOnce(given, run);
+      assert.deepEqual([value, recorder.count("refund"), lenient.times], [told, 0, 0]);
+      await endedOnce(nouns, run);
     },
   ),
   prove(
     "RU15 a tool gets what the validator gives, at every try a value of its own; its step keeps what was given",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
+    async (nouns) => {
+      const { runs } = nouns;
       const inputs: Order[] = [];
       const held = gate();
       const refund = tool({
@@ -161,7 +161,7 @@ export const typesCases: readonly Case[] = [
       const { value, run } = await runs.resume(pays, id);
       assert.deepEqual(value, { paid: 3 });
       assert.deepEqual(inputs, Array(3).fill({ order: "7", amount: 1 }), "first try, retry, and again in doubt");
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
       const cut = gate();
       const risky = tool({ input: orders(), execute: () => cut.pass().then(() => null) });
       const asks = agent(async (it) => it.done(await it.tool("risky", { order: "8" })), { tools: { risky } });
@@ -174,9 +174,9 @@ export const typesCases: readonly Case[] = [
   prove(
     "RU15 a result that is refused fails its step for good; what the validator gives is the result",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs } = nouns;
+      const recorder = new EffectRecorder();
       const rounded = new Validator((value) =>
         isNumber(value) ? { value: Math.round(value) } : { issues: [{ message: "expected a number" }] },
       );
@@ -187,20 +187,20 @@ export const typesCases: readonly Case[] = [
         },
         {
           tools: {
-            measure: { ...world.tool("measure"), output: rounded, retry: { attempts: 3, backoffMs: 0 } },
+            measure: { ...recorder.tool("measure"), output: rounded, retry: { attempts: 3, backoffMs: 0 } },
           },
         },
       );
       const { value, run } = await runs.execute(measures, { session: "s" });
       const told = { code: "InvalidOutput", message: "result of the tool measure: expected a number" };
-      assert.deepEqual([value, world.count("measure")], [[told, 1], 2]);
+      assert.deepEqual([value, recorder.count("measure")], [[told, 1], 2]);
       const [failed, done] = await runs.steps(run.id);
       assert.deepEqual([failed?.status, failed?.attempt, done?.status], ["failed", 1, "done"]);
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
     },
   ),
-  prove("RU15 states are validated when they are made, and the value when the run is done", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU15 states are validated when they are made, and the value when the run is done", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     const counts = (more: Partial<AgentDefinition>) =>
       agent((it, n: number) => (n < 3 ? it.next(n === 2 ? "three" : n + 1) : it.done("end")), {
         state: slowly(isNumber),
@@ -221,13 +221,13 @@ export const typesCases: readonly Case[] = [
     assert.equal(wrong.error?.message, "value of done(): no text");
     const right = await runs.execute(ends("yes"), { session: "right" });
     assert.deepEqual([right.value, (await runs.result(right.run.id))?.value], ["yes!", "yes!"]);
-    await endedOnce(given, right.run);
+    await endedOnce(nouns, right.run);
   }),
   prove(
     "RU15 a signal that is refused is taken and fails its step; a run that takes this one up waits for another",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
+    async (nouns) => {
+      const { runs } = nouns;
       const waits = agent(async (it) => it.done({ answer: await it.waitFor<string>("answer") }), {
         signals: { answer: slowly(isText) },
       });
@@ -243,14 +243,14 @@ export const typesCases: readonly Case[] = [
       assert.deepEqual(value, { answer: "yes" });
       const waited = (await runs.steps(again.id)).map(({ name, status }) => [name, status]);
       assert.deepEqual(waited, [["answer", "done"]], "a step of its own");
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
       const other = agent(async (it) => it.done(await it.waitFor("other")), { signals: { answer: slowly(isText) } });
       const unknown = await runs.execute(other, { session: "t" });
       assert.equal(unknown.error?.code, "NotFound");
     },
   ),
-  prove("RU15 a refused signal is told again by a replay, and one whose time is over is null", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU15 a refused signal is told again by a replay, and one whose time is over is null", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     const held = gate();
     const made = (answer: StandardSchema) =>
       agent(
@@ -271,13 +271,13 @@ export const typesCases: readonly Case[] = [
     held.open();
     const { value, run } = await runs.resume(made(new Validator(() => ({ value: "fine" }))), id);
     assert.deepEqual(value, [{ code: "InvalidSignal", message: "signal answer: not null" }, null]);
-    await endedOnce(given, run);
+    await endedOnce(nouns, run);
   }),
   prove(
     "RU15 a validator that throws has refused the value; a child's input is validated before it begins",
     NEEDS,
-    async (given) => {
-      const { runs, sessions } = given;
+    async (nouns) => {
+      const { runs, sessions } = nouns;
       const breaks = new Validator<Order>(() => {
         throw new Error("out of order");
       });
@@ -297,7 +297,7 @@ export const typesCases: readonly Case[] = [
       const message = "input of the tool broken: the validator threw out of order";
       assert.deepEqual(value, [{ code: "InvalidInput", message }, "InvalidArgument"]);
       assert.equal(await sessions.get("kid"), null);
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
     },
   ),
   prove("RU15 with validators or without, the tools a run is pinned to are the same", NEEDS, async ({ runs }) => {

@@ -13,16 +13,16 @@ export const waitingCases: readonly Case[] = [
   prove(
     "RU10 a pause lets go of its worker and ends when its time is over, or when somebody ends it",
     [...NEEDS, "clock"],
-    async (given) => {
-      const { runs, clock } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs, clock } = nouns;
+      const recorder = new EffectRecorder();
       const pauses = agent(
         async (it) => {
           await it.tool("t", "before");
           await it.pause(5);
           return it.done(await it.tool("t", "after"));
         },
-        { tools: { t: world.tool("t") } },
+        { tools: { t: recorder.tool("t") } },
       );
       const { run, status } = await runs.execute(pauses, { session: "s" }, { wait: false });
       assert.deepEqual([status, run.owner, run.waitsFor], ["paused", null, []]);
@@ -32,8 +32,8 @@ export const waitingCases: readonly Case[] = [
       assert.deepEqual([early.status, early.run.pausedUntil], ["paused", until], "not before its time");
       await clock.advance(5 * MINUTE);
       const done = await runs.resume(pauses, run.id);
-      assert.deepEqual([done.status, done.value, world.count("t")], ["completed", "after", 2]);
-      await endedOnce(given, done.run);
+      assert.deepEqual([done.status, done.value, recorder.count("t")], ["completed", "after", 2]);
+      await endedOnce(nouns, done.run);
       const second = await runs.execute(pauses, { session: "s" }, { wait: false });
       const awake = await runs.unpause(second.run.id);
       assert.equal(awake.status, "running");
@@ -56,8 +56,8 @@ export const waitingCases: readonly Case[] = [
   prove(
     "RU10 paused by somebody: at once when it waits, after its iteration when it is at work",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
+    async (nouns) => {
+      const { runs } = nouns;
       const held = gate();
       const works = agent(
         async (it, n: number) => {
@@ -85,8 +85,8 @@ export const waitingCases: readonly Case[] = [
   prove(
     "RU10 a pause that somebody asked for ends alone: a sleep beside it keeps its own end",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
+    async (nouns) => {
+      const { runs } = nouns;
       const waits = agent(async (it) =>
         it.done(
           await it.parallel(
@@ -104,14 +104,14 @@ export const waitingCases: readonly Case[] = [
       await runs.unpause(run.id);
       const done = await runs.resume(waits, run.id);
       assert.equal(done.status, "completed", "nobody else paused it");
-      await endedOnce(given, done.run);
+      await endedOnce(nouns, done.run);
     },
   ),
   prove(
     "RU10 signals are taken in order, also those that came before anybody waited",
     [...NEEDS, "clock"],
-    async (given) => {
-      const { runs, clock } = given;
+    async (nouns) => {
+      const { runs, clock } = nouns;
       const held = gate();
       const waits = agent(
         async (it) => {
@@ -135,7 +135,7 @@ export const waitingCases: readonly Case[] = [
       await clock.advance(10 * MINUTE);
       const done = await runs.resume(waits, "r");
       assert.deepEqual([done.status, done.value], ["completed", [1, { two: 2 }, null]]);
-      await endedOnce(given, done.run);
+      await endedOnce(nouns, done.run);
       const inOrder = agent(async (it) =>
         it.done([await it.waitFor("n"), await it.waitFor("n"), await it.waitFor("n")]),
       );
@@ -147,9 +147,9 @@ export const waitingCases: readonly Case[] = [
   prove(
     "RU10 an iteration waits at several places at once, and what is at work is not cut off",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs } = nouns;
+      const recorder = new EffectRecorder();
       const held = gate();
       const wide = agent(
         async (it) =>
@@ -164,7 +164,7 @@ export const waitingCases: readonly Case[] = [
               },
             ),
           ),
-        { tools: { slow: world.tool("slow", () => held.pass().then(() => "done")) } },
+        { tools: { slow: recorder.tool("slow", () => held.pass().then(() => "done")) } },
       );
       const working = runs.execute(wide, { session: "s", id: "r" }, { wait: false });
       await held.reached;
@@ -180,15 +180,15 @@ export const waitingCases: readonly Case[] = [
       assert.deepEqual([paused.status, paused.run.waitsFor], ["paused", []]);
       await runs.unpause("r");
       const done = await runs.resume(wide, "r");
-      assert.deepEqual([done.value, world.count("slow")], [["A", "B", "slept"], 1]);
-      await endedOnce(given, done.run);
+      assert.deepEqual([done.value, recorder.count("slow")], [["A", "B", "slept"], 1]);
+      await endedOnce(nouns, done.run);
     },
   ),
   prove(
     "RU10 who waits beside a tool at work is served before the tool ends: by a signal, by its time",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
+    async (nouns) => {
+      const { runs } = nouns;
       const held = gate();
       const [timed, signalled] = [Promise.withResolvers<unknown>(), Promise.withResolvers<unknown>()];
       const told = async (one: Promise<Json>, { resolve }: { resolve: (value: Json) => void }) => {
@@ -215,11 +215,11 @@ export const waitingCases: readonly Case[] = [
       held.open();
       const { run, value } = await working;
       assert.deepEqual(value, [null, "gone", "done"]);
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
     },
   ),
-  prove("ST2 of hundreds of signals at once none is refused, and none is lost", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("ST2 of hundreds of signals at once none is refused, and none is lost", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     const { id } = await runs.start(idle, { session: "s" });
     const all = Array.from({ length: 400 }, (_, i) => i);
     const told = await Promise.all(all.map((i) => runs.signal(id, "n", i)));
@@ -228,29 +228,29 @@ export const waitingCases: readonly Case[] = [
       all.map((i) => i + 2),
       "in the order in which they were asked for",
     );
-    assert.equal((await given.check()).status, "ok");
+    assert.equal((await nouns.check()).status, "ok");
   }),
-  prove("ST2 nor of those from several handles is any refused", [...NEEDS, "another"], async (given) => {
-    const { runs } = given;
+  prove("ST2 nor of those from several handles is any refused", [...NEEDS, "another"], async (nouns) => {
+    const { runs } = nouns;
     const { id } = await runs.start(idle, { session: "s" });
-    const handles = [runs, ...(await Promise.all([1, 2, 3].map(async () => (await given.another()).runs)))];
+    const handles = [runs, ...(await Promise.all([1, 2, 3].map(async () => (await nouns.another()).runs)))];
     const all = Array.from({ length: 100 }, (_, i) => i);
     await Promise.all(handles.flatMap((one, n) => all.map((i) => one.signal(id, "n", [n, i]))));
     const events = await runs.events(id, { limit: 1000 });
     assert.equal(events.filter(({ type }) => type === "run/signalled").length, 400);
     assert.equal((await runs.get(id))?.version, 401);
-    assert.equal((await given.check()).status, "ok");
+    assert.equal((await nouns.check()).status, "ok");
   }),
-  prove("RU6 several tools in doubt are asked about at once", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU6 several tools in doubt are asked about at once", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const held = gate();
     let begun = 0;
     const pays = agent(
       async (it) => it.done(await it.parallel(...["a", "b"].map((x) => (one: typeof it) => one.tool("pay", x)))),
       {
         tools: {
-          pay: world.tool("pay", async (input) => {
+          pay: recorder.tool("pay", async (input) => {
             if (++begun < 2) return held.pass().then(() => input);
             await Promise.resolve(held.pass());
             return input;
@@ -272,14 +272,17 @@ export const waitingCases: readonly Case[] = [
     assert.deepEqual([half.status, half.run.waitsFor.length, (await runs.pending()).length], ["waiting", 1, 1]);
     await runs.answer(present(pending[1]).id, { verdict: "result", result: 2 });
     const done = await runs.resume(pays, id);
-    assert.deepEqual([done.status, (done.value as number[]).toSorted(), world.count("pay")], ["completed", [1, 2], 2]);
-    await endedOnce(given, done.run);
+    assert.deepEqual(
+      [done.status, (done.value as number[]).toSorted(), recorder.count("pay")],
+      ["completed", [1, 2], 2],
+    );
+    await endedOnce(nouns, done.run);
   }),
   prove(
     "RU2 a child works in a session of its own, which the invocation names; its error is its parent's to handle",
     NEEDS,
-    async (given) => {
-      const { runs, lineage, sessions } = given;
+    async (nouns) => {
+      const { runs, lineage, sessions } = nouns;
       const child = agent(
         async (it) => {
           await it.message({ role: "user", content: `from the child: ${String(it.input)}` });
@@ -305,13 +308,13 @@ export const waitingCases: readonly Case[] = [
         ],
       );
       assert.equal((await sessions.get("kid-2"))?.kind, "spawned");
-      assert.deepEqual(await texts(given, present(session)), ["from the child: good"]);
+      assert.deepEqual(await texts(nouns, present(session)), ["from the child: good"]);
       const children = (await runs.list({ agent: "kid" })).items;
       assert.deepEqual(
         children.map(({ parent: of }) => of),
         [run.id, run.id],
       );
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
       const taken = agent(async (it) => {
         const error = await it.spawn(child, { session: "s" }).catch((thrown: { code: string }) => thrown.code);
         return it.done(error);
@@ -319,8 +322,8 @@ export const waitingCases: readonly Case[] = [
       assert.equal((await runs.execute(taken, { session: "t" })).value, "AlreadyExists");
     },
   ),
-  prove("RU2 a child in the same session leaves nothing when it is to be forgotten", NEEDS, async (given) => {
-    const { runs, lineage } = given;
+  prove("RU2 a child in the same session leaves nothing when it is to be forgotten", NEEDS, async (nouns) => {
+    const { runs, lineage } = nouns;
     const helper = agent(
       async (it) => {
         await it.message({ role: "user", content: "scratch" });
@@ -338,14 +341,14 @@ export const waitingCases: readonly Case[] = [
     });
     const { value, run } = await runs.execute(parent, { session: "s" });
     assert.equal(value, "s");
-    assert.deepEqual(await texts(given, "s"), ["question", "scratch", "y".repeat(20_000), '[1,"thought about"]']);
+    assert.deepEqual(await texts(nouns, "s"), ["question", "scratch", "y".repeat(20_000), '[1,"thought about"]']);
     assert.equal((await lineage.sessions.at("s").then((view) => view.invocations())).length, 0);
-    await endedOnce(given, run);
+    await endedOnce(nouns, run);
     const wrong = agent(async (it) => it.done(await it.spawn(helper, { forget: true }).catch((error) => error.code)));
     assert.equal((await runs.execute(wrong, { session: "u" })).value, "InvalidArgument");
   }),
-  prove("RU13 a parent waits for a child that waits, and is woken by its end", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU13 a parent waits for a child that waits, and is woken by its end", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     const child = agent(async (it) => it.done(await it.waitFor("go")), { id: "kid" });
     const parent = agent(async (it) => it.done((await it.spawn(child, { session: "kid" })).value));
     const { run } = await runs.execute(parent, { session: "s" }, { wait: false });
@@ -357,30 +360,30 @@ export const waitingCases: readonly Case[] = [
     while ((await runs.get(run.id))?.status !== "completed") await new Promise((resolve) => setTimeout(resolve, 5));
     await worker.stop();
     assert.equal((await runs.result(run.id))?.value, "now");
-    await endedOnce(given, present(await runs.get(run.id)));
+    await endedOnce(nouns, present(await runs.get(run.id)));
   }),
-  prove("RU5 a parent that is cut off spawns its child once", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU5 a parent that is cut off spawns its child once", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const held = gate();
     const child = agent(async (it) => it.done(await it.tool("t")), {
       id: "kid",
-      tools: { t: world.tool("t", () => held.pass().then(() => "end"), { effect: "idempotent" }) },
+      tools: { t: recorder.tool("t", () => held.pass().then(() => "end"), { effect: "idempotent" }) },
     });
     const parent = agent(async (it) => it.done((await it.spawn(child)).value));
     const { id } = await runs.start(parent, { session: "s" });
     await cutOff(runs, parent, id, held.reached);
     held.open();
     const done = await runs.resume(parent, id);
-    assert.deepEqual([done.status, done.value, world.count("t")], ["completed", "end", 2]);
+    assert.deepEqual([done.status, done.value, recorder.count("t")], ["completed", "end", 2]);
     assert.equal((await runs.list({ agent: "kid" })).items.length, 1);
-    await endedOnce(given, done.run);
+    await endedOnce(nouns, done.run);
   }),
   prove(
     "RU5 sleeping takes its time, and what slept through an interruption is not slept again",
     [...NEEDS, "clock"],
-    async (given) => {
-      const { runs, clock } = given;
+    async (nouns) => {
+      const { runs, clock } = nouns;
       const sleeps = agent(async (it) => {
         await it.sleep(1);
         await it.sleep(30 * MINUTE);
@@ -391,7 +394,7 @@ export const waitingCases: readonly Case[] = [
       await clock.advance(30 * MINUTE);
       const { status, value } = await runs.resume(sleeps, run.id);
       assert.deepEqual([status, value], ["completed", "rested"]);
-      await endedOnce(given, present(await runs.get(run.id)));
+      await endedOnce(nouns, present(await runs.get(run.id)));
     },
   ),
 ];

@@ -12,8 +12,8 @@ export const watchingCases: readonly Case[] = [
   prove(
     "RU20 steps show what they were given and gave, and name by its ref what is large",
     [...NEEDS, "blobs"],
-    async (given) => {
-      const { runs, blobs } = given;
+    async (nouns) => {
+      const { runs, blobs } = nouns;
       const large = "x".repeat(LIMITS.stepContentBytes);
       const fails = () => Promise.reject(new HoldfastError("Conflict", "not today"));
       const works = agent(
@@ -64,8 +64,8 @@ export const watchingCases: readonly Case[] = [
       await refuses("InvalidArgument", () => runs.steps(run.id, { io: "yes" as never }));
     },
   ),
-  prove("QU1 steps are facts, as runs.steps tells them", [...NEEDS, "query"], async (given) => {
-    const { runs, query } = given;
+  prove("QU1 steps are facts, as runs.steps tells them", [...NEEDS, "query"], async (nouns) => {
+    const { runs, query } = nouns;
     const held = gate();
     const nul = "a NUL \u0000 in an error";
     const works = agent(
@@ -146,16 +146,16 @@ export const watchingCases: readonly Case[] = [
   prove(
     "SE9 the trace of a step that was decided leads by the answer back to the run",
     [...NEEDS, "trace", "causes"],
-    async (given) => {
-      const { runs, trace, causes, log } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs, trace, causes, log } = nouns;
+      const recorder = new EffectRecorder();
       const held = gate();
       const pays = agent(
         async (it) => {
           await it.message({ role: "user", content: "pay" });
           return it.done(await it.tool("pay"));
         },
-        { tools: { pay: world.tool("pay", () => held.pass().then(() => "paid")) } },
+        { tools: { pay: recorder.tool("pay", () => held.pass().then(() => "paid")) } },
       );
       const { id } = await runs.start(pays, { session: "s" });
       await cutOff(runs, pays, id, held.reached);

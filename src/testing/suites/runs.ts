@@ -48,9 +48,9 @@ export function runRunsSuite(name: string, make: MakeFixture, options?: SuiteOpt
 }
 
 const loopCases: readonly Case[] = [
-  prove("RU8 every iteration ends in a checkpoint and a head; what it did is in the log", NEEDS, async (given) => {
-    const { runs, lineage } = given;
-    const world = new EffectRecorder();
+  prove("RU8 every iteration ends in a checkpoint and a head; what it did is in the log", NEEDS, async (nouns) => {
+    const { runs, lineage } = nouns;
+    const recorder = new EffectRecorder();
     const counts = agent(
       async (it, { n }: { n: number }) => {
         await it.message({ role: "user", content: `turn ${n}` });
@@ -60,7 +60,7 @@ const loopCases: readonly Case[] = [
         return n === 3 ? it.done({ sum: n }) : it.next({ n: n + 1 });
       },
       {
-        tools: { double: world.tool("double", (input) => (input as { n: number }).n * 2) },
+        tools: { double: recorder.tool("double", (input) => (input as { n: number }).n * 2) },
         models: { m: { call: () => ({ output: "yes", inputTokens: 10, outputTokens: 2, costUsd: 0.5 }) } },
         initial: () => ({ n: 1 }),
       },
@@ -68,7 +68,7 @@ const loopCases: readonly Case[] = [
     const { run, status, value, error } = await runs.execute(counts, { session: "s", input: "go" });
     assert.deepEqual([status, value, error, run.stopReason], ["completed", { sum: 3 }, null, "done"]);
     assert.deepEqual([run.iteration, run.tokens, run.costUsd, run.owner], [2, 36, 1.5, null]);
-    assert.deepEqual(await texts(given, "s"), [...["turn 1", '"yes" 2', "turn 2", '"yes" 4', "turn 3", '"yes" 6']]);
+    assert.deepEqual(await texts(nouns, "s"), [...["turn 1", '"yes" 2', "turn 2", '"yes" 4', "turn 3", '"yes" 6']]);
     assert.equal((await lineage.heads.list("s")).items.length, 3, "one for each iteration");
     const steps = await runs.steps(run.id, { iteration: 2 });
     assert.deepEqual(
@@ -86,10 +86,10 @@ const loopCases: readonly Case[] = [
     const point = present(await runs.checkpoint(run.id));
     assert.deepEqual([point.iteration, point.state, point.lastToolResult], [2, { n: 3 }, 4]);
     assert.deepEqual((await runs.checkpoint(run.id, 1))?.state, { n: 2 });
-    await endedOnce(given, run);
+    await endedOnce(nouns, run);
   }),
-  prove("RU2 one root run at a time: others are told that the session is busy", NEEDS, async (given) => {
-    const { runs, history, lineage } = given;
+  prove("RU2 one root run at a time: others are told that the session is busy", NEEDS, async (nouns) => {
+    const { runs, history, lineage } = nouns;
     const waits = agent(async (it) => it.done(await it.waitFor("go")));
     const { run, status } = await runs.execute(waits, { session: "s" }, { wait: false });
     assert.deepEqual([status, run.waitsFor], ["waiting", [{ kind: "signal", name: "go" }]]);
@@ -104,15 +104,15 @@ const loopCases: readonly Case[] = [
     const done = await runs.execute(waits, { session: "s" });
     assert.deepEqual([done.run.id, done.status, done.value], [run.id, "completed", { hello: 2 }]);
     await history.clear({ session: "s", agent: "bob" });
-    await endedOnce(given, done.run);
+    await endedOnce(nouns, done.run);
   }),
-  prove("RU11 a step that fails is tried again by its policy, and what remains fails the run", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU11 a step that fails is tried again by its policy, and what remains fails the run", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     let failures = 2;
     const flaky = agent(async (it) => it.done(await it.tool("flaky")), {
       tools: {
-        flaky: world.tool(
+        flaky: recorder.tool(
           "flaky",
           () => {
             if (failures-- > 0) throw new Error("not today");
@@ -124,7 +124,7 @@ const loopCases: readonly Case[] = [
     });
     const good = await runs.execute(flaky, { session: "s" });
     assert.deepEqual([good.status, good.value], ["completed", "fine"]);
-    const keys = world.effects.map(({ key }) => key);
+    const keys = recorder.effects.map(({ key }) => key);
     assert.equal(new Set(keys).size, 3, "RU7: a try after a recorded failure has a key of its own");
     failures = 5;
     const bad = await runs.execute(flaky, { session: "s" });
@@ -132,9 +132,9 @@ const loopCases: readonly Case[] = [
       [bad.status, bad.run.error, bad.run.stopReason],
       [...["failed", { code: "Error", message: "not today" }, "failed"]],
     );
-    assert.equal(world.count("flaky"), 6);
+    assert.equal(recorder.count("flaky"), 6);
     assert.deepEqual((await runs.get(bad.run.id))?.error, bad.run.error);
-    await endedOnce(given, bad.run);
+    await endedOnce(nouns, bad.run);
     // One that the iteration lives with.
     const patient = agent(
       async (it) => {
@@ -147,8 +147,8 @@ const loopCases: readonly Case[] = [
     );
     assert.equal((await runs.execute(patient, { session: "t" })).value, "StepFailed ENOPE");
   }),
-  prove("RU11 limits end a run, and it says which", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU11 limits end a run, and it says which", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     const endless = agent(
       async (it, n: number) => {
         await it.model(n);
@@ -158,7 +158,7 @@ const loopCases: readonly Case[] = [
     );
     const stopped = async (limits: object) => {
       const { run, status, error } = await runs.execute(endless, { session: "s", limits });
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
       return [status, run.stopReason, run.iteration, error?.code];
     };
     assert.deepEqual(await stopped({ iterations: 3 }), ["failed", "limit:iterations", 3, "LimitExceeded"]);
@@ -174,9 +174,9 @@ const loopCases: readonly Case[] = [
     await refuses("InvalidArgument", () => runs.start(endless, { session: "u", limits: { iterations: 0 } }));
     await refuses("InvalidArgument", () => runs.start(endless, { session: "u", limits: { days: 1 } as never }));
   }),
-  prove("RU5 branches of parallel work have places of their own, whichever is faster", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU5 branches of parallel work have places of their own, whichever is faster", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const wide = agent(
       async (it) => {
         const all = await it.parallel(
@@ -185,7 +185,7 @@ const loopCases: readonly Case[] = [
         );
         return it.done(all);
       },
-      { tools: { t: world.tool("t") } },
+      { tools: { t: recorder.tool("t") } },
     );
     const { run, value } = await runs.execute(wide, { session: "s" });
     assert.deepEqual(value, [
@@ -193,11 +193,11 @@ const loopCases: readonly Case[] = [
       ["b1", true],
     ]);
     assert.deepEqual((await runs.steps(run.id)).map(({ path }) => path).sort(), ["1.1.1", "1.1.2", "1.2.1"]);
-    await endedOnce(given, run);
+    await endedOnce(nouns, run);
   }),
-  prove("RU8 steps that nobody awaits end before their iteration does; none begins after it", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU8 steps that nobody awaits end before their iteration does; none begins after it", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     let late: Promise<unknown> | null = null;
     const careless = agent(
       (it) => {
@@ -207,7 +207,7 @@ const loopCases: readonly Case[] = [
         });
         return it.done("over");
       },
-      { tools: { slow: world.tool("slow", () => new Promise((resolve) => setTimeout(resolve, 10, "done"))) } },
+      { tools: { slow: recorder.tool("slow", () => new Promise((resolve) => setTimeout(resolve, 10, "done"))) } },
     );
     const { run, value } = await runs.execute(careless, { session: "s" });
     assert.equal(value, "over");
@@ -216,9 +216,12 @@ const loopCases: readonly Case[] = [
       ["done"],
     );
     assert.equal(await late, "InvalidTransition");
-    await endedOnce(given, run);
+    await endedOnce(nouns, run);
     const held = gate();
-    const tools = { quick: world.tool("quick", () => 1), slow: world.tool("slow", () => held.pass().then(() => 2)) };
+    const tools = {
+      quick: recorder.tool("quick", () => 1),
+      slow: recorder.tool("slow", () => held.pass().then(() => 2)),
+    };
     const working = runs.execute(
       agent(
         (it) => {
@@ -245,10 +248,10 @@ const loopCases: readonly Case[] = [
       (await runs.steps("both")).map(({ status }) => status),
       ["done", "done"],
     );
-    await endedOnce(given, both.run);
+    await endedOnce(nouns, both.run);
   }),
-  prove("RU9 what cannot be kept fails its step or its run, and loses neither", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU9 what cannot be kept fails its step or its run, and loses neither", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     const circle: Record<string, unknown> = {};
     circle.self = circle;
     const gives = (what: unknown) =>
@@ -260,12 +263,12 @@ const loopCases: readonly Case[] = [
       assert.equal(status, "failed");
       assert.ok(["InvalidJson", "LimitExceeded"].includes(error?.code ?? ""), `${error?.code}: ${error?.message}`);
       assert.equal((await runs.steps(run.id)).length, 1, "it is not tried again");
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
     }
     const nothing = await runs.execute(gives(undefined), { session: "s" });
     assert.deepEqual([nothing.status, nothing.value], ["completed", null], "what gave nothing has happened");
     assert.equal((await runs.steps(nothing.run.id)).length, 1);
-    await endedOnce(given, nothing.run);
+    await endedOnce(nouns, nothing.run);
     for (const what of [null, []]) assert.deepEqual((await runs.execute(gives(what), { session: "s" })).value, what);
     const lived = await runs.execute(
       agent(async (it) => it.done(await it.tool("t").catch((error) => error.code)), {
@@ -285,7 +288,7 @@ const loopCases: readonly Case[] = [
     ]) {
       const { run, status, error } = await runs.execute(forgets, { session: "s" });
       assert.deepEqual([status, error?.code], ["failed", "InvalidJson"]);
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
     }
     const ends = await runs.execute(
       agent((it) => it.done()),
@@ -336,9 +339,9 @@ const loopCases: readonly Case[] = [
 ];
 
 const doubtCases: readonly Case[] = [
-  prove("RU6 a tool in doubt is not done again unless a person says so", NEEDS, async (given) => {
-    const { runs, log } = given;
-    const world = new EffectRecorder();
+  prove("RU6 a tool in doubt is not done again unless a person says so", NEEDS, async (nouns) => {
+    const { runs, log } = nouns;
+    const recorder = new EffectRecorder();
     for (const verdict of ["result", "retry", "fail"] as const) {
       const held = gate();
       const session = `s-${verdict}`;
@@ -349,13 +352,13 @@ const doubtCases: readonly Case[] = [
           await it.message({ role: "assistant", content: JSON.stringify(paid) });
           return it.done(paid);
         },
-        { tools: { pay: world.tool("pay", () => held.pass().then(() => "paid"), { retry: { attempts: 5 } }) } },
+        { tools: { pay: recorder.tool("pay", () => held.pass().then(() => "paid"), { retry: { attempts: 5 } }) } },
       );
       const { id } = await runs.start(pays, { session });
       await cutOff(runs, pays, id, held.reached);
-      const before = world.count("pay");
+      const before = recorder.count("pay");
       const asked = await runs.resume(pays, id);
-      assert.deepEqual([asked.status, world.count("pay")], ["waiting", before], "it asks, and does nothing");
+      assert.deepEqual([asked.status, recorder.count("pay")], ["waiting", before], "it asks, and does nothing");
       const [decision, ...others] = await runs.pending({ run: id });
       const { id: question, step, input } = present(decision);
       assert.equal(others.length, 0);
@@ -368,30 +371,30 @@ const doubtCases: readonly Case[] = [
       held.open();
       const done = await runs.resume(pays, id);
       assert.equal(done.status, "completed");
-      assert.equal(world.count("pay") - before, verdict === "retry" ? 1 : 0);
+      assert.equal(recorder.count("pay") - before, verdict === "retry" ? 1 : 0);
       const value = { result: "it was paid", retry: "paid" } as const;
       if (verdict === "fail") assert.match(String(done.value), /^refused: a person said/);
       else assert.equal(done.value, value[verdict]);
-      assert.deepEqual(await texts(given, session), ["pay", JSON.stringify(done.value)], "nothing twice");
+      assert.deepEqual(await texts(nouns, session), ["pay", JSON.stringify(done.value)], "nothing twice");
       const audit = (await log.read(session, { limit: 100 })).find(({ type }) => type === "run/answered");
       assert.deepEqual(
         [audit?.data?.verdict, audit?.data?.by, audit?.data?.note],
         [verdict, "eve", "looked at the bank"],
       );
-      await endedOnce(given, done.run);
+      await endedOnce(nouns, done.run);
       await refuses("InvalidTransition", () => runs.answer(question, { verdict: "retry" }));
     }
-    const keys = world.effects.filter(({ tool }) => tool === "pay").map(({ key, again }) => `${key} ${again}`);
+    const keys = recorder.effects.filter(({ tool }) => tool === "pay").map(({ key, again }) => `${key} ${again}`);
     assert.equal(keys.length, 4);
     assert.equal(keys[2], keys[1]?.replace("false", "true"), "RU7: tried again under the same key, and told so");
     await refuses("NotFound", () => runs.answer("s-fail#9999", { verdict: "retry" }));
   }),
-  prove("RU6 one permission is one try: cut off once more, it asks once more", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU6 one permission is one try: cut off once more, it asks once more", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     let held = gate();
     const pays = agent(async (it) => it.done(await it.tool("pay")), {
-      tools: { pay: world.tool("pay", () => held.pass().then(() => "paid")) },
+      tools: { pay: recorder.tool("pay", () => held.pass().then(() => "paid")) },
     });
     const { id } = await runs.start(pays, { session: "s" });
     await cutOff(runs, pays, id, held.reached);
@@ -401,20 +404,20 @@ const doubtCases: readonly Case[] = [
       await runs.answer(present(decision).id, { verdict: "retry" });
       held = gate();
       await cutOff(runs, pays, id, held.reached);
-      assert.equal(world.count("pay"), 1 + round);
+      assert.equal(recorder.count("pay"), 1 + round);
     }
     const asked = await runs.resume(pays, id);
-    assert.deepEqual([asked.status, world.count("pay")], ["waiting", 3]);
-    assert.equal(new Set(world.effects.map(({ key }) => key)).size, 1);
+    assert.deepEqual([asked.status, recorder.count("pay")], ["waiting", 3]);
+    assert.equal(new Set(recorder.effects.map(({ key }) => key)).size, 1);
     await runs.cancel(id);
     assert.deepEqual(await runs.pending(), [], "a run that has ended asks nothing");
   }),
   prove(
     "RU5 what is recorded is used, what is in doubt and idempotent is done again under its key",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
-      const world = new EffectRecorder();
+    async (nouns) => {
+      const { runs } = nouns;
+      const recorder = new EffectRecorder();
       const held = gate();
       let asked = 0;
       const upserts = agent(
@@ -428,8 +431,8 @@ const doubtCases: readonly Case[] = [
         },
         {
           tools: {
-            put: world.tool("put", (input) => input, { effect: "idempotent" }),
-            slow: world.tool("slow", () => held.pass().then(() => "slow"), { effect: "idempotent" }),
+            put: recorder.tool("put", (input) => input, { effect: "idempotent" }),
+            slow: recorder.tool("slow", () => held.pass().then(() => "slow"), { effect: "idempotent" }),
           },
           models: { m: { call: () => ({ output: ++asked }) } },
         },
@@ -451,40 +454,40 @@ const doubtCases: readonly Case[] = [
       const [at, drawn, reply, first, second] = value as readonly unknown[];
       assert.deepEqual([typeof at, typeof drawn, reply, first, second], ["number", "number", 1, 1, "slow"]);
       assert.deepEqual(
-        [world.count("put"), world.count("slow"), asked],
+        [recorder.count("put"), recorder.count("slow"), asked],
         [1, 2, 1],
         "also of idempotent ones: not again",
       );
-      const [once, twice] = world.effects.filter(({ tool }) => tool === "slow");
+      const [once, twice] = recorder.effects.filter(({ tool }) => tool === "slow");
       assert.deepEqual([once?.key, once?.again, twice?.again], [twice?.key, false, true]);
-      await endedOnce(given, run);
+      await endedOnce(nouns, run);
     },
   ),
-  prove("RU12 a run is pinned to the version and the tools of its agent", NEEDS, async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
-    const waits = (version: string, tools = { t: world.tool("t") }) =>
+  prove("RU12 a run is pinned to the version and the tools of its agent", NEEDS, async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
+    const waits = (version: string, tools = { t: recorder.tool("t") }) =>
       agent(async (it) => it.done(await it.waitFor("go")), { version, tools });
     const { run } = await runs.execute(waits("1"), { session: "s" }, { wait: false });
     await runs.signal(run.id, "go", 1);
     await refuses("AgentMismatch", () => runs.resume(waits("2"), run.id));
     await refuses("AgentMismatch", () =>
-      runs.resume(waits("1", { t: world.tool("t"), u: world.tool("u") } as never), run.id),
+      runs.resume(waits("1", { t: recorder.tool("t"), u: recorder.tool("u") } as never), run.id),
     );
     await refuses("AgentMismatch", () => runs.resume({ ...waits("1"), id: "bob" }, run.id));
-    const changed = waits("1", { t: world.tool("t", () => 1, { effect: "idempotent" }) });
+    const changed = waits("1", { t: recorder.tool("t", () => 1, { effect: "idempotent" }) });
     await refuses("AgentMismatch", () => runs.resume(changed, run.id));
     const { status, value } = await runs.resume(waits("2"), run.id, { allowMismatch: true });
     assert.deepEqual([status, value], ["completed", 1]);
   }),
-  prove("RU9 a run somebody is at work on is never recovered nor taken over", [...NEEDS, "another"], async (given) => {
-    const { runs } = given;
-    const world = new EffectRecorder();
+  prove("RU9 a run somebody is at work on is never recovered nor taken over", [...NEEDS, "another"], async (nouns) => {
+    const { runs } = nouns;
+    const recorder = new EffectRecorder();
     const held = gate();
     const works = agent(async (it) => it.done(await it.tool("t")), {
-      tools: { t: world.tool("t", () => held.pass().then(() => "end")) },
+      tools: { t: recorder.tool("t", () => held.pass().then(() => "end")) },
     });
-    const other = await given.another();
+    const other = await nouns.another();
     const working = runs.execute(works, { session: "s", leaseMs: 300 });
     await held.reached;
     const [run] = (await other.runs.list({ session: "s" })).items;
@@ -494,8 +497,8 @@ const doubtCases: readonly Case[] = [
     assert.deepEqual(await other.runs.recoverAll(), []);
     held.open();
     assert.equal((await working).status, "completed");
-    assert.equal(world.count("t"), 1);
-    await endedOnce(given, (await working).run);
+    assert.equal(recorder.count("t"), 1);
+    await endedOnce(nouns, (await working).run);
   }),
 ];
 
@@ -528,8 +531,8 @@ const verbCases: readonly Case[] = [
       await refuses("InvalidArgument", () => runs.list({ status: "odd" as never }));
     },
   ),
-  prove("RU3 a run at work is cancelled by its worker, one that waits at once", NEEDS, async (given) => {
-    const { runs } = given;
+  prove("RU3 a run at work is cancelled by its worker, one that waits at once", NEEDS, async (nouns) => {
+    const { runs } = nouns;
     const held = gate();
     const works = agent(async (it) => it.done(await it.tool("t")), {
       tools: {
@@ -547,15 +550,15 @@ const verbCases: readonly Case[] = [
     assert.deepEqual([asked.status, asked.cancelRequested], ["running", true]);
     const { status, error, run } = await working;
     assert.deepEqual([status, error?.code, run.stopReason], ["cancelled", "Aborted", "cancelled"]);
-    await endedOnce(given, run);
+    await endedOnce(nouns, run);
     const waits = agent(async (it) => it.done(await it.waitFor("go")));
     const { run: asleep } = await runs.execute(waits, { session: "t" }, { wait: false });
     const cancelled = await runs.cancel(asleep.id);
     assert.deepEqual([cancelled.status, (await runs.result(asleep.id))?.error?.code], ["cancelled", "Aborted"]);
-    await endedOnce(given, cancelled);
+    await endedOnce(nouns, cancelled);
   }),
-  prove("RU8 checkpoints of loops that are not ours: saved, loaded, deleted", [...NEEDS, "clock"], async (given) => {
-    const { runs, log, check } = given;
+  prove("RU8 checkpoints of loops that are not ours: saved, loaded, deleted", [...NEEDS, "clock"], async (nouns) => {
+    const { runs, log, check } = nouns;
     assert.equal(await runs.loadCheckpoint("s", "ada"), null);
     const pending = [{ id: "c1", tool: "search", input: { q: 1 }, startedAt: 5 }];
     const saved = await runs.saveCheckpoint({
@@ -582,8 +585,8 @@ const verbCases: readonly Case[] = [
   prove(
     "RU13 a worker takes what is due by priority, no more than it may, and gives back what it has",
     NEEDS,
-    async (given) => {
-      const { runs } = given;
+    async (nouns) => {
+      const { runs } = nouns;
       const order: string[] = [];
       const held = gate();
       const works = agent(async (it) => it.done(await it.tool("t")), {
@@ -617,7 +620,7 @@ const verbCases: readonly Case[] = [
         assert.equal((await runs.result(`r${n}`))?.value, `r${n}`);
       }
       await next.stop();
-      for (const n of [0, 1, 2]) await endedOnce(given, present(await runs.get(`r${n}`)));
+      for (const n of [0, 1, 2]) await endedOnce(nouns, present(await runs.get(`r${n}`)));
     },
   ),
   prove("RU8 tokens are shown to who listens, and stored nowhere", NEEDS, async ({ runs, log }) => {

@@ -45,8 +45,8 @@ export const sessionDeleteCases: readonly Case[] = [
     assert.equal(present(await sessions.get("name")).id, "kept", "its alias is free again");
   }),
 
-  prove("LG6 a deleted id is never used again", ["sessions", "history", "state", "tasks"], async (given) => {
-    const { sessions, history, state, tasks } = given;
+  prove("LG6 a deleted id is never used again", ["sessions", "history", "state", "tasks"], async (nouns) => {
+    const { sessions, history, state, tasks } = nouns;
     await sessions.create({ id: "chat" });
     await sessions.delete("chat");
     await refuses("SessionDeleted", () => sessions.create({ id: "chat" }));
@@ -88,8 +88,8 @@ export const sessionDeleteCases: readonly Case[] = [
     },
   ),
 
-  prove("LG6 blobs shared with a live session stay", ["sessions", "history", "blobs"], async (given) => {
-    const { sessions, history, blobs } = given;
+  prove("LG6 blobs shared with a live session stay", ["sessions", "history", "blobs"], async (nouns) => {
+    const { sessions, history, blobs } = nouns;
     const input = { role: "user", content: "said in both" } as const;
     await history.append({ session: "gone", agent: "a" }, input);
     const kept = await history.append({ session: "kept", agent: "a" }, input);
@@ -131,8 +131,8 @@ export const sessionDeleteCases: readonly Case[] = [
   prove(
     "LG6 what was refused leaves nothing behind",
     ["sessions", "history", "state", "agents", "stats"],
-    async (given) => {
-      const { sessions, history, state, agents, stats } = given;
+    async (nouns) => {
+      const { sessions, history, state, agents, stats } = nouns;
       const large = Buffer.from(prose(1_500_000, 3)).toString();
       await state.set("chat", { small: 1 });
       assert.equal(await state.compareAndSet("chat", 99, { large }), null);

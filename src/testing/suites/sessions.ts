@@ -86,13 +86,13 @@ const createCases: readonly Case[] = [
     assert.equal(event?.hash, session.chain);
   }),
 
-  prove("ST2 the first message makes its session, with its agent", ["sessions", "history"], async (given) => {
-    await given.history.append({ session: "chat", agent: "helper" }, { role: "user", content: "hi" });
-    const session = present(await given.sessions.get("chat"));
+  prove("ST2 the first message makes its session, with its agent", ["sessions", "history"], async (nouns) => {
+    await nouns.history.append({ session: "chat", agent: "helper" }, { role: "user", content: "hi" });
+    const session = present(await nouns.sessions.get("chat"));
     assert.equal(session.agent, "helper");
     assert.equal(session.messages, 1);
     assert.equal(session.status, "open");
-    await refuses("AlreadyExists", () => given.sessions.create({ id: "chat" }));
+    await refuses("AlreadyExists", () => nouns.sessions.create({ id: "chat" }));
   }),
 ];
 
@@ -161,11 +161,11 @@ const updateCases: readonly Case[] = [
     );
   }),
 
-  prove("ST2 messages and state do not change a session's version", ["sessions", "history", "state"], async (given) => {
-    const { version, seq } = await given.sessions.create({ id: "chat" });
-    await given.history.append({ session: "chat", agent: "a" }, { role: "user", content: "hi" });
-    await given.state.set("chat", { a: 1 });
-    const after = present(await given.sessions.get("chat"));
+  prove("ST2 messages and state do not change a session's version", ["sessions", "history", "state"], async (nouns) => {
+    const { version, seq } = await nouns.sessions.create({ id: "chat" });
+    await nouns.history.append({ session: "chat", agent: "a" }, { role: "user", content: "hi" });
+    await nouns.state.set("chat", { a: 1 });
+    const after = present(await nouns.sessions.get("chat"));
     assert.equal(after.version, version);
     assert.ok(after.seq > seq);
   }),

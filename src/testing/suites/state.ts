@@ -178,9 +178,9 @@ const exactCases: readonly Case[] = [
   }),
 
   prove("ST5 what the caller does with a value later changes nothing", ["state"], async ({ state }) => {
-    const given = { list: [1] };
-    await state.set("chat", given);
-    given.list.push(2);
+    const nouns = { list: [1] };
+    await state.set("chat", nouns);
+    nouns.list.push(2);
     const read = (await state.get("chat")) as { list: number[] };
     assert.deepEqual(read, { list: [1] });
     read.list.push(3);
@@ -237,14 +237,14 @@ const limitCases: readonly Case[] = [
     assert.deepEqual(fits.value, await state.getVersioned("chat"));
   }),
 
-  prove("ST8 patches of two handles at once do not go over the limit", ["state", "another"], async (given) => {
-    const handles = [given.state, (await given.another()).state];
-    await nearlyFull(given.state, 3);
+  prove("ST8 patches of two handles at once do not go over the limit", ["state", "another"], async (nouns) => {
+    const handles = [nouns.state, (await nouns.another()).state];
+    await nearlyFull(nouns.state, 3);
     const done = await Promise.allSettled(
       handles.flatMap((handle, who) => range(2).map((n) => handle.patch("chat", { [`${who}:${n}`]: n }))),
     );
     assert.equal(done.filter(({ status }) => status === "fulfilled").length, 3);
-    assert.equal(Object.keys(await given.state.get("chat")).length, LIMITS.stateKeys);
+    assert.equal(Object.keys(await nouns.state.get("chat")).length, LIMITS.stateKeys);
   }),
 ];
 
@@ -305,17 +305,17 @@ const concurrentCases: readonly Case[] = [
     assert.equal((await log.read("chat", { types: ["state/patched"] })).length, 32);
   }),
 
-  prove("ST2 compareAndSet from 0 holds beside what makes the session", ["state", "history"], async (given) => {
+  prove("ST2 compareAndSet from 0 holds beside what makes the session", ["state", "history"], async (nouns) => {
     for (const n of range(10)) {
-      const append = given.history.append({ session: `s${n}`, agent: "a" }, { role: "user", content: "hi" });
-      const [held] = await Promise.all([given.state.compareAndSet(`s${n}`, 0, { n }), append]);
+      const append = nouns.history.append({ session: `s${n}`, agent: "a" }, { role: "user", content: "hi" });
+      const [held] = await Promise.all([nouns.state.compareAndSet(`s${n}`, 0, { n }), append]);
       assert.deepEqual(held?.value, { n }, "nobody else changed the state");
     }
   }),
 
-  prove("ST2 counting by compareAndSet from two handles counts right", ["state", "another"], async (given) => {
-    const handles = [given.state, (await given.another()).state];
-    const increment = async (handle: typeof given.state) => {
+  prove("ST2 counting by compareAndSet from two handles counts right", ["state", "another"], async (nouns) => {
+    const handles = [nouns.state, (await nouns.another()).state];
+    const increment = async (handle: typeof nouns.state) => {
       for (;;) {
         const { value, version } = await handle.getVersioned("chat");
         if ((await handle.compareAndSet("chat", version, { n: Number(value.n ?? 0) + 1 })) !== null) return;
@@ -326,7 +326,7 @@ const concurrentCases: readonly Case[] = [
         for (const _ of range(10)) await increment(handle);
       }),
     );
-    assert.deepEqual(await given.state.get("chat"), { n: 20 });
+    assert.deepEqual(await nouns.state.get("chat"), { n: 20 });
   }),
 
   prove("ST2 of 16 compareAndSet on one version exactly one holds", ["state"], async ({ state }) => {

@@ -95,8 +95,8 @@ const selfCases: readonly Case[] = [
     },
   ),
 
-  prove("ST11 stats tell the deleted from those that live", ["stats", "sessions", "agents"], async (given) => {
-    const { stats, sessions, agents } = given;
+  prove("ST11 stats tell the deleted from those that live", ["stats", "sessions", "agents"], async (context) => {
+    const { stats, sessions, agents } = context;
     for (const n of range(3)) {
       await sessions.create({ id: `s${n}` });
       await agents.create({ id: `a${n}` });
@@ -158,33 +158,33 @@ const ALL = [
 ] as const;
 
 const closeCases: readonly Case[] = [
-  prove("ST7 after close every call is refused with Closed", ALL, async (given) => {
-    await given.history.append(scope, { role: "user", content: "hi" });
-    await given.close();
-    await given.close();
-    for (const call of calls(given)) await refuses("Closed", call, String(call));
+  prove("ST7 after close every call is refused with Closed", ALL, async (context) => {
+    await context.history.append(scope, { role: "user", content: "hi" });
+    await context.close();
+    await context.close();
+    for (const call of calls(context)) await refuses("Closed", call, String(call));
   }),
 
-  prove("ST1 close waits for what is under way", ["history", "close", "another"], async (given) => {
-    const other = await given.another();
-    const appends = range(50).map((n) => given.history.append(scope, { role: "user", content: `${n}` }));
+  prove("ST1 close waits for what is under way", ["history", "close", "another"], async (context) => {
+    const other = await context.another();
+    const appends = range(50).map((n) => context.history.append(scope, { role: "user", content: `${n}` }));
     const settled = Promise.allSettled(appends);
-    await given.close();
+    await context.close();
     const held = (await settled).filter(({ status }) => status === "fulfilled").length;
     assert.equal(held, 50, "what was asked for before close is done");
     assert.equal(await other.history.count(scope), 50);
   }),
 
-  prove("ST1 close waits for calls of several steps", ["history", "sessions", "close", "another"], async (given) => {
-    const other = await given.another();
-    await given.history.append(scope, { role: "user", content: "hi" });
+  prove("ST1 close waits for calls of several steps", ["history", "sessions", "close", "another"], async (context) => {
+    const other = await context.another();
+    await context.history.append(scope, { role: "user", content: "hi" });
     const big = { role: "user", content: "word ".repeat(500_000) } as const;
     const calls = [
-      ...range(3).map((n) => given.history.append(scope, { ...big, key: `big ${n}` })),
-      ...range(5).map((n) => given.sessions.update("chat", { title: `${n}` })),
+      ...range(3).map((n) => context.history.append(scope, { ...big, key: `big ${n}` })),
+      ...range(5).map((n) => context.sessions.update("chat", { title: `${n}` })),
     ];
     const settled = Promise.allSettled(calls);
-    await given.close();
+    await context.close();
     const lost = (await settled).filter(({ status }) => status === "rejected");
     assert.deepEqual(lost, [], "what was asked for before close is done");
     assert.equal(await other.history.count(scope), 4);
@@ -192,19 +192,19 @@ const closeCases: readonly Case[] = [
 ];
 
 const handleCases: readonly Case[] = [
-  prove("ST1 what was acknowledged is there for whoever opens the store next", [...ALL, "another"], async (given) => {
-    const message = await given.history.append(scope, { role: "user", content: "kept" });
-    const session = await given.sessions.update("chat", { title: "kept", tags: ["t"] });
-    await given.sessions.setAlias("chat", "name");
-    const state = await given.state.set("chat", { kept: [1] });
-    const board = await given.tasks.createTaskList("chat", ["kept"]);
-    const ref = await given.blobs.store(noise(500_000, 1));
-    const agent = await given.agents.create({ id: "kept", name: "kept" });
-    const blocks = await given.agents.saveBlocks("kept", [{ label: "b", value: "kept" }]);
-    const anchor = await given.log.anchor("chat");
-    await given.close();
+  prove("ST1 what was acknowledged is there for whoever opens the store next", [...ALL, "another"], async (context) => {
+    const message = await context.history.append(scope, { role: "user", content: "kept" });
+    const session = await context.sessions.update("chat", { title: "kept", tags: ["t"] });
+    await context.sessions.setAlias("chat", "name");
+    const state = await context.state.set("chat", { kept: [1] });
+    const board = await context.tasks.createTaskList("chat", ["kept"]);
+    const ref = await context.blobs.store(noise(500_000, 1));
+    const agent = await context.agents.create({ id: "kept", name: "kept" });
+    const blocks = await context.agents.saveBlocks("kept", [{ label: "b", value: "kept" }]);
+    const anchor = await context.log.anchor("chat");
+    await context.close();
 
-    const store = await given.another();
+    const store = await context.another();
     assert.deepEqual(await store.history.get(scope), [message]);
     assert.equal(present(await store.sessions.get("name")).title, session.title);
     assert.deepEqual(await store.state.getVersioned("chat"), state);
@@ -236,8 +236,8 @@ const handleCases: readonly Case[] = [
     for (const who of range(4)) assert.equal((await history.byAgent(`a${who}`)).length, 25);
   }),
 
-  prove("ST6 a handle that waits for another does not stop the event loop", ["history", "another"], async (given) => {
-    const other = (await given.another()).history;
+  prove("ST6 a handle that waits for another does not stop the event loop", ["history", "another"], async (context) => {
+    const other = (await context.another()).history;
     const big = range(3_000).map((n) => ({ role: "user" as const, content: `${n} ${"x".repeat(200)}` }));
     let last = performance.now();
     let longest = 0;
@@ -245,7 +245,7 @@ const handleCases: readonly Case[] = [
       longest = Math.max(longest, performance.now() - last);
       last = performance.now();
     }, 5);
-    const writes = [given.history.appendMany(scope, big), other.appendMany({ ...scope, session: "two" }, big)];
+    const writes = [context.history.appendMany(scope, big), other.appendMany({ ...scope, session: "two" }, big)];
     await Promise.all([...writes, ...range(20).map((n) => other.append(scope, { role: "user", content: `${n}` }))]);
     clearInterval(timer);
     assert.ok(longest < 2_000, `the event loop stood still for ${Math.round(longest)} ms`);

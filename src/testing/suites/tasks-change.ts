@@ -105,8 +105,8 @@ export const taskChangeCases: readonly Case[] = [
   prove("TA2 retries taken at once never pass the limit", ["tasks"], async ({ tasks }) => {
     const { board, task } = await oneTask(tasks, 3);
     const done = await Promise.all(range(12).map(() => tasks.incrementRetry(board, task.id)));
-    const given = done.flatMap((one) => one?.retryCount ?? []);
-    assert.deepEqual(given.toSorted(), [1, 2, 3]);
+    const nouns = done.flatMap((one) => one?.retryCount ?? []);
+    assert.deepEqual(nouns.toSorted(), [1, 2, 3]);
     assert.equal((await read(tasks, board)).retryCount, 3);
   }),
 
@@ -123,9 +123,9 @@ export const taskChangeCases: readonly Case[] = [
     );
   }),
 
-  prove("TA3 agents on two handles never lose each other's updates", ["tasks", "another"], async (given) => {
-    const handles = [given.tasks, (await given.another()).tasks];
-    const board = await given.tasks.createTaskList(
+  prove("TA3 agents on two handles never lose each other's updates", ["tasks", "another"], async (nouns) => {
+    const handles = [nouns.tasks, (await nouns.another()).tasks];
+    const board = await nouns.tasks.createTaskList(
       "chat",
       range(40).map((n) => `t${n}`),
     );
@@ -169,8 +169,8 @@ export const taskChangeCases: readonly Case[] = [
     }
   }),
 
-  prove("TA5 an expected status leads out of no end, and finds no task that is not there", ["tasks"], async (given) => {
-    const { tasks } = given;
+  prove("TA5 an expected status leads out of no end, and finds no task that is not there", ["tasks"], async (nouns) => {
+    const { tasks } = nouns;
     for (const from of TERMINAL) {
       const { board, task } = await oneTask(tasks);
       await tasks.updateStatus(board, task.id, from);

@@ -76,8 +76,8 @@ const boardCases: readonly Case[] = [
     assert.deepEqual(titles(await tasks.createTaskList("chat", ["x"], { agentId: "sub", ifAbsent: false })), ["x"]);
   }),
 
-  prove("TA1 creating a board again keeps its id and gives it the new tasks", ["tasks", "clock"], async (given) => {
-    const { tasks, clock } = given;
+  prove("TA1 creating a board again keeps its id and gives it the new tasks", ["tasks", "clock"], async (nouns) => {
+    const { tasks, clock } = nouns;
     const first = await tasks.createTaskList("chat", ["one", "two"]);
     await tasks.updateStatus(first.id, present(first.tasks[0]).id, "succeeded", "done");
     await clock.advance(60_000);

@@ -20,10 +20,10 @@ function typed(events: readonly TraceEvent[], type: string): readonly TraceEvent
 const kinds = ({ causes }: TraceEvent) => causes.map(({ kind }) => kind);
 
 const cases: readonly Case[] = [
-  prove("SE9 the trace is the event stream, each with summary, row and causes", NEEDS, async (given) => {
-    const { chat } = await fillStore(given);
-    const stream = await given.log.read(chat);
-    const traced = await given.trace(chat);
+  prove("SE9 the trace is the event stream, each with summary, row and causes", NEEDS, async (nouns) => {
+    const { chat } = await fillStore(nouns);
+    const stream = await nouns.log.read(chat);
+    const traced = await nouns.trace(chat);
     const bare = traced.map(({ id, branch, summary, row, causes, causeEventIds, ...event }) => event);
     assert.deepEqual(bare, stream);
     for (const { id, seq, summary, causes, causeEventIds } of traced) {
@@ -34,7 +34,7 @@ const cases: readonly Case[] = [
       );
       assert.ok(causeEventIds.length <= causes.length);
     }
-    const some = await given.trace(chat, { after: 5, limit: 2, types: ["call/put", "eval/added"] });
+    const some = await nouns.trace(chat, { after: 5, limit: 2, types: ["call/put", "eval/added"] });
     const wanted = stream.filter(({ seq, type }) => seq > 5 && (type === "call/put" || type === "eval/added"));
     assert.deepEqual(
       some.map(({ seq }) => seq),
@@ -42,24 +42,24 @@ const cases: readonly Case[] = [
     );
     const inPages: TraceEvent[] = [];
     for (let after = 0; after < traced.length; after += 3)
-      inPages.push(...(await given.trace(chat, { after, limit: 3 })));
+      inPages.push(...(await nouns.trace(chat, { after, limit: 3 })));
     assert.deepEqual(inPages, traced, "a page knows what was before it");
   }),
 
-  prove("SE9 the event stream can be read by seq and type", NEEDS, async (given) => {
-    const { chat } = await fillStore(given);
-    const all = await given.log.read(chat);
+  prove("SE9 the event stream can be read by seq and type", NEEDS, async (nouns) => {
+    const { chat } = await fillStore(nouns);
+    const all = await nouns.log.read(chat);
     assert.deepEqual(
       all.map(({ seq }) => seq),
       all.map((_, i) => i + 1),
     );
-    const heads = await given.log.read(chat, { types: ["head/created"], after: 1, limit: 2 });
+    const heads = await nouns.log.read(chat, { types: ["head/created"], after: 1, limit: 2 });
     assert.deepEqual(heads, all.filter(({ type }) => type === "head/created").slice(0, 2));
   }),
 
-  prove("SE9 rows name what caused them", NEEDS, async (given) => {
-    const filled = await fillStore(given);
-    const events = await given.trace(filled.chat);
+  prove("SE9 rows name what caused them", NEEDS, async (nouns) => {
+    const filled = await fillStore(nouns);
+    const events = await nouns.trace(filled.chat);
     const [asked] = typed(events, "message/added");
     assert.deepEqual(asked?.causes, [{ kind: "turn", id: filled.turn }]);
     assert.deepEqual(asked?.row, { kind: "message", id: asked?.id, facts: { key: "k-1", role: "user" } });
@@ -101,49 +101,49 @@ const cases: readonly Case[] = [
     assert.deepEqual(after?.causes, [], "no turn was open");
     const erased = typed(events, "message/added").filter(({ row }) => row?.facts.erased === true);
     assert.equal(erased.length, 2);
-    const [derived] = typed(await given.trace(filled.fork), "derivation/added");
+    const [derived] = typed(await nouns.trace(filled.fork), "derivation/added");
     assert.deepEqual(derived?.causes, [{ kind: "head", id: filled.heads[3] }]);
     assert.deepEqual(derived?.causeEventIds, [present(heads[3]).id], "of another session");
-    const [inFork] = typed(await given.trace(filled.fork), "head/created");
+    const [inFork] = typed(await nouns.trace(filled.fork), "head/created");
     assert.deepEqual(
       inFork?.causes[0],
       { kind: "head", id: filled.heads[3] },
       "the first of a fork, on what it continues",
     );
-    const [split] = typed(await given.trace(filled.split), "head/created");
+    const [split] = typed(await nouns.trace(filled.split), "head/created");
     assert.deepEqual(split?.causes[0], { kind: "event", id: `${filled.chat}#5` }, "or on the message it was cut at");
   }),
 
-  prove("SE9 the error of an invocation says whose it is, and is caused by it", NEEDS, async (given) => {
-    await given.sessions.create({ id: "caller" });
-    const failing = given.lineage.invocations.spawn("caller", { session: { id: "callee" } }, async () => {
+  prove("SE9 the error of an invocation says whose it is, and is caused by it", NEEDS, async (nouns) => {
+    await nouns.sessions.create({ id: "caller" });
+    const failing = nouns.lineage.invocations.spawn("caller", { session: { id: "callee" } }, async () => {
       throw new Error("no luck");
     });
     await assert.rejects(failing, /no luck/);
-    await given.log.annotate("caller", { of: "the caller" }, { agent: "ada" });
-    const traced = await given.trace("caller");
+    await nouns.log.annotate("caller", { of: "the caller" }, { agent: "ada" });
+    const traced = await nouns.trace("caller");
     const [started] = typed(traced, "invocation/started");
     const [error, note] = typed(traced, "annotation");
     assert.equal(error?.summary, `the error of invocation caller#${started?.seq}`);
     assert.deepEqual(error?.causes, [{ kind: "invocation", id: started?.id }]);
     assert.equal(note?.summary, "a note of ada");
-    const { causes } = await given.causes(error?.id ?? "");
+    const { causes } = await nouns.causes(error?.id ?? "");
     assert.ok(causes.some(({ id }) => id === started?.id));
   }),
 
-  prove("SE9 causes are walked breadth first, across sessions, each once and within a limit", NEEDS, async (given) => {
-    const filled = await fillStore(given);
-    const head = present(typed(await given.trace(filled.fork), "head/created")[0]);
-    const { event, causes, more } = await given.causes(head.id);
+  prove("SE9 causes are walked breadth first, across sessions, each once and within a limit", NEEDS, async (nouns) => {
+    const filled = await fillStore(nouns);
+    const head = present(typed(await nouns.trace(filled.fork), "head/created")[0]);
+    const { event, causes, more } = await nouns.causes(head.id);
     assert.deepEqual(event, head);
     assert.equal(more, false);
     const ids = causes.map(({ id }) => id);
     assert.equal(new Set(ids).size, ids.length);
-    const events = await given.trace(filled.chat);
+    const events = await nouns.trace(filled.chat);
     const first = present(typed(events, "head/created")[0]);
-    const [root] = (await given.causes(`${filled.fork}#1`)).causes;
+    const [root] = (await nouns.causes(`${filled.fork}#1`)).causes;
     assert.equal(root?.session, filled.chat);
-    const derived = await given.causes(`${filled.fork}#2`);
+    const derived = await nouns.causes(`${filled.fork}#2`);
     assert.ok(
       derived.causes.some(({ id }) => id === first.id),
       "the basis of the head it was forked from",
@@ -152,29 +152,29 @@ const cases: readonly Case[] = [
       derived.causes.some(({ id }) => id === filled.turn),
       "the turn of that",
     );
-    const near = await given.causes(`${filled.fork}#2`, { limit: 1 });
+    const near = await nouns.causes(`${filled.fork}#2`, { limit: 1 });
     assert.deepEqual(near, { event: derived.event, causes: derived.causes.slice(0, 1), more: true });
-    await given.sessions.delete(filled.chat);
-    assert.deepEqual((await given.causes(`${filled.fork}#2`)).causes, [], "what was erased is left out");
+    await nouns.sessions.delete(filled.chat);
+    assert.deepEqual((await nouns.causes(`${filled.fork}#2`)).causes, [], "what was erased is left out");
   }),
 
-  prove("SE9 the trace never holds text or payloads", NEEDS, async (given) => {
-    const { chat } = await fillStore(given);
-    const said = JSON.stringify(await given.trace(chat));
+  prove("SE9 the trace never holds text or payloads", NEEDS, async (nouns) => {
+    const { chat } = await fillStore(nouns);
+    const said = JSON.stringify(await nouns.trace(chat));
     for (const text of ["hello", "word after word", "1 + 1", "by hand", "be kind", "thrown", "in short", "All of it"]) {
       assert.ok(!said.includes(text), `the trace says ${text}`);
     }
   }),
 
-  prove("SE9 what is asked of a trace must make sense", NEEDS, async (given) => {
-    await fillStore(given);
-    await refuses("NotFound", () => given.trace("nobody"));
-    await refuses("LimitExceeded", () => given.trace("chat", { limit: 10_001 }));
-    await refuses("InvalidArgument", () => given.trace("chat", { before: 3 } as never));
-    await refuses("InvalidArgument", () => given.causes("chat"));
-    await refuses("NotFound", () => given.causes("chat#9999"));
-    await refuses("NotFound", () => given.causes("nobody#1"));
-    await refuses("LimitExceeded", () => given.causes("chat#1", { limit: 1001 }));
-    await refuses("SessionDeleted", () => given.trace("gone"));
+  prove("SE9 what is asked of a trace must make sense", NEEDS, async (nouns) => {
+    await fillStore(nouns);
+    await refuses("NotFound", () => nouns.trace("nobody"));
+    await refuses("LimitExceeded", () => nouns.trace("chat", { limit: 10_001 }));
+    await refuses("InvalidArgument", () => nouns.trace("chat", { before: 3 } as never));
+    await refuses("InvalidArgument", () => nouns.causes("chat"));
+    await refuses("NotFound", () => nouns.causes("chat#9999"));
+    await refuses("NotFound", () => nouns.causes("nobody#1"));
+    await refuses("LimitExceeded", () => nouns.causes("chat#1", { limit: 1001 }));
+    await refuses("SessionDeleted", () => nouns.trace("gone"));
   }),
 ];

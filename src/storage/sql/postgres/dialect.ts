@@ -69,7 +69,7 @@ function insertText(spec: BulkSpec, cells: readonly string[], source: string): s
   return `INSERT INTO ${spec.table} (${columns}) SELECT ${cells.join(", ")} FROM ${source}${spec.suffix}`;
 }
 
-function given(spec: BulkSpec): readonly BulkColumn[] {
+function parameterFor(spec: BulkSpec): readonly BulkColumn[] {
   return spec.columns.filter((column) => column.value.includes("?"));
 }
 
@@ -90,7 +90,7 @@ function numbered(spec: BulkSpec): string {
 }
 
 function arraysOf(spec: BulkSpec): { readonly arrays: readonly string[]; readonly names: readonly string[] } {
-  const columns = given(spec);
+  const columns = parameterFor(spec);
   return {
     arrays: columns.map((column, i) => `$${i + 1}::${ARRAY_TYPES[column.type]}`),
     names: columns.map((_, i) => `c${i}`),
@@ -103,7 +103,7 @@ function cellOf(spec: BulkSpec, name: string): string {
 }
 
 function indexOf(spec: BulkSpec, name: string): number {
-  return given(spec).findIndex((one) => one.name === name);
+  return parameterFor(spec).findIndex((one) => one.name === name);
 }
 
 function assignments(spec: BulkSpec): string {
@@ -168,12 +168,12 @@ export function renderTogether(steps: readonly { readonly spec: BulkSpec; readon
   if (fence?.spec.verb !== "fence" || inserts.some(({ spec }) => spec.verb !== "insert")) return null;
   if (new Set(steps.map(({ spec }) => spec)).size !== steps.length) return null;
   const { parts, held } = fenceParts(fence.spec, fence.width);
-  let offset = given(fence.spec).length;
+  let offset = parameterFor(fence.spec).length;
   const stores = inserts.some(({ spec }) => spec.name === "blobs.store");
   const rest = inserts.map(({ spec, width }, i) => {
     const isStore = spec.name === "blobs.store";
     const text = shift(stores && !isStore ? renderBeside(spec, width) : renderBulk(spec, width), offset);
-    offset += given(spec).length;
+    offset += parameterFor(spec).length;
     return isStore ? `stored AS (${text} RETURNING no, sha256)` : `w${i} AS (${text})`;
   });
   return withChecksums(`WITH ${[...parts, ...rest].join(", ")} ${held}`);

@@ -241,8 +241,8 @@ class PostgresDriver implements Driver {
     this.#notifications.announce(sessions);
   }
 
-  watch(hear: (sessions: readonly string[] | null) => void): () => void {
-    return this.#notifications.watch(hear);
+  watch(onChange: (sessions: readonly string[] | null) => void): () => void {
+    return this.#notifications.watch(onChange);
   }
 
   /** Dead rows are removed at once instead of whenever autovacuum comes by. Those who ask meanwhile share the next one. */

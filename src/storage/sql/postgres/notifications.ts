@@ -13,7 +13,7 @@ const NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(
 const POLL_MS = 1000;
 
 /** Told the sessions that changed; null: any may have. */
-type Hear = (sessions: readonly string[] | null) => void;
+type OnChange = (sessions: readonly string[] | null) => void;
 
 export class Notifications {
   readonly #access: PostgresAccess;
@@ -55,16 +55,16 @@ export class Notifications {
     }
   }
 
-  watch(hear: Hear): () => void {
-    if (this.#access.isPooled) return this.#poll(hear);
+  watch(onChange: OnChange): () => void {
+    if (this.#access.isPooled) return this.#poll(onChange);
     const { client, end } = this.#access.listen();
     let isOver = false;
     client
       .listen(
         this.#channel,
-        (payload) => hear(payload === "*" ? null : JSON.parse(payload)),
+        (payload) => onChange(payload === "*" ? null : JSON.parse(payload)),
         // Also called after a reconnect: what was announced in between is lost, so everything is looked at again.
-        () => hear(null),
+        () => onChange(null),
       )
       .catch((error) => {
         if (!isOver) this.#environment.log("warn", "postgres.listen", { error: String(error) });
@@ -75,13 +75,13 @@ export class Notifications {
     };
   }
 
-  #poll(hear: Hear): () => void {
+  #poll(onChange: OnChange): () => void {
     const over = new AbortController();
     const again = async () => {
       for (;;) {
         await this.#environment.sleep(POLL_MS, over.signal);
         if (over.signal.aborted) return;
-        hear(null);
+        onChange(null);
       }
     };
     void again();

@@ -276,7 +276,7 @@ class SqliteDriver implements Driver {
    * data_version changes whenever another connection, also of another process, has committed. The writer is asked: to the
    * reader, every commit of this handle would be one of another connection.
    */
-  watch(heard: (sessions: null) => void): () => void {
+  watch(onChange: (sessions: null) => void): () => void {
     const stop = new AbortController();
     const version = () => {
       try {
@@ -293,7 +293,7 @@ class SqliteDriver implements Driver {
         await this.#options.environment.sleep(POLL_MS, stop.signal);
         if (stop.signal.aborted) return;
         const now = version();
-        if (now !== seen || now === null) heard(null);
+        if (now !== seen || now === null) onChange(null);
         seen = now;
       }
     };

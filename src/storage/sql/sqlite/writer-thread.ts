@@ -124,7 +124,7 @@ export class WriterThread {
       workerData: { path, file, pragmas, emptyBytes: new Uint8Array(1).subarray(0, 0) },
       execArgv: ["--disable-warning=ExperimentalWarning"],
     });
-    this.#worker.on("message", (answer: Answer) => this.#hear(answer));
+    this.#worker.on("message", (answer: Answer) => this.#onAnswer(answer));
     this.#worker.on("error", (error) => this.#end(error));
     this.#worker.on("exit", () => this.#end(undefined));
   }
@@ -172,7 +172,7 @@ export class WriterThread {
     });
   }
 
-  #hear({ rows, error }: Answer): void {
+  #onAnswer({ rows, error }: Answer): void {
     const waiting = this.#waiting.shift();
     if (error === undefined) waiting?.resolve(rows ?? []);
     else waiting?.reject(Object.assign(new Error(error.message), { errcode: error.errcode, code: error.code }));
