@@ -9,9 +9,9 @@ export {
 export { type Model as NaiveModel, naiveModel } from "./model.ts";
 export { type FastCheck, type PropertyFixture, type PropertyOptions, runPropertySuite } from "./property.ts";
 export type { Client } from "./sim/client.ts";
+export type { Effect, ExternalEffects } from "./sim/external-effects.ts";
 export type { Fault, FaultKind, Opportunity } from "./sim/faults.ts";
 export { crashMatrix, type Matrix, type MatrixPoint } from "./sim/matrix.ts";
-export type { Effect, SimulatedServices } from "./sim/services.ts";
 export { type Simulation, type SimulationReport, simulate } from "./sim/simulate.ts";
 export type { CaseContext, Clock, ContextName, Fixture, Harness, MakeFixture, Skip, SuiteOptions } from "./suite.ts";
 export { runAgentsSuite } from "./suites/agents.ts";

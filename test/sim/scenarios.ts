@@ -108,7 +108,7 @@ const handoff: Scenario = {
       await second.store.runs.signal("run", "go", seed);
       const after = await second.store.runs.resume(client.agent("waiter"), "run");
       client.expect(after.status === "completed" && after.value === seed, `the run is ${after.status}`);
-      client.expect(client.services.times("note") === 1, "what was done before was done again");
+      client.expect(client.external.times("note") === 1, "what was done before was done again");
     },
   }),
 };

@@ -4,9 +4,9 @@
 import type { AnswerInput, Decision } from "../../src/contracts/decisions.ts";
 import type { Run } from "../../src/contracts/runs.ts";
 import type { Client } from "../../src/testing/sim/client.ts";
+import type { Effect, ExternalEffects } from "../../src/testing/sim/external-effects.ts";
 import type { Fault } from "../../src/testing/sim/faults.ts";
 import { rng } from "../../src/testing/sim/scheduler.ts";
-import type { Effect, SimulatedServices } from "../../src/testing/sim/services.ts";
 import type { Simulation } from "../../src/testing/sim/simulate.ts";
 import { mixed } from "./rates.ts";
 import { helper, KIND_NAMES, trader } from "./trader.ts";
@@ -45,7 +45,7 @@ class RandomPerson {
   }
 
   /** Now and then nothing, and not always what is so. */
-  answer({ step }: Decision, world: SimulatedServices): AnswerInput | null {
+  answer({ step }: Decision, world: ExternalEffects): AnswerInput | null {
     const random = this.#rng();
     if (this.#isPatient && random < 0.3) return null;
     const done = world.effect(step.idempotencyKey);

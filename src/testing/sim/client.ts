@@ -7,9 +7,9 @@ import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { RunResult } from "../../contracts/run-results.ts";
 import type { AgentDefinition, Run, RunInput } from "../../contracts/runs.ts";
+import type { ExternalEffects } from "./external-effects.ts";
 import type { Faults } from "./faults.ts";
 import { never, type Process } from "./scheduler.ts";
-import type { SimulatedServices } from "./services.ts";
 
 export interface ClientOptions {
   readonly process: Process;
@@ -18,7 +18,7 @@ export interface ClientOptions {
   /** Of runs it starts. */
   readonly leaseMs: number;
   readonly faults: Faults;
-  readonly services: SimulatedServices;
+  readonly external: ExternalEffects;
   /** Another process with a store of its own. */
   readonly open: (name: string) => Promise<{ readonly store: Holdfast; readonly kill: () => void }>;
 }
@@ -34,13 +34,13 @@ const LOOK_MS = 8000;
 
 export class Client {
   readonly store: Holdfast;
-  readonly services: SimulatedServices;
+  readonly external: ExternalEffects;
   readonly open: ClientOptions["open"];
   readonly #setting: ClientOptions;
 
   constructor(setting: ClientOptions) {
     this.store = setting.store;
-    this.services = setting.services;
+    this.external = setting.external;
     this.open = setting.open;
     this.#setting = setting;
   }

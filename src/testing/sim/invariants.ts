@@ -4,8 +4,8 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { LogEvent } from "../../contracts/log.ts";
 import type { Run } from "../../contracts/runs.ts";
 import { sha256Hex } from "../../core/bytes.ts";
+import type { Effect, ExternalEffects } from "./external-effects.ts";
 import { ofPurposes } from "./lineage.ts";
-import type { Effect, SimulatedServices } from "./services.ts";
 
 const TERMINAL = ["run/completed", "run/failed", "run/cancelled"];
 
@@ -55,14 +55,14 @@ async function logOf(store: Holdfast, session: string): Promise<readonly LogEven
 export async function brokenInvariants(
   store: Holdfast,
   found: StoreContents,
-  services: SimulatedServices,
+  external: ExternalEffects,
   purpose?: (effect: Effect) => string,
 ): Promise<readonly string[]> {
   const problems = [
     ...found.runs.flatMap((run) => ofRun(run, found.sessions.get(run.session) ?? [])),
-    ...ofEffects(found, services),
-    ...ofPurposes(found.sessions, services.effects(), purpose),
-    ...services.effectsAfterEnd(),
+    ...ofEffects(found, external),
+    ...ofPurposes(found.sessions, external.effects(), purpose),
+    ...external.effectsAfterEnd(),
     ...[...found.sessions].flatMap(([session, events]) => [
       ...ofMessages(session, events),
       ...ofSteps(session, events),
@@ -103,7 +103,7 @@ function trouble(run: Run, events: readonly LogEvent[]): string {
  * Done twice only where a person chose that or the tool allows it, and not at all before a person permitted what needs
  * approval; recorded as done only where it was.
  */
-function ofEffects({ sessions }: StoreContents, services: SimulatedServices): readonly string[] {
+function ofEffects({ sessions }: StoreContents, external: ExternalEffects): readonly string[] {
   const problems: string[] = [];
   const retries = new Map<string, number>();
   const told = new Set<string>();
@@ -117,10 +117,10 @@ function ofEffects({ sessions }: StoreContents, services: SimulatedServices): re
       if (type === "run/answered" && data.verdict === "retry") retries.set(key, (retries.get(key) ?? 0) + 1);
       if (type === "run/answered" && data.verdict === "result") told.add(key);
       if (type !== "step/done" || intent?.kind !== "tool" || told.has(key)) continue;
-      if (services.effect(key) === undefined) problems.push(`${session}#${seq} records what ${intent.name} never did`);
+      if (external.effect(key) === undefined) problems.push(`${session}#${seq} records what ${intent.name} never did`);
     }
   }
-  for (const { key, tool, run, times, mayRepeat } of services.effects()) {
+  for (const { key, tool, run, times, mayRepeat } of external.effects()) {
     // Of what needs approval every try is one that somebody permitted.
     const most = (approvals.has(key) ? 0 : 1) + (retries.get(key) ?? 0);
     if ((!mayRepeat && times > most) || most === 0)

@@ -2,7 +2,7 @@
 // though every one of them has keys of its own.
 import type { LogEvent } from "../../contracts/log.ts";
 import { plainObject } from "../../core/decode.ts";
-import type { Effect } from "./services.ts";
+import type { Effect } from "./external-effects.ts";
 
 type Logs = ReadonlyMap<string, readonly LogEvent[]>;
 

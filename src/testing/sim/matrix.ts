@@ -1,8 +1,8 @@
 // The crash matrix: a simulation is played once to learn of every commit there is, then once for each of them and each way
 // in which it can fail. Nothing is left to chance, so a point that does not come up is a fault of the matrix.
 import type { Run } from "../../contracts/runs.ts";
+import type { Effect } from "./external-effects.ts";
 import type { FaultKind } from "./faults.ts";
-import type { Effect } from "./services.ts";
 import { type Simulation, type SimulationReport, simulate } from "./simulate.ts";
 
 /** After so many the matrix is no better than a few of them. */

@@ -14,12 +14,12 @@ import { Client, retryWithDeadline } from "./client.ts";
 import { Disk, onDisk } from "./disk.ts";
 import { faultyDriver, type SeenCommit } from "./driver.ts";
 import { engine } from "./engine.ts";
+import { type Effect, ExternalEffects } from "./external-effects.ts";
 import { type Fault, type FaultKind, Faults } from "./faults.ts";
 import { brokenInvariants, readAll } from "./invariants.ts";
 import { type PostgresTimeouts, postgresDriver, TIMEOUTS } from "./postgres.ts";
 import { type Interference, type Limits, Process, Quiet, rng, Scheduler, Stuck } from "./scheduler.ts";
 import { SimulatedServer } from "./server.ts";
-import { type Effect, SimulatedServices } from "./services.ts";
 import { SimulatedStoreFile } from "./store-file.ts";
 
 export interface Simulation {
@@ -38,7 +38,7 @@ export interface Simulation {
   /** Played from its beginning by another client when the one who played it died: let it find what is there already. */
   readonly scenario: (client: Client) => Promise<void>;
   /** Answers what only a person can know; null: not now. When not given: what the world says. */
-  readonly person?: (decision: Decision, services: SimulatedServices) => AnswerInput | null;
+  readonly person?: (decision: Decision, external: ExternalEffects) => AnswerInput | null;
   /**
    * What an effect is for: at most one for each, in a run and those that take it up, unless a person or a recorded failure
    * called for another. When not given: the step's place.
@@ -105,7 +105,7 @@ class Simulator {
   #server: SimulatedServer | null = null;
   readonly #faults: Faults;
   readonly #disk: Disk;
-  readonly #services: SimulatedServices;
+  readonly #external: ExternalEffects;
   readonly #scheduler: Scheduler;
   readonly #rng: () => number;
   readonly #bytes: SharedBytes = new Map();
@@ -120,7 +120,7 @@ class Simulator {
     this.#simulation = simulation;
     this.#bug = bug;
     this.#faults = new Faults(simulation.seed, simulation.faults ?? []);
-    this.#services = new SimulatedServices(this.#faults);
+    this.#external = new ExternalEffects(this.#faults);
     this.#rng = rng(simulation.seed, "lives");
     this.#disk = new Disk(this.#faults);
     this.#scheduler = new Scheduler(simulation.seed, ({ name }, what) => this.#interference(name, what));
@@ -223,11 +223,11 @@ class Simulator {
       return { store: await this.#open(other), kill: () => other.kill("because the scenario says so") };
     };
     const setting = { process, store, agents: this.#agentsIn(process), leaseMs, faults: this.#faults };
-    await this.#simulation.scenario(new Client({ ...setting, services: this.#services, open }));
+    await this.#simulation.scenario(new Client({ ...setting, external: this.#external, open }));
   }
 
   #agentsIn(process: Process): readonly AgentDefinition[] {
-    return (this.#simulation.agents ?? []).map((agent) => this.#services.agentIn(process, agent));
+    return (this.#simulation.agents ?? []).map((agent) => this.#external.agentIn(process, agent));
   }
 
   async #work(process: Process): Promise<void> {
@@ -240,12 +240,12 @@ class Simulator {
     const { person = truthful } = this.#simulation;
     const client = new Client({
       ...{ process, store: await this.#open(process), agents: [], leaseMs: LEASE_MS, faults: this.#faults },
-      services: this.#services,
+      external: this.#external,
       open: () => Promise.reject(new Error("bug: a person opens no stores")),
     });
     for (;;) {
       for (const decision of await client.retryWithDeadline(() => client.store.runs.pending())) {
-        const answer = person(decision, this.#services);
+        const answer = person(decision, this.#external);
         // Meant for this question: a second delivery must not answer the next one about the same step.
         if (answer !== null) await client.answer(decision.id, { ...answer, reason: decision.reason });
       }
@@ -260,7 +260,7 @@ class Simulator {
     const real = await this.#connect(process);
     const driver = faultyDriver(this.#bug.driver?.(real, process) ?? real, process, this.#faults, {
       committed: (commit) => {
-        for (const run of commit.ends) this.#services.ended(run, process);
+        for (const run of commit.ends) this.#external.ended(run, process);
         this.#committed(commit);
       },
       listen: (onCommit) => {
@@ -345,10 +345,10 @@ class Simulator {
     const outside = blobs === true ? { blobs: sharedBlobs(this.#bytes) } : {};
     const store = await engine().openOn(driver, { environment, ...outside });
     const found = await readAll(store);
-    this.#problems.push(...(await brokenInvariants(store, found, this.#services, purpose)));
+    this.#problems.push(...(await brokenInvariants(store, found, this.#external, purpose)));
     const order = this.#commits.map(({ process }) => process).join(" ");
     return {
-      ...{ seed, problems: this.#problems, eventsHash: found.eventsHash, effects: this.#services.effects() },
+      ...{ seed, problems: this.#problems, eventsHash: found.eventsHash, effects: this.#external.effects() },
       runs: found.runs,
       ...{ interleaving: sha256Hex(order).slice(0, 16), commits: this.#commits, steps, ms },
       ...{ fired: this.#faults.fired(), log },
@@ -357,8 +357,8 @@ class Simulator {
 }
 
 /** Looks whether it happened. */
-function truthful({ step }: Decision, services: SimulatedServices): AnswerInput {
-  const done = services.effect(step.idempotencyKey);
+function truthful({ step }: Decision, external: ExternalEffects): AnswerInput {
+  const done = external.effect(step.idempotencyKey);
   return done === undefined ? { verdict: "retry" } : { verdict: "result", result: done.result };
 }
 

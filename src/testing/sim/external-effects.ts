@@ -31,7 +31,7 @@ export interface Effect {
 
 const MODEL_FAULTS: readonly FaultKind[] = ["modelTimeout", "modelRateLimit", "modelGarbage"];
 
-export class SimulatedServices {
+export class ExternalEffects {
   readonly #effects = new Map<string, Effect>();
   readonly #faults: Faults;
   /** Who ended which run. */
