@@ -87,8 +87,8 @@ function formatHost(root: string): ts.FormatDiagnosticsHost {
 }
 
 /** The exported names, then the declarations of our own that they lead to and that no entry exports. */
-function section(checker: ts.TypeChecker, exported: readonly Named[], known: Set<ts.Symbol>): string {
-  const hidden: Named[] = [];
+function section(checker: ts.TypeChecker, exported: readonly NamedSymbol[], known: Set<ts.Symbol>): string {
+  const hidden: NamedSymbol[] = [];
   const toVisit = exported.map(({ symbol }) => symbol);
   for (const symbol of toVisit) {
     for (const reached of symbolsReached(checker, symbol)) {
@@ -102,17 +102,17 @@ function section(checker: ts.TypeChecker, exported: readonly Named[], known: Set
   return `${block(exported)}\nReached through the above, not exported:\n${block(hidden.sort(byName))}`;
 }
 
-interface Named {
+interface NamedSymbol {
   name: string;
   symbol: ts.Symbol;
 }
 
-function block(names: readonly Named[]): string {
+function block(names: readonly NamedSymbol[]): string {
   return `\n\`\`\`ts\n${names.map(({ name, symbol }) => declarations(name, symbol)).join("\n")}\n\`\`\`\n`;
 }
 
-function exportsOf(checker: ts.TypeChecker, module: ts.Symbol, prefix = ""): Named[] {
-  const found = checker.getExportsOfModule(module).flatMap((symbol): Named[] => {
+function exportsOf(checker: ts.TypeChecker, module: ts.Symbol, prefix = ""): NamedSymbol[] {
+  const found = checker.getExportsOfModule(module).flatMap((symbol): NamedSymbol[] => {
     const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
     const name = prefix + symbol.name;
     const isNamespace = target.flags & ts.SymbolFlags.ValueModule && target.declarations?.some(ts.isSourceFile);
@@ -122,7 +122,7 @@ function exportsOf(checker: ts.TypeChecker, module: ts.Symbol, prefix = ""): Nam
 }
 
 /** By code unit, the same on every machine. */
-function byName(a: Named, b: Named): number {
+function byName(a: NamedSymbol, b: NamedSymbol): number {
   return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }
 

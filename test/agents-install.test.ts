@@ -39,7 +39,7 @@ function names(): string[] {
   return fs.readdirSync(folder).map((name) => name.replace(/-(linux|darwin)-.*/, ""));
 }
 
-function called(): string[] {
+function npmCalls(): string[] {
   return fs.existsSync(calls) ? fs.readFileSync(calls, "utf8").trimEnd().split("\n") : [];
 }
 
@@ -57,15 +57,15 @@ describe("the coding agents", () => {
     const paths = await agentsFor(["claude", "sdk", "opencode"], options);
     expect(names()).toEqual(["claude-agent-sdk@0.3.325", "opencode-ai@1.18.33"]);
     for (const place of Object.values(paths)) expect(fs.existsSync(place)).toBe(true);
-    expect(called()).toHaveLength(2);
-    expect(called()[0]).toMatch(
+    expect(npmCalls()).toHaveLength(2);
+    expect(npmCalls()[0]).toMatch(
       /@anthropic-ai\/claude-agent-sdk@0\.3\.325 @anthropic-ai\/claude-agent-sdk-\S+@0\.3\.325$/,
     );
     expect(lines).toHaveLength(4);
 
     expect(await agentsFor(["opencode", "claude"], options)).toEqual(paths);
     expect(installedAgents(folder)).toEqual(paths);
-    expect(called()).toHaveLength(2);
+    expect(npmCalls()).toHaveLength(2);
   });
 
   test("are installed at other versions beside them, each once", async () => {
@@ -75,11 +75,11 @@ describe("the coding agents", () => {
     expect(await at("claude", "2.0.77")).toBe(programs[0]);
     expect(names()).toEqual(["claude-code@2.0.77", "claude-code@2.1.141", "opencode-ai@1.1.65"]);
     for (const program of programs) expect(fs.existsSync(program)).toBe(true);
-    const [script, native, opencode] = called();
+    const [script, native, opencode] = npmCalls();
     expect(script).toMatch(/@anthropic-ai\/claude-code@2\.0\.77$/);
     expect(native).toMatch(/@anthropic-ai\/claude-code-\S+@2\.1\.141$/);
     expect(opencode).toMatch(/opencode-\S+@1\.1\.65$/);
-    expect(called()).toHaveLength(3);
+    expect(npmCalls()).toHaveLength(3);
 
     writeNpm();
     const { claude } = await agentsFor(["claude"], options);
@@ -103,7 +103,7 @@ describe("the coding agents", () => {
         else process.env[name] = kept[name];
       }
     }
-    const [cwd, registry, ...rest] = called()[0]?.split(" ") ?? [];
+    const [cwd, registry, ...rest] = npmCalls()[0]?.split(" ") ?? [];
     expect(cwd).toContain(fs.realpathSync(folder));
     expect(registry).toBe("somewhere");
     expect(rest).not.toContain("holdfast");
@@ -119,7 +119,7 @@ describe("the coding agents", () => {
     );
     const codes = await Promise.all(children.map(async (child) => (await once(child, "exit"))[0]));
     expect(codes).toEqual([0, 0, 0, 0]);
-    expect(called().length, "they did not meet").toBeGreaterThan(2);
+    expect(npmCalls().length, "they did not meet").toBeGreaterThan(2);
     expect(names()).toEqual(["claude-agent-sdk@0.3.325", "opencode-ai@1.18.33"]);
     expect(typeof installedAgents(folder)).toBe("object");
   });
@@ -139,7 +139,7 @@ describe("the coding agents", () => {
     // Not before it has made what it makes: a mkdir of its own would go on behind its end.
     const made = () => fs.readdirSync(folder, { recursive: true, encoding: "utf8" });
     await expect.poll(() => made().filter((name) => name.endsWith("node_modules/half"))).toHaveLength(1);
-    expect(called()).toHaveLength(2);
+    expect(npmCalls()).toHaveLength(2);
     stop.abort();
     await refused;
     expect(names()).toEqual([]);

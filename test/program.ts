@@ -53,14 +53,15 @@ export class Program {
   /** Standard output of a program that must end well and complain of nothing. */
   async done(): Promise<string> {
     const code = await this.#ended;
-    if (code !== 0 || this.#errors !== "") throw new Error(`${this.#name} ended with ${code}:\n${this.#said()}`);
+    if (code !== 0 || this.#errors !== "")
+      throw new Error(`${this.#name} ended with ${code}:\n${this.#describeOutput()}`);
     return this.#output;
   }
 
   /** Waits for a moment in the middle. */
   async until(isReached: (output: string) => boolean): Promise<void> {
     while (!isReached(this.#output)) {
-      if (this.#isOver) throw new Error(`${this.#name} ended too early:\n${this.#said()}`);
+      if (this.#isOver) throw new Error(`${this.#name} ended too early:\n${this.#describeOutput()}`);
       await sleep(5);
     }
   }
@@ -70,7 +71,7 @@ export class Program {
     await this.#ended;
   }
 
-  #said(): string {
+  #describeOutput(): string {
     return `${this.#errors}${this.#output}`;
   }
 }

@@ -35,7 +35,7 @@ async function measureReads(metric: string, hf: Holdfast, seconds: number): Prom
   const it = await reached.promise;
   const turnMs = (seconds * 1000) / ROUNDS;
   const recorded: number[] = [];
-  const turn = async (read: () => Promise<unknown>) => {
+  const stepAndRead = async (read: () => Promise<unknown>) => {
     const samples: number[] = [];
     for (const end = performance.now() + turnMs; performance.now() < end; ) {
       samples.push(...(await sample(0, read, READS_PER_COMMIT)));
@@ -44,8 +44,8 @@ async function measureReads(metric: string, hf: Holdfast, seconds: number): Prom
     return percentile(samples, 0.5);
   };
   const [ours = [], plain = []] = await alternate(ROUNDS, [
-    () => turn(() => it.context().then(({ messages }) => recorded.push(messages.length))),
-    () => turn(() => hf.sessions.context("read")),
+    () => stepAndRead(() => it.context().then(({ messages }) => recorded.push(messages.length))),
+    () => stepAndRead(() => hf.sessions.context("read")),
   ]);
   if (recorded.some((count) => count !== MESSAGES)) throw new Error("a recorded read gave something else");
   over.resolve();

@@ -57,14 +57,14 @@ const FILE = ["role", "path", "content", "grows", "owned"];
 
 export function checkCapture(input: unknown): CheckedCapture {
   const given = checkRecord(input, "capture", INPUT);
-  const told = (name: string) =>
+  const optionalText = (name: string) =>
     given[name] === undefined || given[name] === null ? null : checkText(given[name], `capture.${name}`, "titleBytes");
   const { ttlMs, basis } = given;
   return {
     request: checkId(given.request, "capture.request"),
     ...checkSession(given),
     cwd: checkText(given.cwd, "capture.cwd", "titleBytes"),
-    ...{ configDir: told("configDir"), key: told("key"), agentVersion: told("agentVersion") },
+    ...{ configDir: optionalText("configDir"), key: optionalText("key"), agentVersion: optionalText("agentVersion") },
     basis: basis === undefined || basis === null ? basis : checkBasis(basis),
     keeps:
       given.onConflict !== undefined &&

@@ -46,14 +46,14 @@ export async function createFence(
   };
   // Each relies on where the one before it left the log.
   let last: Promise<unknown> = Promise.resolve();
-  const inTurn = (commit: Commit): Promise<Outcome> => {
+  const commitSerially = (commit: Commit): Promise<Outcome> => {
     if (!commit.events?.some((event) => event.session === session)) return storage.commit(commit);
     const done = last.then(() => once(commit));
     last = done.catch(() => {});
     return done;
   };
   return {
-    stores: made(committing(storage, inTurn)),
+    stores: made(committing(storage, commitSerially)),
     isStale: async () => (await lengthOf()) !== known,
     pause: (attempt) => pause(storage, attempt),
   };

@@ -14,12 +14,12 @@ const CALL: ModelCall = {
 };
 const CACHED = { cache_control: { type: "ephemeral" } };
 
-function said(role: Role, ...content: readonly ContentBlock[]): ContextMessage {
+function messageFrom(role: Role, ...content: readonly ContentBlock[]): ContextMessage {
   return { id: null, agent: null, role, content, repaired: false };
 }
 
 const ASKED: ChatRequest = {
-  ...{ system: "Be brief.", messages: [said("user", { type: "text", text: "hi" })] },
+  ...{ system: "Be brief.", messages: [messageFrom("user", { type: "text", text: "hi" })] },
   tools: ["a", "b"].map((name) => ({ name, inputSchema: { type: "object" } })),
 };
 
@@ -100,7 +100,11 @@ test("RU19 sends signed thinking, unknown blocks and unknown fields back exactly
     "tool_use",
   ]);
   const result = (toolUseId: string): ContentBlock => ({ type: "tool_result", toolUseId, content: "ok" });
-  const next = [...ASKED.messages, said("assistant", ...reply.content), said("tool", result("t1"), result("t2"))];
+  const next = [
+    ...ASKED.messages,
+    messageFrom("assistant", ...reply.content),
+    messageFrom("tool", result("t1"), result("t2")),
+  ];
   const { body } = await ask({ ...ASKED, messages: next });
   const [, assistant] = body.messages;
   const { caller: _, ...direct } = blocks[5] as { readonly caller: object };
@@ -109,13 +113,22 @@ test("RU19 sends signed thinking, unknown blocks and unknown fields back exactly
 
 test("RU19 keeps one message a side, begins with the user's, and leaves out what the API refuses", async () => {
   const messages = [
-    said("assistant", { type: "thinking", thinking: "unsigned" }, { type: "tool_use", id: "t", name: "a", input: [1] }),
-    said("tool", { type: "tool_result", toolUseId: "t", content: [{ type: "text", text: "no" }], isError: true }),
-    said("user", { type: "text", text: "  " }),
-    said("system", { type: "text", text: "be kind" }),
-    said("user", { type: "document", source: { ref: "sha256:x", mediaType: "text/markdown" }, title: "notes" }),
-    said("user", { type: "image", source: { url: "https://example.com/a.png" } }),
-    said("user", { type: "audio", source: { ref: "sha256:y" }, transcript: "hello" }),
+    messageFrom(
+      "assistant",
+      { type: "thinking", thinking: "unsigned" },
+      { type: "tool_use", id: "t", name: "a", input: [1] },
+    ),
+    messageFrom("tool", {
+      type: "tool_result",
+      toolUseId: "t",
+      content: [{ type: "text", text: "no" }],
+      isError: true,
+    }),
+    messageFrom("user", { type: "text", text: "  " }),
+    messageFrom("system", { type: "text", text: "be kind" }),
+    messageFrom("user", { type: "document", source: { ref: "sha256:x", mediaType: "text/markdown" }, title: "notes" }),
+    messageFrom("user", { type: "image", source: { url: "https://example.com/a.png" } }),
+    messageFrom("user", { type: "audio", source: { ref: "sha256:y" }, transcript: "hello" }),
   ];
   const { body } = await ask({ ...ASKED, messages });
   expect(body.messages).toEqual([

@@ -15,7 +15,7 @@ const result = fc
   .tuple(id, fc.oneof(word, fc.array(fc.oneof(text, use), { maxLength: 2 })))
   .map(([toolUseId, content]): ContentBlock => ({ type: "tool_result", toolUseId, content }));
 
-function said(role: ContextMessage["role"], blocks: fc.Arbitrary<ContentBlock>): fc.Arbitrary<ContextMessage> {
+function messageOf(role: ContextMessage["role"], blocks: fc.Arbitrary<ContentBlock>): fc.Arbitrary<ContextMessage> {
   return fc
     .array(blocks, { minLength: 1, maxLength: 4 })
     .map((content) => ({ id: "s#1", agent: "ada", role, content: structuredClone(content), repaired: false }));
@@ -23,12 +23,12 @@ function said(role: ContextMessage["role"], blocks: fc.Arbitrary<ContentBlock>):
 
 const transcript = fc.array(
   fc.oneof(
-    said("assistant", fc.oneof(text, use)),
-    said("tool", result),
-    said("user", fc.oneof(text, result)),
-    said("assistant", fc.oneof(text, use, result)),
-    said("user", fc.oneof(use, result)),
-    said("system", text),
+    messageOf("assistant", fc.oneof(text, use)),
+    messageOf("tool", result),
+    messageOf("user", fc.oneof(text, result)),
+    messageOf("assistant", fc.oneof(text, use, result)),
+    messageOf("user", fc.oneof(use, result)),
+    messageOf("system", text),
   ),
   { maxLength: 12 },
 );
@@ -170,7 +170,7 @@ describe("repair", () => {
   const again = fc.array(fc.tuple(fc.constantFrom("a", "a", "a", "a-2", "a-3", "b"), fc.boolean()), {
     ...{ minLength: 20, maxLength: 120, size: "max" as const },
   });
-  const called = (calls: readonly (readonly [id: string, isAnswered: boolean])[]) =>
+  const conversationWith = (calls: readonly (readonly [id: string, isAnswered: boolean])[]) =>
     calls.flatMap(([id, isAnswered]): readonly ContextMessage[] => {
       const from = { id: "s#1", agent: "ada", repaired: false } as const;
       const use: ContentBlock = { type: "tool_use", id, name: "x", input: {} };
@@ -185,7 +185,7 @@ describe("repair", () => {
     let shortened = 0;
     fc.assert(
       fc.property(again, fc.double({ min: 0, max: 1, noNaN: true }), (calls, share) => {
-        const messages = called(calls);
+        const messages = conversationWith(calls);
         const room = Math.floor(sum(repair(messages).flat(), bytesOf) * share);
         const expected = naive(messages, room, bytesOf);
         expect(cut(messages, room, bytesOf)).toMatchObject(expected);
@@ -199,7 +199,7 @@ describe("repair", () => {
   });
 
   test("SE8 an id that is used thousands of times costs a budget no more than a few looks at each message", () => {
-    const messages = called(Array.from({ length: 3000 }, () => ["a", true] as const));
+    const messages = conversationWith(Array.from({ length: 3000 }, () => ["a", true] as const));
     const stored = sum(repairFrom(messages, messages.length).units.flat(), bytesOf);
     let looks = 0;
     const counting = (message: ContextMessage) => {

@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import * as fs from "node:fs";
 import type { Machine, Machines } from "./machine.ts";
 import { call, promptOf, type RichSession, TASK } from "./rich.ts";
-import { type Sdk, type SdkMessage, sdkOptions, turn } from "./sdk.ts";
+import { runTurn, type Sdk, type SdkMessage, sdkOptions } from "./sdk.ts";
 
 export interface Fidelity {
   /** Markers of RICH_MARKERS that the model was sent. */
@@ -36,7 +36,7 @@ export async function fidelityOf(
 ): Promise<Fidelity> {
   const ask = async (prompt: string, options: object = {}) => {
     const merged = { ...sdkOptions(machines, machine), resume: session.sessionId, ...options };
-    return await turn(sdk.query({ prompt, options: merged }));
+    return await runTurn(sdk.query({ prompt, options: merged }));
   };
   const recalled = textOf(await ask("And? [[recall RICH-\\d]]"));
   const tasks = await ask(`${call("ToolSearch", { query: "select:TaskList" })} ${call("TaskList", {})}`);

@@ -90,9 +90,9 @@ withAgents("a conversation", (agents) => {
       store,
     ]).ended;
     expect(captured).toMatchObject({ code: 0 });
-    const told = await holdfast(machine, ["handover", "--request", "r-1", "--store", store]).done();
-    expect(told).toContain("ASKED-4");
-    expect(told).toContain("ANSWER-4");
+    const text = await holdfast(machine, ["handover", "--request", "r-1", "--store", store]).done();
+    expect(text).toContain("ASKED-4");
+    expect(text).toContain("ANSWER-4");
     await withStore(store, async (hf) => {
       expect((await hf.check()).issues).toEqual([]);
       const [capture] = (await hf.captures.list()).items;
@@ -138,9 +138,9 @@ withAgents("a conversation", (agents) => {
 
     const other = machines.add();
     const handover = (of: string) => holdfast(other, ["handover", "--request", "r-1", "--store", of]).done();
-    const told = await handover(store);
-    expect(told).toContain("- `echo STEP-4`");
-    expect(told).toMatch(/cut off in `Bash`: .*sleep 60/);
+    const text = await handover(store);
+    expect(text).toContain("- `echo STEP-4`");
+    expect(text).toMatch(/cut off in `Bash`: .*sleep 60/);
 
     for (const one of [swept, expired]) await expire(one ?? "");
     expect(await holdfast(other, ["captures", "sweep", "--store", swept ?? ""]).done()).toContain("1 expired capture");
@@ -175,8 +175,8 @@ withAgents("a conversation", (agents) => {
     expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining("beside the newest") });
     const [, beside = ""] = /captures prefer (cap_\w+)/.exec(ran.stderr) ?? [];
 
-    const told = (...args: string[]) => holdfast(first, ["handover", ...args, "--store", store]).done();
-    const both = { own: await told("--capture", beside), request: await told("--request", "r-1") };
+    const text = (...args: string[]) => holdfast(first, ["handover", ...args, "--store", store]).done();
+    const both = { own: await text("--capture", beside), request: await text("--request", "r-1") };
     expect(both.own).toContain("COMMON-1");
     expect(both.own).toContain("APART-ANSWER");
     expect(both.own).not.toContain("NEWEST-2");
@@ -188,12 +188,12 @@ withAgents("a conversation", (agents) => {
     expect(both.request).not.toMatch(answer);
 
     await holdfast(first, ["captures", "prefer", beside, "--store", store]).done();
-    expect(await told("--request", "r-1")).toContain("APART-ANSWER");
+    expect(await text("--request", "r-1")).toContain("APART-ANSWER");
     await withStore(store, async ({ captures, check }) => {
       for (const { id } of (await captures.list({ diverged: true })).items) await captures.delete(id);
       expect((await check()).issues).toEqual([]);
     });
-    const alone = await told("--request", "r-1");
+    const alone = await text("--request", "r-1");
     expect(alone, "the captures are gone").toContain("APART-ANSWER");
     expect(alone).not.toContain("NEWEST-2");
   });
@@ -218,8 +218,8 @@ withAgents("a conversation", (agents) => {
     await eventually(async () => (await savedTranscript(store)).includes(`"command":"touch`), "a save in mid-turn");
     await running.kill();
     await machine.die();
-    const told = await holdfast(machines.add(), ["handover", "--request", "r-1", "--store", store]).done();
-    const part = (title: string) => told.split("\n## ").find((text) => text.startsWith(title)) ?? "";
+    const text = await holdfast(machines.add(), ["handover", "--request", "r-1", "--store", store]).done();
+    const part = (title: string) => text.split("\n## ").find((text) => text.startsWith(title)) ?? "";
     const asked = part("What was asked");
     expect(asked).toMatch(/\*\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\*\n\n {4}FIRST-1[^\n]*\n\n\*.* UTC\*\n\n {4}SECOND-2/);
     expect(asked).not.toContain("task-notification");

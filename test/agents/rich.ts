@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import type { Machine, Machines } from "./machine.ts";
-import { type Sdk, type SdkMessage, sdkOptions, turn } from "./sdk.ts";
+import { runTurn, type Sdk, type SdkMessage, sdkOptions } from "./sdk.ts";
 
 export interface RichSession {
   readonly sessionId: string;
@@ -45,7 +45,7 @@ export async function richSession(sdk: Sdk, machines: Machines, machine: Machine
   const promptId = randomUUID();
   const text = `The word is RICH-1. ${steps.join(" ")}`;
   const options = { ...sdkOptions(machines, machine), enableFileCheckpointing: true };
-  const messages = await turn(sdk.query({ prompt: promptOf(text, promptId), options }));
+  const messages = await runTurn(sdk.query({ prompt: promptOf(text, promptId), options }));
   const result = messages.findLast((message) => message.type === "result");
   if (result?.subtype !== "success" || result.result !== "RICH-4 is done") {
     throw new Error(`the rich session ended with ${JSON.stringify(result)}`);

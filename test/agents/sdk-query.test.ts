@@ -64,7 +64,7 @@ withAgents("persistentQuery", (agents) => {
     expect(items[0]?.generation).toBeGreaterThan(1);
   });
 
-  interface Asked {
+  interface AgentReply {
     readonly resumed: string | null;
     readonly problems: readonly string[];
     readonly said: string;
@@ -79,7 +79,7 @@ withAgents("persistentQuery", (agents) => {
     return machine.start(process.execPath, [path.join(import.meta.dirname, "sdk-program.ts"), ...args], { env });
   }
 
-  async function askAgain(store: string, prompt: string, machine = machines.add()): Promise<Asked> {
+  async function askAgain(store: string, prompt: string, machine = machines.add()): Promise<AgentReply> {
     return JSON.parse((await program(machine, store, prompt).done()).trim());
   }
 

@@ -49,7 +49,7 @@ export function sdkOptions(machines: Machines, machine: Machine): Record<string,
 }
 
 /** All messages until the agent has ended; the one of type `result` comes near the end. */
-export async function turn(query: SdkQuery): Promise<SdkMessage[]> {
+export async function runTurn(query: SdkQuery): Promise<SdkMessage[]> {
   const messages: SdkMessage[] = [];
   for await (const message of query) messages.push(message);
   return messages;

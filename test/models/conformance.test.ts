@@ -26,7 +26,7 @@ async function serve(script: FakeScript): Promise<FakeModels> {
   return server;
 }
 
-function said(role: Role, ...content: readonly (ContentBlock | string)[]): ContextMessage {
+function messageFrom(role: Role, ...content: readonly (ContentBlock | string)[]): ContextMessage {
   const blocks = content.map((one): ContentBlock => (typeof one === "string" ? { type: "text", text: one } : one));
   return { id: null, agent: null, role, content: blocks, repaired: false };
 }
@@ -35,7 +35,7 @@ function request(...messages: readonly ContextMessage[]): ChatRequest {
   return { system: "Be brief.", messages, tools: TOOLS };
 }
 
-const HELLO = request(said("user", "Refund order 7"));
+const HELLO = request(messageFrom("user", "Refund order 7"));
 
 /** What people and other providers see of it. */
 function visible({ content }: ChatReply): readonly ChatContent[] {
@@ -102,7 +102,11 @@ describe.each(ADAPTERS)("RU19 $name", (adapter: Adapter) => {
       content: "bad",
       isError: true,
     }));
-    const next = request(...HELLO.messages, said("assistant", ...reply.content), said("tool", ...results));
+    const next = request(
+      ...HELLO.messages,
+      messageFrom("assistant", ...reply.content),
+      messageFrom("tool", ...results),
+    );
     expect(visible(await model.generate(next, modelCall()))).toEqual([{ type: "text", text: "sorry" }]);
   });
 
@@ -116,7 +120,7 @@ describe.each(ADAPTERS)("RU19 $name", (adapter: Adapter) => {
     const first = await model.generate(HELLO, modelCall());
     if (adapter.keepsThinking) expect(visible(first)[0]).toEqual({ type: "thinking", thinking: "hm" });
     const result = { type: "tool_result", toolUseId: "call_0_0", content: "paid twice" } as const;
-    const second = request(...HELLO.messages, said("assistant", ...first.content), said("tool", result));
+    const second = request(...HELLO.messages, messageFrom("assistant", ...first.content), messageFrom("tool", result));
     expect(visible(await model.generate(second, modelCall()))).toEqual([{ type: "text", text: "done" }]);
     const turns = requests[1]?.turns ?? [];
     expect(turns.map(({ role, text, calls, results }) => ({ role, text, calls, results }))).toEqual([
@@ -137,7 +141,7 @@ describe.each(ADAPTERS)("RU19 $name", (adapter: Adapter) => {
       { type: "opaque", value: { from: "elsewhere", adds: { note: "secret-field" } } },
     ];
     await make(url).generate(
-      request(said("user", "hi"), said("assistant", ...strange), said("user", "go on")),
+      request(messageFrom("user", "hi"), messageFrom("assistant", ...strange), messageFrom("user", "go on")),
       modelCall(),
     );
     expect(JSON.stringify(requests[0]?.body)).not.toContain("secret");
@@ -160,7 +164,11 @@ describe.each(ADAPTERS)("RU19 $name", (adapter: Adapter) => {
       toolUseId: "c1",
       content: [{ type: "text", text: "seen" }, picture],
     } as const;
-    const messages = [said("user", "What is this?", picture, paper), said("assistant", use), said("tool", result)];
+    const messages = [
+      messageFrom("user", "What is this?", picture, paper),
+      messageFrom("assistant", use),
+      messageFrom("tool", result),
+    ];
     await make(url).generate(request(...messages), call);
     const body = JSON.stringify(requests[0]?.body);
     expect(body.split(Buffer.from(image).toString("base64")).length - 1).toBe(2);

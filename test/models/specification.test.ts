@@ -11,7 +11,7 @@ import { type AiSdkLanguageModel, aiSdkModel } from "../../src/models/ai-sdk.ts"
 import type { AnyChatModel } from "../../src/models/any.ts";
 import { modelCall } from "./adapters.ts";
 
-function said(role: Role, ...content: readonly ContentBlock[]): ContextMessage {
+function messageFrom(role: Role, ...content: readonly ContentBlock[]): ContextMessage {
   return { id: null, agent: null, role, content, repaired: false };
 }
 
@@ -19,9 +19,9 @@ const IMAGE = { type: "image", source: { ref: "sha256:i", mediaType: "image/png"
 const ASKED: ChatRequest = {
   ...{ system: "Be brief.", tools: [{ name: "look", inputSchema: { type: "object" } }] },
   messages: [
-    said("user", { type: "text", text: "hi" }, IMAGE),
-    said("assistant", { type: "tool_use", id: "c1", name: "look", input: { a: 1 } }),
-    said("tool", { type: "tool_result", toolUseId: "c1", content: [IMAGE] }),
+    messageFrom("user", { type: "text", text: "hi" }, IMAGE),
+    messageFrom("assistant", { type: "tool_use", id: "c1", name: "look", input: { a: 1 } }),
+    messageFrom("tool", { type: "tool_result", toolUseId: "c1", content: [IMAGE] }),
   ],
 };
 
@@ -113,7 +113,7 @@ describe("RU19 a language model of the specification", () => {
       },
     ]);
     expect(reply).toMatchObject({ finish: "tools", inputTokens: 10, outputTokens: 5, cachedTokens: 4, costUsd: null });
-    await model.generate({ ...ASKED, messages: [said("assistant", ...reply.content)] }, modelCall());
+    await model.generate({ ...ASKED, messages: [messageFrom("assistant", ...reply.content)] }, modelCall());
     expect(given[1]).toEqual([
       { role: "system", content: "Be brief." },
       {

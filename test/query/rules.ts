@@ -22,12 +22,12 @@ function closure(name: string, kind: KindName, step: (a: string, b: string) => s
 
 const based = (a: string, b: string) => `[${a} :head/basis ${b}]`;
 const made = (a: string, b: string) => `[?d :derivation/target-session ${a}] [?d :derivation/source-session ${b}]`;
-const called = (a: string, b: string) => `[?i :invocation/caller-session ${a}] [?i :invocation/callee-session ${b}]`;
+const invoked = (a: string, b: string) => `[?i :invocation/caller-session ${a}] [?i :invocation/callee-session ${b}]`;
 
 const TIED =
-  `[[(linked ?a ?b) (or-join [?a ?b] (and ${called("?a", "?b")}) (and ${made("?a", "?b")}))] ` +
+  `[[(linked ?a ?b) (or-join [?a ?b] (and ${invoked("?a", "?b")}) (and ${made("?a", "?b")}))] ` +
   "[(tied ?a ?b) (linked ?a ?b)] [(tied ?a ?c) (linked ?a ?b) (tied ?b ?c)]]";
-const SIMPLY_TIED = `[${[called, made]
+const SIMPLY_TIED = `[${[invoked, made]
   .map((step) => {
     const one = step("?a", "?b");
     return `[(linked ?a ?b) ${one}] [(tied ?a ?b) ${one}] [(tied ?a ?c) ${one} (tied ?b ?c)]`;
@@ -40,14 +40,14 @@ const NOTABLE =
 export const RULES: readonly RuleSet[] = [
   ...closure("up", "head", based),
   ...closure("from", "session", made),
-  ...closure("reach", "session", called),
+  ...closure("reach", "session", invoked),
   {
     text:
-      `[[(odd ?a ?b) ${called("?a", "?b")}] [(odd ?a ?c) (even ?a ?b) ${called("?b", "?c")}] ` +
-      `[(even ?a ?c) (odd ?a ?b) ${called("?b", "?c")}]]`,
+      `[[(odd ?a ?b) ${invoked("?a", "?b")}] [(odd ?a ?c) (even ?a ?b) ${invoked("?b", "?c")}] ` +
+      `[(even ?a ?c) (odd ?a ?b) ${invoked("?b", "?c")}]]`,
     simple:
-      `[[(odd ?a ?b) ${called("?a", "?b")}] [(odd ?a ?c) ${called("?a", "?b")} (even ?b ?c)] ` +
-      `[(even ?a ?c) ${called("?a", "?b")} (odd ?b ?c)]]`,
+      `[[(odd ?a ?b) ${invoked("?a", "?b")}] [(odd ?a ?c) ${invoked("?a", "?b")} (even ?b ?c)] ` +
+      `[(even ?a ?c) ${invoked("?a", "?b")} (odd ?b ?c)]]`,
     calls: [
       { name: "odd", params: ["session", "session"] },
       { name: "even", params: ["session", "session"] },

@@ -98,7 +98,7 @@ export class Torture {
       replaceWorker: (which) => {
         this.#workers[which] = this.#start();
       },
-      requireAcknowledged: (worker) => this.#recall(store, worker.lines.slice(-LAST_LINES)),
+      requireAcknowledged: (worker) => this.#requireAcknowledged(store, worker.lines.slice(-LAST_LINES)),
     };
   }
 
@@ -122,7 +122,7 @@ export class Torture {
   }
 
   /** What it was told in its last moments is there at once, before anybody can have done it again: they wait for its lease. */
-  async #recall({ runs, log }: Holdfast, lines: readonly string[]): Promise<void> {
+  async #requireAcknowledged({ runs, log }: Holdfast, lines: readonly string[]): Promise<void> {
     for (const line of lines) {
       const [word, what = "", at = "", name] = line.split(" ");
       await this.#surely(async () => {

@@ -27,7 +27,7 @@ function cli(
   url: string,
   world: string,
   ...argv: string[]
-): { child: ChildProcess; ended: Promise<unknown[]>; said(): string } {
+): { child: ChildProcess; ended: Promise<unknown[]>; output(): string } {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(NODE_|VITEST)/.test(name));
   const env = { ...Object.fromEntries(inherited), ...COMPILED, HOLDFAST_STORE: url, HOLDFAST_TEST_WORLD: world };
   const child = spawn(process.execPath, [ENTRY, ...argv], { stdio: ["ignore", "pipe", "pipe"], env });
@@ -37,7 +37,7 @@ function cli(
     stream?.setEncoding("utf8").on("data", (more: string) => {
       text += more;
     });
-  return { child, ended: once(child, "close"), said: () => text };
+  return { child, ended: once(child, "close"), output: () => text };
 }
 
 const worker = (url: string, world: string) => cli(url, world, "worker", "--agents", AGENTS, "--poll", "50", "--json");
@@ -81,14 +81,14 @@ describe.each(ENGINES)("holdfast worker on %s", (engine) => {
     const first = worker(url, world);
     await until("work begins", () => effectsIn(world).length >= 20);
     first.child.kill("SIGKILL");
-    expect((await first.ended)[1], first.said()).toBe("SIGKILL");
+    expect((await first.ended)[1], first.output()).toBe("SIGKILL");
     const second = worker(url, world);
     const isOver = async () => (await store.runs.list({ status: "completed" })).items.length === sessions.length;
-    await until(`all end: ${second.said()}`, isOver);
+    await until(`all end: ${second.output()}`, isOver);
     second.child.kill("SIGTERM");
-    expect((await second.ended)[0], second.said()).toBe(0);
+    expect((await second.ended)[0], second.output()).toBe(0);
 
-    expect(second.said()).toContain('"status":"recovering"');
+    expect(second.output()).toContain('"status":"recovering"');
     const effects = effectsIn(world);
     for (const { id, session } of (await store.runs.list()).items) {
       const events = await store.log.read(session, { limit: 1000 });
@@ -110,22 +110,22 @@ describe.each(ENGINES)("holdfast worker on %s", (engine) => {
   test("RU13 told to stop twice it gives back at once, and says so by its exit", { timeout: 60_000 }, async () => {
     const { url, world, store } = await place(engine);
     const { id } = await store.runs.start(stubborn, { session: "s" });
-    const { child, ended, said } = worker(url, world);
+    const { child, ended, output } = worker(url, world);
     await until("it hangs", () => effectsIn(world).length === 1);
     child.kill("SIGTERM");
     await sleep(300);
     expect(child.exitCode, "it waits for the iteration to end").toBe(null);
     child.kill("SIGTERM");
-    expect(await ended, said()).toEqual([4, null]);
+    expect(await ended, output()).toEqual([4, null]);
     expect(await store.runs.get(id)).toMatchObject({ owner: null, status: "running" });
     await store.close();
   });
 
   test("RU6 the demo holds", { timeout: 60_000 }, async () => {
     const url = await stores.fresh(engine);
-    const { ended, said } = cli(url, "", "demo", "--json", "--store", url);
-    expect((await ended)[0], said()).toBe(0);
-    const args = JSON.parse(said());
+    const { ended, output } = cli(url, "", "demo", "--json", "--store", url);
+    expect((await ended)[0], output()).toBe(0);
+    const args = JSON.parse(output());
     expect(args.claims.filter(({ holds }: { holds: boolean }) => !holds)).toEqual([]);
     expect(args.payments).toHaveLength(3);
   });

@@ -75,7 +75,7 @@ export const chainApart: PlantedBug = {
       };
       const result = await driver.transact(apart);
       if (later.length === 0) return result;
-      await process.turn("between");
+      await process.schedule("between");
       await driver.transact(() => only(later));
       return result;
     },

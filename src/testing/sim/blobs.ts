@@ -38,13 +38,13 @@ export function faultyBlobs(held: SharedBytes, process: Process, faults: Faults)
   return {
     ...real,
     put: async (key, bytes) => {
-      await process.turn("blob");
+      await process.schedule("blob");
       const struck = strike(["writeFail", "blobTorn"], "put");
       if (struck?.kind === "writeFail") throw unreachable("a blob could not be written");
       await real.put(key, struck === null ? bytes : bytes.subarray(0, faults.part(bytes.length)));
     },
     get: async (key) => {
-      await process.turn("blob");
+      await process.schedule("blob");
       const bytes = await real.get(key);
       const struck = strike(["readFail", "blobCorrupted", "blobMissing"], "get");
       if (struck === null || bytes === null || bytes.length === 0) return bytes;
@@ -55,7 +55,7 @@ export function faultyBlobs(held: SharedBytes, process: Process, faults: Faults)
       return bytes;
     },
     delete: async (key) => {
-      await process.turn("blob");
+      await process.schedule("blob");
       await real.delete(key);
     },
   };

@@ -41,7 +41,7 @@ export class Disk {
     if (ms === 0) return;
     this.#writer = process;
     process.freeze(ms, "disk");
-    await process.turn("disk");
+    await process.schedule("disk");
     this.#writer = null;
   }
 }

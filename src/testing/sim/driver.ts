@@ -32,7 +32,7 @@ export interface DriverNotes {
 }
 
 /** Thrown into a plan, so that the real driver rolls it back. */
-class Interrupted extends Error {}
+class InterruptedPlan extends Error {}
 
 /** Its methods, for whoever spreads it. */
 export function bound(driver: Driver): Driver {
@@ -56,7 +56,7 @@ export function bound(driver: Driver): Driver {
 
 export function faultyDriver(driver: Driver, process: Process, faults: Faults, notes: DriverNotes): Driver {
   const late = async (what: string): Promise<void> => {
-    await process.turn(what);
+    await process.schedule(what);
     const delay = faults.strike(["latency"], { process: process.name, what, names: [] });
     if (delay !== null) await process.environment.sleep(faults.length(delay));
     const jump = faults.strike(["clockJump"], { process: process.name, what, names: [] });
@@ -88,10 +88,10 @@ export function faultyDriver(driver: Driver, process: Process, faults: Faults, n
     watch: (onCommit) =>
       notes.listen(() => {
         const lost = faults.strike(["lostWakeup"], { process: process.name, what: "hint", names: [] });
-        if (lost === null) process.turn("hint").then(() => onCommit(null));
+        if (lost === null) process.schedule("hint").then(() => onCommit(null));
       }),
     // Which pages are free, and so how long it takes, is left over from who used the file before.
-    reclaim: () => process.turn("reclaim"),
+    reclaim: () => process.schedule("reclaim"),
     rewrite: () => driver.rewrite(),
     // In a thread, whose answer would come at a moment that no seed decides; nothing simulated damages a page.
     examine: async () => ({ check: "integrity_check", notRun: "not in a simulation", damages: [] }),
@@ -135,7 +135,7 @@ async function transact<T>(
   try {
     result = await driver.transact(watched, options);
   } catch (error) {
-    if (!(error instanceof Interrupted)) throw error;
+    if (!(error instanceof InterruptedPlan)) throw error;
     return failed(struck, process, events);
   }
   if (writes) notes.committed({ process: process.name, events, ends });
@@ -149,7 +149,7 @@ function* interrupted(
 ): Generator<Trip, void, readonly (readonly Row[])[]> {
   if (struck === null || struck.kind === "crashAfter" || struck.kind === "errorAfter") return;
   if (struck.kind === "crashDuring") yield { steps: steps.slice(0, Math.ceil(steps.length / 2)), last: false };
-  throw new Interrupted();
+  throw new InterruptedPlan();
 }
 
 function failed(struck: Fault | null, process: Process, events: readonly string[]): Promise<never> {

@@ -151,7 +151,7 @@ export class ExternalEffects {
   }
 
   async #late(process: Process, what: string, name: string): Promise<void> {
-    await process.turn(what);
+    await process.schedule(what);
     const delay = this.#faults.strike(["latency"], { process: process.name, what, names: [name] });
     if (delay !== null) await process.environment.sleep(this.#faults.length(delay));
   }

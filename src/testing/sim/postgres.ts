@@ -103,7 +103,7 @@ class PostgresClient {
     timeouts: ServerTimeouts,
   ): Promise<readonly (readonly Row[])[]> {
     const at = { process: this.#process.name, what: "trip", names: [trip.last ? "commit" : "statement"] };
-    await this.#process.turn("trip");
+    await this.#process.schedule("trip");
     const delay = this.#faults.strike(["latency"], at);
     if (delay !== null) await this.#process.environment.sleep(this.#faults.length(delay));
     const execute = () => this.#server.execute(connection, trip, timeouts);
@@ -138,7 +138,7 @@ class PostgresClient {
   /** What the server says reaches the process when it is its turn; never when it is dead by then. */
   async #answered<T>(answer: Promise<T>, what: string): Promise<T> {
     const settled = await Promise.allSettled([answer]);
-    await this.#process.turn(what);
+    await this.#process.schedule(what);
     const [result] = settled;
     if (this.#process.isDead) return never();
     if (result.status === "rejected") throw result.reason;

@@ -250,7 +250,7 @@ export class Process {
   }
 
   /** Its turn, among all that are ready. */
-  turn(what: string): Promise<void> {
+  schedule(what: string): Promise<void> {
     return new Promise((go) => this.#scheduler.ready({ process: this, what, go }));
   }
 

@@ -137,7 +137,7 @@ export class SimulatedServer {
   ): Promise<readonly (readonly Row[])[]> {
     const results: (readonly Row[])[] = [];
     for (const step of steps) {
-      await this.#process.turn("statement");
+      await this.#process.schedule("statement");
       const isFound = await this.#lock(connection, step, timeouts);
       const numbered = await this.#withNumbers(step);
       results.push(isFound ? await this.#look(connection.writes, numbered) : []);
@@ -154,7 +154,7 @@ export class SimulatedServer {
   ): Promise<readonly (readonly Row[])[]> {
     const numbered: Step[] = [];
     for (const step of steps) {
-      await this.#process.turn("statement");
+      await this.#process.schedule("statement");
       await this.#lock(connection, step, timeouts);
       numbered.push(await this.#withNumbers(step));
     }
@@ -278,7 +278,7 @@ export class SimulatedServer {
       const hasWaited = await held.catch((error: unknown) => {
         throw error instanceof ServerError ? error : new ServerError("40P01", String(error));
       });
-      if (hasWaited) await this.#process.turn("lock");
+      if (hasWaited) await this.#process.schedule("lock");
     } finally {
       over.abort();
     }

@@ -41,7 +41,7 @@ async function order(seed: number): Promise<string> {
   const live = async (name: string) => {
     const process = new Process(scheduler, name, 1);
     for (let i = 0; i < 5; i++) {
-      await process.turn("step");
+      await process.schedule("step");
       done.push(name);
       await process.environment.sleep(10);
     }
@@ -66,7 +66,7 @@ describe("the scheduler", () => {
     };
     dead.environment.sleep(5).then(act);
     dead.environment.defer(act);
-    dead.turn("step").then(act);
+    dead.schedule("step").then(act);
     dead.kill("now");
     dead.environment.sleep(1).then(act);
     await scheduler.drive(alive.environment.sleep(100), LIMITS);
@@ -83,7 +83,7 @@ describe("the scheduler", () => {
     const all = [
       frozen.environment.sleep(5).then(note("timer")),
       frozen.environment.sleep(150).then(note("later timer")),
-      frozen.turn("step").then(note("step")),
+      frozen.schedule("step").then(note("step")),
       awake.environment.sleep(10).then(note("other")),
     ];
     frozen.environment.defer(note("macrotask"));
@@ -97,7 +97,7 @@ describe("the scheduler", () => {
     const scheduler = new Scheduler(1);
     const [frozen, alive] = [new Process(scheduler, "frozen", 1), new Process(scheduler, "alive", 1)];
     let acted = false;
-    frozen.turn("step").then(() => {
+    frozen.schedule("step").then(() => {
       acted = true;
     });
     frozen.freeze(50, "test");

@@ -237,17 +237,17 @@ export const familyCases: readonly Case[] = [
       await history.append({ session: "s", agent: "ada" }, { role: "user", content: "first", key: "k" });
       await sessions.create({ id: "taken" });
       const wrong = agent(async (it) => {
-        const told = async (work: Promise<unknown>) => work.catch((error: { code: string }) => error.code);
+        const codeOf = async (work: Promise<unknown>) => work.catch((error: { code: string }) => error.code);
         const codes = [
-          await told(it.message({ role: "user", content: "again", key: "k" })),
-          await told(
+          await codeOf(it.message({ role: "user", content: "again", key: "k" })),
+          await codeOf(
             it.message({ role: "user", content: [{ type: "image", source: { ref: `sha256:${"0".repeat(64)}` } }] }),
           ),
-          await told(it.spawn(kid, { session: "taken" })),
-          await told(it.spawn(kid, { session: it.session })),
-          await told(it.spawn(null as never)),
-          await told(it.spawn(kid, { session: 5 as never })),
-          await told(it.spawn(kid, { colour: "red" } as never)),
+          await codeOf(it.spawn(kid, { session: "taken" })),
+          await codeOf(it.spawn(kid, { session: it.session })),
+          await codeOf(it.spawn(null as never)),
+          await codeOf(it.spawn(kid, { session: 5 as never })),
+          await codeOf(it.spawn(kid, { colour: "red" } as never)),
         ];
         await it.waitFor("go");
         return it.done(codes);

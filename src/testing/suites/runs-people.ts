@@ -21,7 +21,7 @@ async function asking({ runs }: Pick<Nouns, "runs">, session: string, id: string
   return { pays, held, decision: present(decision).id };
 }
 
-const told = ({ run, answer, step }: Decision) => [run, answer?.verdict, answer?.by, answer?.note, step.status];
+const summaryOf = ({ run, answer, step }: Decision) => [run, answer?.verdict, answer?.by, answer?.note, step.status];
 
 /** What tools give that cannot be recorded, though their work is done. */
 const LOST_RESULTS: readonly (readonly [string, Partial<Tool>, unknown])[] = [
@@ -172,7 +172,7 @@ export const peopleCases: readonly Case[] = [
     await runs.cancel("r5");
     const { items, next } = await runs.decisions({ answered: true, order: "oldest" });
     assert.deepEqual((await runs.decisions({ answered: true })).items, items.toReversed(), "newest first");
-    assert.deepEqual(items.map(told), [
+    assert.deepEqual(items.map(summaryOf), [
       ["r1", "result", "eve", "looked", "done"],
       ["r2", "retry", "bob", null, "done"],
       ["r3", "fail", null, null, "failed"],
@@ -192,7 +192,9 @@ export const peopleCases: readonly Case[] = [
       waiting.items.map(({ id, answer, step }) => [id, answer, step.status]),
       [[open.decision, null, "started"]],
     );
-    assert.deepEqual((await runs.decisions({ run: "r2" })).items.map(told), [["r2", "retry", "bob", null, "done"]]);
+    assert.deepEqual((await runs.decisions({ run: "r2" })).items.map(summaryOf), [
+      ["r2", "retry", "bob", null, "done"],
+    ]);
     assert.deepEqual((await runs.decisions({ run: "r2", answered: false })).items, []);
     for (const order of ["newest", "oldest"] as const) {
       const pages: Decision[] = [];
@@ -228,7 +230,7 @@ export const peopleCases: readonly Case[] = [
       held = gate();
     }
     const { items } = await runs.decisions({ run: "r" });
-    assert.deepEqual(items.map(told), [
+    assert.deepEqual(items.map(summaryOf), [
       ["r", "retry", "bob", null, "started"],
       ["r", "retry", "eve", null, "started"],
     ]);

@@ -191,7 +191,7 @@ export const waitingCases: readonly Case[] = [
       const { runs } = nouns;
       const held = gate();
       const [timed, signalled] = [Promise.withResolvers<unknown>(), Promise.withResolvers<unknown>()];
-      const told = async (one: Promise<Json>, { resolve }: { resolve: (value: Json) => void }) => {
+      const resolveWith = async (one: Promise<Json>, { resolve }: { resolve: (value: Json) => void }) => {
         const value = await one;
         resolve(value);
         return value;
@@ -200,8 +200,8 @@ export const waitingCases: readonly Case[] = [
         async (it) =>
           it.done(
             await it.parallel(
-              (one) => told(one.waitFor("never", { timeoutMs: 20 }), timed),
-              (one) => told(one.waitFor("go"), signalled),
+              (one) => resolveWith(one.waitFor("never", { timeoutMs: 20 }), timed),
+              (one) => resolveWith(one.waitFor("go"), signalled),
               (one) => one.tool("slow"),
             ),
           ),
@@ -222,9 +222,9 @@ export const waitingCases: readonly Case[] = [
     const { runs } = nouns;
     const { id } = await runs.start(idle, { session: "s" });
     const all = Array.from({ length: 400 }, (_, i) => i);
-    const told = await Promise.all(all.map((i) => runs.signal(id, "n", i)));
+    const resolveWith = await Promise.all(all.map((i) => runs.signal(id, "n", i)));
     assert.deepEqual(
-      told.map(({ version }) => version),
+      resolveWith.map(({ version }) => version),
       all.map((i) => i + 2),
       "in the order in which they were asked for",
     );

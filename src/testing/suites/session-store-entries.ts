@@ -19,6 +19,6 @@ export function uuid(n: number): string {
   return `00000000-0000-4000-8000-${n.toString(16).padStart(12, "0")}`;
 }
 
-export function said(n: number, text = `line ${n}`): SessionStoreEntry {
+export function entryOf(n: number, text = `line ${n}`): SessionStoreEntry {
   return { type: n % 2 === 1 ? "user" : "assistant", uuid: uuid(n), message: { role: "user", content: text }, n };
 }

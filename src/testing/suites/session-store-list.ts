@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { FoldSessionSummary, SessionKey } from "../../contracts/session-store.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { type FullSessionStore, KEY, type MakeSessionStore, NEEDS, said } from "./session-store-entries.ts";
+import { entryOf, type FullSessionStore, KEY, type MakeSessionStore, NEEDS } from "./session-store-entries.ts";
 
 export function sessionStoreListCases(over: MakeSessionStore): readonly Case[] {
   return [...projectCases(over), ...deleteCases(over), ...summaryCases(over)];
@@ -20,15 +20,15 @@ function projectCases(over: MakeSessionStore): readonly Case[] {
   return [
     prove("CA12 projects are apart: the same session id in another is another session", NEEDS, async (hf) => {
       const store = over(hf);
-      await store.append(KEY, [said(1)]);
+      await store.append(KEY, [entryOf(1)]);
       assert.equal(await store.load(ELSEWHERE), null);
-      await store.append(ELSEWHERE, [said(2)]);
-      assert.deepEqual(await store.load(KEY), [said(1)]);
-      assert.deepEqual(await store.load(ELSEWHERE), [said(2)]);
-      await store.append({ ...ELSEWHERE, sessionId: "only-there" }, [said(3)]);
+      await store.append(ELSEWHERE, [entryOf(2)]);
+      assert.deepEqual(await store.load(KEY), [entryOf(1)]);
+      assert.deepEqual(await store.load(ELSEWHERE), [entryOf(2)]);
+      await store.append({ ...ELSEWHERE, sessionId: "only-there" }, [entryOf(3)]);
       assert.deepEqual(await idsOf(store), [KEY.sessionId]);
       await store.delete(ELSEWHERE);
-      assert.deepEqual(await store.load(KEY), [said(1)]);
+      assert.deepEqual(await store.load(KEY), [entryOf(1)]);
       assert.deepEqual(await idsOf(store, ELSEWHERE.projectKey), ["only-there"]);
     }),
 
@@ -38,17 +38,17 @@ function projectCases(over: MakeSessionStore): readonly Case[] {
       async (hf) => {
         const store = over(hf);
         const before = hf.clock.now();
-        await store.append(KEY, [said(1)]);
+        await store.append(KEY, [entryOf(1)]);
         await hf.clock.advance(60_000);
         const between = hf.clock.now();
-        await store.append({ ...KEY, sessionId: "later" }, [said(1)]);
+        await store.append({ ...KEY, sessionId: "later" }, [entryOf(1)]);
         const listed = new Map((await store.listSessions(KEY.projectKey)).map((one) => [one.sessionId, one.mtime]));
         assert.deepEqual([...listed.keys()].sort(), [KEY.sessionId, "later"].sort());
         const [first, second] = [present(listed.get(KEY.sessionId)), present(listed.get("later"))];
         assert.ok(Number.isSafeInteger(first) && first >= before && first < between, `${first}`);
         assert.ok(second >= between && second <= hf.clock.now(), `${second}`);
         await hf.clock.advance(60_000);
-        await store.append(KEY, [said(2)]);
+        await store.append(KEY, [entryOf(2)]);
         const again = (await store.listSessions(KEY.projectKey)).find(({ sessionId }) => sessionId === KEY.sessionId);
         assert.ok(present(again).mtime > second, "what was appended last is newest");
         assert.deepEqual(await store.listSessions("-nobody"), []);
@@ -57,62 +57,62 @@ function projectCases(over: MakeSessionStore): readonly Case[] {
 
     prove("CA12 a session of which there are only subpaths is not listed", NEEDS, async (hf) => {
       const store = over(hf);
-      await store.append(SUB, [said(1)]);
+      await store.append(SUB, [entryOf(1)]);
       assert.deepEqual(await store.listSessions(KEY.projectKey), []);
     }),
 
     prove("CA12 a session that was begun and got nothing is not listed", NEEDS, async (hf) => {
       const fails = async () => Promise.reject(new Error("cut off"));
       const cut = over({ ...hf, history: { ...hf.history, appendMany: fails } });
-      await assert.rejects(cut.append(KEY, [said(1)]), /cut off/);
-      await assert.rejects(cut.append(SUB, [said(1)]), /cut off/);
+      await assert.rejects(cut.append(KEY, [entryOf(1)]), /cut off/);
+      await assert.rejects(cut.append(SUB, [entryOf(1)]), /cut off/);
       const store = over(hf);
       assert.deepEqual([await store.load(KEY), await idsOf(store), await store.listSubkeys(KEY)], [null, [], []]);
-      await store.append(KEY, [said(1)]);
-      assert.deepEqual(await store.load(KEY), [said(1)]);
+      await store.append(KEY, [entryOf(1)]);
+      assert.deepEqual(await store.load(KEY), [entryOf(1)]);
     }),
 
     prove("CA12 subpaths are listed for their session alone, without the main transcript", NEEDS, async (hf) => {
       const store = over(hf);
       assert.deepEqual(await store.listSubkeys(KEY), []);
-      await store.append(KEY, [said(1)]);
+      await store.append(KEY, [entryOf(1)]);
       assert.deepEqual(await store.listSubkeys(KEY), []);
-      await store.append(SUB, [said(1)]);
-      await store.append({ ...KEY, subpath: "subagents/agent-2" }, [said(1)]);
-      await store.append({ ...KEY, sessionId: "other", subpath: "subagents/agent-3" }, [said(1)]);
-      await store.append({ ...ELSEWHERE, subpath: "subagents/agent-4" }, [said(1)]);
+      await store.append(SUB, [entryOf(1)]);
+      await store.append({ ...KEY, subpath: "subagents/agent-2" }, [entryOf(1)]);
+      await store.append({ ...KEY, sessionId: "other", subpath: "subagents/agent-3" }, [entryOf(1)]);
+      await store.append({ ...ELSEWHERE, subpath: "subagents/agent-4" }, [entryOf(1)]);
       assert.deepEqual((await store.listSubkeys(KEY)).sort(), ["subagents/agent-1", "subagents/agent-2"]);
     }),
 
     prove("CA12 more sessions than a page holds are all listed", NEEDS, async (hf) => {
       const store = over(hf);
       const ids = range(1100).map((n) => `s${n}`);
-      await Promise.all(ids.map((sessionId) => store.append({ ...KEY, sessionId }, [said(1)])));
+      await Promise.all(ids.map((sessionId) => store.append({ ...KEY, sessionId }, [entryOf(1)])));
       assert.deepEqual(await idsOf(store), ids.sort());
     }),
 
     prove("CA12 stores of different agents see nothing of each other", NEEDS, async (hf) => {
       const [one, two] = [over(hf, { agent: "one" }), over(hf, { agent: "two" })];
-      await one.append(KEY, [said(1)]);
+      await one.append(KEY, [entryOf(1)]);
       assert.equal(await two.load(KEY), null);
-      await two.append(KEY, [said(1, "two")]);
-      assert.deepEqual([await one.load(KEY), await two.load(KEY)], [[said(1)], [said(1, "two")]]);
+      await two.append(KEY, [entryOf(1, "two")]);
+      assert.deepEqual([await one.load(KEY), await two.load(KEY)], [[entryOf(1)], [entryOf(1, "two")]]);
       await two.delete(KEY);
       assert.deepEqual([await idsOf(one), await idsOf(two)], [[KEY.sessionId], []]);
     }),
 
     prove("CA12 asked to, a store does not look at the project: a session goes on elsewhere", NEEDS, async (hf) => {
-      await over(hf).append(KEY, [said(1)]);
-      await over(hf).append(SUB, [said(7)]);
+      await over(hf).append(KEY, [entryOf(1)]);
+      await over(hf).append(SUB, [entryOf(7)]);
       const store = over(hf, { projects: "any" });
-      assert.deepEqual(await store.load(ELSEWHERE), [said(1)]);
+      assert.deepEqual(await store.load(ELSEWHERE), [entryOf(1)]);
       assert.deepEqual(await store.listSubkeys(ELSEWHERE), ["subagents/agent-1"]);
       assert.deepEqual(await idsOf(store, "-a-third"), [KEY.sessionId]);
-      await store.append(ELSEWHERE, [said(2)]);
-      await store.append({ ...ELSEWHERE, subpath: "subagents/agent-1" }, [said(8)]);
-      assert.deepEqual(await store.load({ ...KEY, projectKey: "-a-third" }), [said(1), said(2)]);
-      assert.deepEqual(await over(hf).load(KEY), [said(1), said(2)], "it is still its first project's");
-      assert.deepEqual(await over(hf).load(SUB), [said(7), said(8)]);
+      await store.append(ELSEWHERE, [entryOf(2)]);
+      await store.append({ ...ELSEWHERE, subpath: "subagents/agent-1" }, [entryOf(8)]);
+      assert.deepEqual(await store.load({ ...KEY, projectKey: "-a-third" }), [entryOf(1), entryOf(2)]);
+      assert.deepEqual(await over(hf).load(KEY), [entryOf(1), entryOf(2)], "it is still its first project's");
+      assert.deepEqual(await over(hf).load(SUB), [entryOf(7), entryOf(8)]);
       await store.delete({ ...KEY, projectKey: "-a-third" });
       assert.deepEqual([await over(hf).load(KEY), await over(hf).load(SUB), await idsOf(store)], [null, null, []]);
     }),
@@ -121,13 +121,13 @@ function projectCases(over: MakeSessionStore): readonly Case[] {
       "CA12 not looking at the project, a store takes the session of the own project first",
       [...NEEDS, "clock"],
       async (hf) => {
-        await over(hf).append(KEY, [said(1)]);
+        await over(hf).append(KEY, [entryOf(1)]);
         await hf.clock.advance(1);
-        await over(hf).append(ELSEWHERE, [said(2)]);
+        await over(hf).append(ELSEWHERE, [entryOf(2)]);
         const store = over(hf, { projects: "any" });
-        assert.deepEqual(await store.load(KEY), [said(1)]);
-        assert.deepEqual(await store.load(ELSEWHERE), [said(2)]);
-        assert.deepEqual(await store.load({ ...KEY, projectKey: "-a-third" }), [said(2)], "else the newest");
+        assert.deepEqual(await store.load(KEY), [entryOf(1)]);
+        assert.deepEqual(await store.load(ELSEWHERE), [entryOf(2)]);
+        assert.deepEqual(await store.load({ ...KEY, projectKey: "-a-third" }), [entryOf(2)], "else the newest");
         assert.deepEqual(await idsOf(store), [KEY.sessionId], "and lists it once");
       },
     ),
@@ -147,26 +147,26 @@ function deleteCases(over: MakeSessionStore): readonly Case[] {
       const store = over(hf);
       const kept = { ...KEY, sessionId: "kept" };
       for (const key of [KEY, SUB, { ...KEY, subpath: "b" }, kept, { ...kept, subpath: "b" }]) {
-        await store.append(key, [said(1)]);
+        await store.append(key, [entryOf(1)]);
       }
       await store.delete(KEY);
       for (const key of [KEY, SUB, { ...KEY, subpath: "b" }]) assert.equal(await store.load(key), null);
       assert.deepEqual([await store.listSubkeys(KEY), await idsOf(store)], [[], ["kept"]]);
-      assert.deepEqual([await store.load(kept), await store.listSubkeys(kept)], [[said(1)], ["b"]]);
+      assert.deepEqual([await store.load(kept), await store.listSubkeys(kept)], [[entryOf(1)], ["b"]]);
       assert.equal((await hf.sessions.list()).items.length, 2, "nothing else is left of it");
     }),
 
     prove("CA12 deleting a subpath takes nothing else along", NEEDS, async (hf) => {
       const store = over(hf);
-      for (const key of [KEY, SUB, { ...KEY, subpath: "b" }]) await store.append(key, [said(1)]);
+      for (const key of [KEY, SUB, { ...KEY, subpath: "b" }]) await store.append(key, [entryOf(1)]);
       await store.delete(SUB);
-      assert.deepEqual([await store.load(KEY), await store.load(SUB)], [[said(1)], null]);
+      assert.deepEqual([await store.load(KEY), await store.load(SUB)], [[entryOf(1)], null]);
       assert.deepEqual(await store.listSubkeys(KEY), ["b"]);
     }),
 
     prove("CA12 deleting what is not there does nothing", NEEDS, async (hf) => {
       const store = over(hf);
-      await store.append({ ...KEY, sessionId: "kept" }, [said(1)]);
+      await store.append({ ...KEY, sessionId: "kept" }, [entryOf(1)]);
       await store.delete(KEY);
       await store.delete(SUB);
       assert.deepEqual(await idsOf(store), ["kept"]);
@@ -175,10 +175,10 @@ function deleteCases(over: MakeSessionStore): readonly Case[] {
     prove("CA12 what was deleted can be written again, and begins empty", NEEDS, async (hf) => {
       const store = over(hf);
       for (const n of range(4)) {
-        await store.append(KEY, [said(1), said(2, `time ${n}`)]);
-        await store.append(SUB, [said(n)]);
-        assert.deepEqual(await store.load(KEY), [said(1), said(2, `time ${n}`)]);
-        assert.deepEqual(await over(hf).load(SUB), [said(n)]);
+        await store.append(KEY, [entryOf(1), entryOf(2, `time ${n}`)]);
+        await store.append(SUB, [entryOf(n)]);
+        assert.deepEqual(await store.load(KEY), [entryOf(1), entryOf(2, `time ${n}`)]);
+        assert.deepEqual(await over(hf).load(SUB), [entryOf(n)]);
         assert.deepEqual([await idsOf(store), await store.listSubkeys(KEY)], [[KEY.sessionId], [SUB.subpath]]);
         await (n % 2 === 0 ? store : over(hf)).delete(KEY);
         assert.deepEqual([await store.load(KEY), await store.load(SUB), await idsOf(store)], [null, null, []]);
@@ -187,11 +187,11 @@ function deleteCases(over: MakeSessionStore): readonly Case[] {
 
     prove("CA12 one handle goes on after another has deleted the session", [...NEEDS, "another"], async (hf) => {
       const [one, two] = [over(hf), over(await hf.another())];
-      await one.append(KEY, [said(1)]);
-      await two.append(KEY, [said(2)]);
+      await one.append(KEY, [entryOf(1)]);
+      await two.append(KEY, [entryOf(2)]);
       await two.delete(KEY);
-      await Promise.all([one.append(KEY, [said(3)]), two.append(KEY, [said(3)])]);
-      assert.deepEqual(await one.load(KEY), [said(3)]);
+      await Promise.all([one.append(KEY, [entryOf(3)]), two.append(KEY, [entryOf(3)])]);
+      assert.deepEqual(await one.load(KEY), [entryOf(3)]);
       assert.equal((await hf.sessions.list()).items.length, 1, "there is one of it");
     }),
   ];
@@ -233,11 +233,11 @@ function summaryCases(over: MakeSessionStore): readonly Case[] {
         folded.push(...entries.map(({ n }) => n));
         return tally(before, key, entries, options);
       });
-      await store.append(KEY, [said(1), said(2)]);
-      await store.append(SUB, [said(7)]);
-      await store.append(KEY, [said(2), said(3)]);
-      await store.append({ ...KEY, sessionId: "other" }, [said(4)]);
-      await store.append(ELSEWHERE, [said(5)]);
+      await store.append(KEY, [entryOf(1), entryOf(2)]);
+      await store.append(SUB, [entryOf(7)]);
+      await store.append(KEY, [entryOf(2), entryOf(3)]);
+      await store.append({ ...KEY, sessionId: "other" }, [entryOf(4)]);
+      await store.append(ELSEWHERE, [entryOf(5)]);
       const found = (await store.summaries()).map(({ sessionId, data }) => ({ sessionId, data }));
       assert.deepEqual(
         found.sort((a, b) => a.sessionId.localeCompare(b.sessionId)),
@@ -255,7 +255,7 @@ function summaryCases(over: MakeSessionStore): readonly Case[] {
         const key = { ...KEY, sessionId: `s${i}` };
         for (const n of range(40)) {
           await hf.clock.advance(1000);
-          await store.append(key, [said(n)]);
+          await store.append(key, [entryOf(n)]);
           const [listed, summaries] = [await store.listSessions(KEY.projectKey), await store.summaries()];
           const at = (all: readonly { sessionId: string; mtime: number }[]) =>
             all.find(({ sessionId }) => sessionId === key.sessionId)?.mtime;
@@ -267,19 +267,19 @@ function summaryCases(over: MakeSessionStore): readonly Case[] {
 
     prove("CA13 what a fold gives is kept as it is", NEEDS, async (hf) => {
       const store = summed(hf, firstOf);
-      for (const n of range(40)) await store.append(KEY, [said(n)]);
+      for (const n of range(40)) await store.append(KEY, [entryOf(n)]);
       const [summary] = await summed(hf, firstOf).summaries();
       assert.deepEqual(summary?.data, { first: 0, odd: "\u0000\ud800" });
     }),
 
     prove("CA13 what was appended without a fold is folded later, once", NEEDS, async (hf) => {
-      await over(hf).append(KEY, [said(1), said(2)]);
+      await over(hf).append(KEY, [entryOf(1), entryOf(2)]);
       assert.deepEqual((await summed(hf).summaries())[0]?.data, order(1, 2));
-      await over(hf).append(KEY, [said(3)]);
-      await summed(hf).append(KEY, [said(4)]);
+      await over(hf).append(KEY, [entryOf(3)]);
+      await summed(hf).append(KEY, [entryOf(4)]);
       await over(hf).append(
         KEY,
-        range(30).map((n) => said(n + 5)),
+        range(30).map((n) => entryOf(n + 5)),
       );
       const all = order(...range(34).map((n) => n + 1));
       assert.deepEqual((await summed(hf).summaries())[0]?.data, all);
@@ -295,7 +295,7 @@ function summaryCases(over: MakeSessionStore): readonly Case[] {
         const stores = [summed(hf), summed(await hf.another()), summed(await hf.another())];
         await Promise.all(
           stores.map(async (store, i) => {
-            for (const n of range(15)) await store.append(KEY, [said(i * 100 + n)]);
+            for (const n of range(15)) await store.append(KEY, [entryOf(i * 100 + n)]);
           }),
         );
         const entries = present(await present(stores[0]).load(KEY));
@@ -307,14 +307,14 @@ function summaryCases(over: MakeSessionStore): readonly Case[] {
 
     prove("CA13 a summary goes with its session, and leaves the session's own state alone", NEEDS, async (hf) => {
       const store = summed(hf);
-      await store.append(KEY, [said(1)]);
+      await store.append(KEY, [entryOf(1)]);
       const session = present((await hf.sessions.list()).items[0]).id;
       await hf.state.patch(session, { mine: true });
-      await store.append(KEY, [said(2)]);
+      await store.append(KEY, [entryOf(2)]);
       assert.equal(await hf.state.getKey(session, "mine"), true);
       await store.delete(KEY);
       assert.deepEqual(await store.summaries(), []);
-      await store.append(KEY, [said(3)]);
+      await store.append(KEY, [entryOf(3)]);
       assert.deepEqual((await store.summaries())[0]?.data, order(3));
     }),
 
@@ -326,8 +326,8 @@ function summaryCases(over: MakeSessionStore): readonly Case[] {
         return read;
       };
       const store = summed({ ...hf, state: { ...hf.state, getVersioned } });
-      await store.append(KEY, [said(1)]);
-      await store.append(KEY, [said(2)]);
+      await store.append(KEY, [entryOf(1)]);
+      await store.append(KEY, [entryOf(2)]);
       const state = await hf.state.get(present((await hf.sessions.list()).items[0]).id);
       assert.deepEqual([state.mine1, state.mine2], [1, 2]);
       assert.deepEqual((await store.summaries())[0]?.data, order(1, 2));
@@ -340,8 +340,8 @@ function summaryCases(over: MakeSessionStore): readonly Case[] {
         return tally(before, key, entries, options);
       };
       const store = over(hf, { fold, projects: "any" });
-      await store.append(KEY, [said(1)]);
-      await over(hf, { projects: "any" }).append(ELSEWHERE, [said(2)]);
+      await store.append(KEY, [entryOf(1)]);
+      await over(hf, { projects: "any" }).append(ELSEWHERE, [entryOf(2)]);
       const [summary] = await present(store.listSessionSummaries)("-a-third");
       assert.deepEqual([summary?.sessionId, summary?.data], [KEY.sessionId, order(1, 2)]);
       assert.deepEqual([...new Set(keys.map(({ sessionId }) => sessionId))], [KEY.sessionId]);

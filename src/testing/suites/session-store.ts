@@ -7,7 +7,7 @@ import type { SessionKey, SessionStoreEntry } from "../../contracts/session-stor
 import { present, range, refuses } from "../expect.ts";
 import { scaled } from "../scale.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
-import { KEY, type MakeSessionStore, NEEDS, said, uuid } from "./session-store-entries.ts";
+import { entryOf, KEY, type MakeSessionStore, NEEDS, uuid } from "./session-store-entries.ts";
 import { sessionStoreListCases } from "./session-store-list.ts";
 
 /** Of a thousand entries each. */
@@ -27,14 +27,14 @@ function transcriptCases(over: MakeSessionStore): readonly Case[] {
   return [
     prove("CA11 what was appended is loaded, in order and as it was", NEEDS, async (hf) => {
       const store = over(hf);
-      const entries = [said(1), { type: "mode", mode: "plan" }, said(2)];
+      const entries = [entryOf(1), { type: "mode", mode: "plan" }, entryOf(2)];
       await store.append(KEY, entries);
       assert.deepEqual(await store.load(KEY), entries);
     }),
 
     prove("CA11 a transcript that was never written is null", NEEDS, async (hf) => {
       assert.equal(await over(hf).load(KEY), null);
-      await over(hf).append(KEY, [said(1)]);
+      await over(hf).append(KEY, [entryOf(1)]);
       assert.equal(await over(hf).load({ ...KEY, sessionId: "another" }), null);
       assert.equal(await over(hf).load({ ...KEY, subpath: "subagents/agent-1" }), null);
     }),
@@ -49,7 +49,7 @@ function transcriptCases(over: MakeSessionStore): readonly Case[] {
 
     prove("CA11 appends follow each other in the order of the calls, awaited or not", NEEDS, async (hf) => {
       const store = over(hf);
-      await Promise.all(range(30).map((n) => store.append(KEY, [said(2 * n), said(2 * n + 1)])));
+      await Promise.all(range(30).map((n) => store.append(KEY, [entryOf(2 * n), entryOf(2 * n + 1)])));
       assert.deepEqual(numbers(await store.load(KEY)), range(60));
     }),
 
@@ -62,17 +62,17 @@ function transcriptCases(over: MakeSessionStore): readonly Case[] {
         return hf.sessions.get(id);
       };
       const store = over({ ...hf, sessions: { ...hf.sessions, get } });
-      await Promise.all([store.append(KEY, [said(1)]), store.append(KEY, [said(2)])]);
+      await Promise.all([store.append(KEY, [entryOf(1)]), store.append(KEY, [entryOf(2)])]);
       assert.deepEqual(numbers(await store.load(KEY)), [1, 2]);
     }),
 
     prove("CA11 a subpath has a transcript of its own", NEEDS, async (hf) => {
       const store = over(hf);
-      await store.append(KEY, [said(1)]);
-      await store.append({ ...KEY, subpath: "subagents/agent-1" }, [said(1, "sub"), said(2, "sub")]);
-      assert.deepEqual(await store.load(KEY), [said(1)]);
+      await store.append(KEY, [entryOf(1)]);
+      await store.append({ ...KEY, subpath: "subagents/agent-1" }, [entryOf(1, "sub"), entryOf(2, "sub")]);
+      assert.deepEqual(await store.load(KEY), [entryOf(1)]);
       const sub = await store.load({ ...KEY, subpath: "subagents/agent-1" });
-      assert.deepEqual(sub, [said(1, "sub"), said(2, "sub")]);
+      assert.deepEqual(sub, [entryOf(1, "sub"), entryOf(2, "sub")]);
     }),
 
     prove(
@@ -80,7 +80,7 @@ function transcriptCases(over: MakeSessionStore): readonly Case[] {
       [...NEEDS, "another"],
       async (hf) => {
         const handles = [over(hf), over(await hf.another()), over(await hf.another())];
-        const batch = (handle: number, n: number) => range(5).map((i) => said(handle * 1000 + n * 5 + i));
+        const batch = (handle: number, n: number) => range(5).map((i) => entryOf(handle * 1000 + n * 5 + i));
         await Promise.all(
           handles.map(async (store, handle) => {
             for (const n of range(20)) await store.append(KEY, batch(handle, n));
@@ -109,7 +109,7 @@ function transcriptCases(over: MakeSessionStore): readonly Case[] {
     prove(`CA11 ${BATCHES * 1000} entries are loaded`, NEEDS, async (hf) => {
       const store = over(hf);
       // Few with a uuid: a new PostgreSQL schema, of which nothing is known to the planner yet, is slow to look keys up.
-      const entry = (n: number) => (n % 20 === 0 ? said(n) : { type: "note", n });
+      const entry = (n: number) => (n % 20 === 0 ? entryOf(n) : { type: "note", n });
       for (const batch of range(BATCHES))
         await store.append(
           KEY,
@@ -159,12 +159,12 @@ function transcriptCases(over: MakeSessionStore): readonly Case[] {
 
     prove("CA11 what others say in the session is not part of the transcript", NEEDS, async (hf) => {
       const store = over(hf);
-      await store.append(KEY, [said(1)]);
+      await store.append(KEY, [entryOf(1)]);
       const session = present((await hf.sessions.list()).items[0]).id;
       await hf.history.append({ session, agent: "claude-code" }, { role: "user", content: "a note" });
       await hf.history.append({ session, agent: "reviewer" }, { role: "user", content: "another" });
-      await store.append(KEY, [said(2)]);
-      assert.deepEqual(await store.load(KEY), [said(1), said(2)]);
+      await store.append(KEY, [entryOf(2)]);
+      assert.deepEqual(await store.load(KEY), [entryOf(1), entryOf(2)]);
     }),
   ];
 }
@@ -180,14 +180,14 @@ function replayCases(over: MakeSessionStore): readonly Case[] {
   return [
     prove("CA11 a batch that comes again adds nothing, but for entries without a uuid", NEEDS, async (hf) => {
       const store = over(hf);
-      const batch = [said(1), said(2), said(3)];
+      const batch = [entryOf(1), entryOf(2), entryOf(3)];
       await store.append(KEY, batch);
       await store.append(KEY, batch);
-      await over(hf).append(KEY, [said(3), said(4), said(4)]);
+      await over(hf).append(KEY, [entryOf(3), entryOf(4), entryOf(4)]);
       assert.deepEqual(numbers(await store.load(KEY)), [1, 2, 3, 4]);
       const title = { type: "custom-title", title: "t" };
       await store.append(KEY, [title]);
-      await store.append(KEY, [title, said(4)]);
+      await store.append(KEY, [title, entryOf(4)]);
       assert.deepEqual((await store.load(KEY))?.slice(4), [title, title]);
     }),
 
@@ -196,33 +196,33 @@ function replayCases(over: MakeSessionStore): readonly Case[] {
       NEEDS,
       async (hf) => {
         const store = over(hf);
-        await store.append(KEY, [said(1), said(2)]);
-        await store.append(KEY, [said(3), said(2, "otherwise"), said(1, "otherwise"), said(4)]);
-        assert.deepEqual(await store.load(KEY), [said(1), said(2), said(3), said(4)]);
+        await store.append(KEY, [entryOf(1), entryOf(2)]);
+        await store.append(KEY, [entryOf(3), entryOf(2, "otherwise"), entryOf(1, "otherwise"), entryOf(4)]);
+        assert.deepEqual(await store.load(KEY), [entryOf(1), entryOf(2), entryOf(3), entryOf(4)]);
       },
     ),
 
     prove("CA11 a uuid counts within one transcript", NEEDS, async (hf) => {
       const store = over(hf);
       const places = [KEY, { ...KEY, sessionId: "fork" }, { ...KEY, subpath: "a" }, { ...KEY, projectKey: "-other" }];
-      for (const [n, place] of places.entries()) await store.append(place, [said(1, `of ${n}`)]);
-      for (const [n, place] of places.entries()) assert.deepEqual(await store.load(place), [said(1, `of ${n}`)]);
+      for (const [n, place] of places.entries()) await store.append(place, [entryOf(1, `of ${n}`)]);
+      for (const [n, place] of places.entries()) assert.deepEqual(await store.load(place), [entryOf(1, `of ${n}`)]);
     }),
 
     prove("CA11 the same batch from several handles at once is there once", [...NEEDS, "another"], async (hf) => {
       const handles = [over(hf), over(await hf.another())];
-      const batch = range(50).map((n) => said(n));
+      const batch = range(50).map((n) => entryOf(n));
       await Promise.all([...handles, ...handles].map((store) => store.append(KEY, batch)));
       assert.deepEqual(await present(handles[0]).load(KEY), batch);
     }),
 
     prove("CA11 what the caller does with a batch afterwards changes nothing", NEEDS, async (hf) => {
       const store = over(hf);
-      const entry = said(1);
+      const entry = entryOf(1);
       const appending = store.append(KEY, [entry]);
       entry.n = "changed";
       await appending;
-      assert.deepEqual(await store.load(KEY), [said(1)]);
+      assert.deepEqual(await store.load(KEY), [entryOf(1)]);
     }),
   ];
 }
@@ -262,7 +262,7 @@ function hostileCases(over: MakeSessionStore): readonly Case[] {
 
     prove("CA11 a large entry comes back", NEEDS, async (hf) => {
       const store = over(hf);
-      const entry = said(1, "ß".repeat(6_000_000));
+      const entry = entryOf(1, "ß".repeat(6_000_000));
       await store.append(KEY, [entry]);
       assert.deepEqual(await store.load(KEY), [entry]);
     }),
@@ -295,9 +295,9 @@ function hostileCases(over: MakeSessionStore): readonly Case[] {
           { projectKey: "p", sessionId: text },
           ...(text === "" ? [] : [{ projectKey: "p", sessionId: "s", subpath: text }]),
         ]);
-        for (const [n, place] of places.entries()) await store.append(place, [said(n)]);
+        for (const [n, place] of places.entries()) await store.append(place, [entryOf(n)]);
         for (const [n, place] of places.entries())
-          assert.deepEqual(await store.load(place), [said(n)], JSON.stringify(place));
+          assert.deepEqual(await store.load(place), [entryOf(n)], JSON.stringify(place));
         const ids = (await store.listSessions("p")).map(({ sessionId }) => sessionId);
         assert.deepEqual(ids.sort(), all.sort());
         const subkeys = await store.listSubkeys({ projectKey: "p", sessionId: "s" });
@@ -309,7 +309,7 @@ function hostileCases(over: MakeSessionStore): readonly Case[] {
       const store = over(hf);
       const keys: unknown[] = [null, {}, { ...KEY, subpath: "" }, { ...KEY, sessionId: 1 }, { projectKey: "p" }, "key"];
       for (const key of keys) {
-        await refuses("InvalidArgument", () => store.append(key as SessionKey, [said(1)]), JSON.stringify(key));
+        await refuses("InvalidArgument", () => store.append(key as SessionKey, [entryOf(1)]), JSON.stringify(key));
         await refuses("InvalidArgument", () => store.load(key as SessionKey), JSON.stringify(key));
       }
       const batches: unknown[] = [
@@ -317,8 +317,8 @@ function hostileCases(over: MakeSessionStore): readonly Case[] {
         [null],
         [{}],
         [{ type: 1 }],
-        [said(1), "line"],
-        [said(1), { type: "x", at: new Date(0) }],
+        [entryOf(1), "line"],
+        [entryOf(1), { type: "x", at: new Date(0) }],
       ];
       for (const batch of batches) {
         await refuses(["InvalidArgument", "InvalidJson"], () => store.append(KEY, batch as SessionStoreEntry[]));

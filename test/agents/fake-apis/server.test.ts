@@ -52,12 +52,12 @@ describe("a script", () => {
   });
 
   test("that is wrong says so in the answer", async () => {
-    const said = async (content: string) => (await anthropic([{ role: "user", content }])).content[0].text;
-    expect(await said("[[tool Bash {oops}]]")).toMatch(/^\[fake\] bad directive "tool Bash \{oops\}":/);
-    expect(await said("[[dance]]")).toBe("[fake] unknown directive dance");
-    expect(await said("[[script none]]")).toBe("[fake] no script named none");
-    expect(await said("[[tool Nope {}]]")).toBe("[fake] tool not offered: Nope");
-    expect(await said("[[recall (]]")).toMatch(/^\[fake\] bad directive "recall \(":/);
+    const replyTo = async (content: string) => (await anthropic([{ role: "user", content }])).content[0].text;
+    expect(await replyTo("[[tool Bash {oops}]]")).toMatch(/^\[fake\] bad directive "tool Bash \{oops\}":/);
+    expect(await replyTo("[[dance]]")).toBe("[fake] unknown directive dance");
+    expect(await replyTo("[[script none]]")).toBe("[fake] no script named none");
+    expect(await replyTo("[[tool Nope {}]]")).toBe("[fake] tool not offered: Nope");
+    expect(await replyTo("[[recall (]]")).toMatch(/^\[fake\] bad directive "recall \(":/);
   });
 });
 

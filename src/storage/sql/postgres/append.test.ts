@@ -10,7 +10,7 @@ import { renderTogether } from "./dialect.ts";
 const scope = (session: string) => ({ session, agent: "a" });
 /** Long enough for a blob. */
 const long = (text: string) => text.padEnd(2000, ".");
-const said = (text: string) => ({ role: "user", content: text }) as const;
+const userMessage = (text: string) => ({ role: "user", content: text }) as const;
 
 describe("an append to remembered sessions on PostgreSQL", () => {
   let ground: EngineStore;
@@ -40,9 +40,9 @@ describe("an append to remembered sessions on PostgreSQL", () => {
 
   test("HI1 messages that go together are read in the order they came, whether their content is new or not", async () => {
     const sessions = Array.from({ length: 20 }, (_, i) => `s${i}`);
-    await Promise.all(sessions.map((session) => store.history.append(scope(session), said(long("known")))));
+    await Promise.all(sessions.map((session) => store.history.append(scope(session), userMessage(long("known")))));
     const texts = sessions.map((_, i) => long(["known", "twice", textOf("a", i)][i % 3] ?? ""));
-    await Promise.all(sessions.map((session, i) => store.history.append(scope(session), said(texts[i] ?? ""))));
+    await Promise.all(sessions.map((session, i) => store.history.append(scope(session), userMessage(texts[i] ?? ""))));
     const read = await store.history.byAgent("a", { limit: sessions.length });
     expect(read.map(({ session }) => session)).toEqual(sessions);
     expect(read.map(({ content }) => content)).toEqual(texts.map((text) => [{ type: "text", text }]));

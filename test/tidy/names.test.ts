@@ -1,0 +1,231 @@
+// Names that must be decoded are kept out: files, types and functions that are bare participles or prepositions, and words
+// that have another meaning in docs/glossary.md. A rule is a function from a file to complaints, so that each can be tried
+// on a file that breaks it.
+
+import { readdirSync, readFileSync } from "node:fs";
+import * as path from "node:path";
+import ts from "typescript";
+import { describe, expect, test } from "vitest";
+
+const FOLDERS = ["bench", "examples", "scripts", "src", "test"];
+
+/** File names without their folder and ending; a test is named after its file. */
+const FILES = new Set(
+  [
+    "alone around beginnings behind beside brief doings given handed held memory outside past patience place places plants",
+    "play remains runs-compared runs-said said said-at spoken stage standing story tell telling told turn turns vouched",
+    "whose words world",
+  ].flatMap((line) => line.split(" ")),
+);
+
+/** A type is a noun with a head noun: what was given, asked, said or found? */
+const TYPES = new Set(
+  [
+    "Around Asked Behind Beside BranchStanding BranchStandingRow Called Depot Dice Done Ended Fate Found Given Gone Handed",
+    "Held InRow Kept Known Made Memory Moved Outside Over Place Placed Places Plant Plants Remains Remembered RunsBeside",
+    "RunsSaid Said Seen Shop Shown Stage Standing StandingHead Story SqlWords Told Turns Where Which Whose Why Within",
+    "WordsRow World",
+  ].flatMap((line) => line.split(" ")),
+);
+
+/** One word that ends like a participle is a type without a head noun: `Imported`, `Parsed`. */
+const PARTICIPLE = /^[A-Z][a-z]*[^e]ed$/;
+
+/** Functions, methods and members are verb + object, and say what the field says. */
+const FUNCTIONS = new Set(
+  [
+    "asksSomebody called chanceOf dice endHeld handedOver harmless heldOf inTurn isVouched makeWorld neededBy offersOf",
+    "patiently poke recall recordsFor said saidAt saysMore shrinkRemains standing standingOf taking told turn turned wants",
+  ].flatMap((line) => line.split(" ")),
+);
+
+/** Nouns of the public API that have the name of a banned word for what the glossary says it means. */
+const MEANT: Readonly<Record<string, readonly string[]>> = {
+  "src/contracts/memory.ts": ["file", "Memory"],
+  "src/contracts/lineage.ts": ["Turns", "Moved"],
+  "src/sessions/turns.ts": ["file"],
+  "src/contracts/coding.ts": ["Restored"],
+  "src/contracts/runs.ts": ["Recovered"],
+  "src/contracts/state.ts": ["Versioned"],
+  "src/coding/conversation/import.ts": ["Imported"],
+  "src/coding/saver.ts": ["Saved"],
+};
+
+/** What is not renamed yet. It only gets shorter: an entry that is not needed any more is a complaint. */
+const LEFT: Readonly<Record<string, string>> = {
+  "src/cli/arguments.ts": "Given wants",
+  "src/cli/board.ts": "Numbered",
+  "src/cli/capture.ts": "Captured",
+  "src/cli/captures/found.ts": "Asked Bundled Counted",
+  "src/cli/captures/handed.ts": "file",
+  "src/cli/captures/local.ts": "Standing standingOf",
+  "src/cli/captures/which.ts": "Which",
+  "src/cli/coding/child.ts": "Ended",
+  "src/cli/coding/follow.ts": "Followed",
+  "src/cli/coding/handed.ts": "Handed file handedOver",
+  "src/cli/coding/start.ts": "Asked Tried",
+  "src/cli/coding/store-opening.ts": "Interrupted",
+  "src/cli/coding/tell.ts": "Told file",
+  "src/cli/coding/whose.ts": "Expected Whose file",
+  "src/cli/commands/cost.ts": "Reported",
+  "src/cli/commands/demo.ts": "Told",
+  "src/cli/commands/heads.ts": "Marked",
+  "src/cli/commands/import-local.test.ts": "said told",
+  "src/cli/commands/restore.ts": "told",
+  "src/cli/commands/runs-start.ts": "told",
+  "src/cli/commands/runs-travel.ts": "told",
+  "src/cli/commands/runs.ts": "Listed",
+  "src/cli/commands/verify.ts": "told",
+  "src/cli/commands/worker.ts": "said",
+  "src/cli/demo/act.ts": "Found",
+  "src/cli/demo/crew.ts": "Ended",
+  "src/cli/demo/live.ts": "said",
+  "src/cli/demo/question.ts": "asksSomebody",
+  "src/cli/demo/stage.ts": "Stage file",
+  "src/cli/demo/story.ts": "Story file",
+  "src/cli/main.test.ts": "told",
+  "src/cli/marks.ts": "Place",
+  "src/cli/pages.ts": "Damaged Place",
+  "src/cli/runs.ts": "Placed",
+  "src/cli/table.ts": "Fitted",
+  "src/cli/timeline.test.ts": "told",
+  "src/cli/timeline.ts": "Said",
+  "src/coding/basis.ts": "Moved",
+  "src/coding/claude/find.ts": "Collected",
+  "src/coding/conversation/alone.ts": "file",
+  "src/coding/conversation/brief.ts": "file",
+  "src/coding/conversation/claude-entries.ts": "said",
+  "src/coding/conversation/claude.test.ts": "said",
+  "src/coding/conversation/claude.ts": "Placed Seen",
+  "src/coding/conversation/doings.ts": "file",
+  "src/coding/conversation/facts.ts": "Described Known saysMore",
+  "src/coding/conversation/handover.ts": "said",
+  "src/coding/conversation/import.ts": "Added",
+  "src/coding/conversation/opencode.test.ts": "Exported",
+  "src/coding/conversation/opencode.ts": "Found",
+  "src/coding/conversation/request.ts": "Held heldOf",
+  "src/coding/conversation/spoken.ts": "file saidAt",
+  "src/coding/conversation/telling.test.ts": "file",
+  "src/coding/conversation/together.test.ts": "inTurn",
+  "src/coding/conversation/told.test.ts": "file",
+  "src/coding/conversation/told.ts": "Behind file",
+  "src/coding/saver.ts": "Known",
+  "src/coding/scan.ts": "Scanned",
+  "src/coding/staging.ts": "Staged",
+  "src/runs/around.ts": "Around file",
+  "src/runs/children.ts": "Looked Place Spawned",
+  "src/runs/ending.ts": "Cancelled Ended",
+  "src/runs/execution.ts": "poke",
+  "src/runs/lease.ts": "Released",
+  "src/runs/moves.ts": "Moved said",
+  "src/runs/past.ts": "chanceOf file neededBy recordsFor",
+  "src/runs/position.ts": "Located Recorded",
+  "src/runs/reads.ts": "Erased",
+  "src/runs/steps.ts": "Asked Outside said",
+  "src/runs/suspension.ts": "inTurn",
+  "src/runs/travel.ts": "Place taking",
+  "src/runs/turns.test.ts": "file",
+  "src/runs/turns.ts": "file inTurn",
+  "src/runs/verbs.ts": "endHeld",
+  "src/runs/verify.ts": "Said Told Verified",
+  "src/runs/words.test.ts": "file",
+  "src/runs/worker.ts": "poke",
+  "src/runs/writer.test.ts": "turn",
+  "src/runs/writer.ts": "Beside patiently",
+};
+
+interface File {
+  /** From the root, with "/". */
+  path: string;
+  text: string;
+}
+
+/** What is wrong with a file's name and the names it declares: "file" or the name, with the reason. */
+function badNames(file: File): readonly (readonly [name: string, why: string])[] {
+  const source = ts.createSourceFile(file.path, file.text, ts.ScriptTarget.ES2023, true);
+  const found: [string, string][] = [];
+  const base = path.posix.basename(file.path).replace(/(\.test)?\.ts$/, "");
+  if (FILES.has(base)) found.push(["file", "its name does not say what is in it"]);
+  const visit = (node: ts.Node): void => {
+    const name = declaredName(node);
+    if (name !== undefined && isType(node) && (TYPES.has(name) || PARTICIPLE.test(name))) {
+      found.push([name, "a type needs a head noun"]);
+    }
+    if (name !== undefined && isFunction(node) && FUNCTIONS.has(name)) {
+      found.push([name, "a function is verb + object, in the words of the field"]);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  const meant = MEANT[file.path] ?? [];
+  return found.filter(([name]) => !meant.includes(name));
+}
+
+function declaredName(node: ts.Node): string | undefined {
+  const { name } = node as { readonly name?: ts.Node };
+  if (name === undefined || !(ts.isIdentifier(name) || ts.isPrivateIdentifier(name))) return undefined;
+  return name.text.replace(/^#/, "");
+}
+
+function isType(node: ts.Node): boolean {
+  return ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node) || ts.isClassDeclaration(node);
+}
+
+function isFunction(node: ts.Node): boolean {
+  if (ts.isVariableDeclaration(node)) return node.initializer !== undefined && ts.isArrowFunction(node.initializer);
+  return ts.isFunctionDeclaration(node) || ts.isMethodDeclaration(node) || ts.isMethodSignature(node);
+}
+
+function sources(): readonly File[] {
+  const root = path.resolve(import.meta.dirname, "../..");
+  return FOLDERS.flatMap((folder) => {
+    const names = readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" });
+    return names
+      .filter((name) => name.endsWith(".ts") && !name.includes("node_modules"))
+      .map((name) => `${folder}/${name.replaceAll(path.sep, "/")}`)
+      .map((name) => ({ path: name, text: readFileSync(path.join(root, name), "utf8") }));
+  });
+}
+
+describe("names", () => {
+  const found = sources().flatMap((file) =>
+    badNames(file).map(([name, why]) => ({ file: file.path, name, why: `${file.path}: ${name}: ${why}` })),
+  );
+
+  test("of files, types and functions say what they are", () => {
+    const complaints = found.filter(({ file, name }) => !(LEFT[file] ?? "").split(" ").includes(name));
+    expect(complaints.map(({ why }) => why)).toEqual([]);
+  });
+
+  test("that are left to rename are in three folders, and the list of them only gets shorter", () => {
+    const left = Object.entries(LEFT).flatMap(([file, names]) => names.split(" ").map((name) => ({ file, name })));
+    expect(left.filter(({ file }) => !/^src\/(cli|coding|runs)\//.test(file))).toEqual([]);
+    const isFound = (one: { file: string; name: string }) =>
+      found.some(({ file, name }) => file === one.file && name === one.name);
+    expect(left.filter((one) => !isFound(one))).toEqual([]);
+  });
+
+  test.each<[path: string, text: string]>([
+    ["src/core/said-at.ts", ""],
+    ["src/runs/turns.test.ts", ""],
+    ["src/log/verify.ts", "interface Place { readonly seq: number }"],
+    ["src/log/verify.ts", "export type Parsed = { readonly seq: number }"],
+    ["src/log/verify.ts", "class World {}"],
+    ["src/log/verify.ts", "function taking() {}"],
+    ["src/log/verify.ts", "class Pool { wants() {} }"],
+    ["src/log/verify.ts", "class Pool { #recall() {} }"],
+    ["src/log/verify.ts", "interface Offers { wants(name: string): boolean }"],
+    ["src/log/verify.ts", "const patiently = () => 1"],
+  ])("are found: %s with %s", (file, text) => {
+    expect(badNames({ path: file, text })).toHaveLength(1);
+  });
+
+  test.each<[path: string, text: string]>([
+    ["src/sessions/turns.ts", "interface Turn { readonly id: string }"],
+    ["src/log/verify.ts", "interface EventPosition { readonly at: number } const told = 1; class ParsedUrl {}"],
+    ["src/contracts/memory.ts", "export interface Memory { readonly id: string }"],
+    ["src/query/run.ts", "function retryWithDeadline() { const asked = 1; return asked }"],
+  ])("are allowed: %s with %s", (file, text) => {
+    expect(badNames({ path: file, text })).toEqual([]);
+  });
+});
