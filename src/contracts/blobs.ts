@@ -9,7 +9,7 @@ export interface StoreOptions {
   readonly ttlMs?: number | null;
   /** These bytes begin with that blob's bytes: only what was added is stored. A stream is gathered in memory first. */
   readonly growsFrom?: string;
-  /** Nobody changes the array until it is stored, so that it need not be copied. */
+  /** The caller does not change the array until it is stored, so it need not be copied. */
   readonly owned?: boolean;
 }
 
@@ -110,9 +110,9 @@ export interface Blobs {
   /** Repacks the open end of a grown blob into its final form; gc does it for blobs that stopped growing. */
   seal(ref: string): Promise<void>;
   /**
-   * Collects what has expired, by epochs: every run is one, and a blob is freed by the third run after it expired, so
-   * that a writer who is just storing the same bytes never loses them. A dry run tells what would go in the end. What deleted
-   * sessions still keep although nobody inherits it goes as well.
+   * Collects expired blobs, by epochs: every call is one epoch, and a blob is freed by the third call after it expired,
+   * so that a concurrent store of the same bytes never loses them. A dry run reports what would be freed in the end.
+   * Also frees what deleted sessions keep although no fork inherits it any more.
    */
   gc(options?: GcOptions): Promise<GcReport>;
 }

@@ -72,7 +72,7 @@ export interface NewCapturedFile {
   readonly content: Uint8Array | { readonly ref: string };
   /** A file that is only ever appended to: when it begins with what the generation before has of it, the rest is stored. */
   readonly grows?: boolean;
-  /** Nobody changes the bytes until they are saved, so that they need not be copied. */
+  /** The caller does not change the bytes until they are saved, so they need not be copied. */
   readonly owned?: boolean;
 }
 
@@ -145,8 +145,8 @@ export interface Captures {
   /** A capture as one compressed file: for machines that reach no store. */
   getBundle(id: string): Promise<Uint8Array>;
   /**
-   * Saves what a bundle holds, but for what the agent would run by itself and what would allow it more than its user does:
-   * anybody may have made it. ArchiveCorrupted when it is not whole; then nothing is saved.
+   * Saves the files of a bundle, except scripts that the agent would run by itself and permissions beyond its user's: a
+   * bundle is untrusted input. ArchiveCorrupted when it is incomplete; then nothing is saved.
    */
   putBundle(
     bundle: Uint8Array,
@@ -159,9 +159,10 @@ export interface Captures {
   /** Those whose time is over, once their conversations are imported; `dryRun` says which they are. */
   deleteExpired(options?: { readonly dryRun?: boolean }): Promise<CapturesRemoved>;
   /**
-   * Makes this process the one that works on a request with this agent, until the claim is released or the process is gone.
-   * RequestBusy when another process does. A process that is gone is recognised at once on its own machine, and elsewhere
-   * when it gave no sign of life for the lease. A claim coordinates those that ask for it; it restricts nobody else.
+   * Makes this process the one that works on a request with this agent, until it releases the claim or ends.
+   * RequestBusy when another process has the claim. A claim of a process that is gone is recognised at once on the same
+   * machine, and on other machines when its lease has expired. A claim coordinates the processes that use claims; it
+   * does not restrict any other.
    */
   claim(request: string, agent: CodingAgent, options?: ClaimOptions): Promise<RequestClaim>;
 }

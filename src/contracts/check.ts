@@ -1,6 +1,6 @@
-// The checker: do the rows agree with each other, with the log, and with the bytes they name?
-// Promise: it reads canonical rows only, in bounded pages beside writers, and looks a second time before it reports, so
-// that what somebody is just changing is no issue.
+// The checker: do the rows agree with each other, with the log, and with the bytes they name? Promise: it reads
+// canonical rows only, in bounded pages beside writers, and reads a second time before it reports, so that a change in
+// progress is not an issue.
 import type { EngineCheckName } from "./engine-check.ts";
 import type { JsonObject } from "./json.ts";
 import type { At } from "./lineage.ts";

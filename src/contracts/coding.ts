@@ -24,7 +24,7 @@ export interface CaptureSource extends CaptureOrigin {
   readonly agent: CodingAgent;
   readonly sessionId: string;
   readonly files: readonly CapturedFile[];
-  /** What it does not have any more, because anybody may have made it. */
+  /** What was removed from it, because a bundle is untrusted input. */
   readonly left?: readonly LeftOut[];
   read(path: string): AsyncIterable<Uint8Array>;
 }

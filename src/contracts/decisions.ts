@@ -31,7 +31,7 @@ export interface Answer {
 
 export interface DecisionFilter {
   readonly run?: string;
-  /** true: only those that somebody answered. false: only those that wait for it. */
+  /** true: only answered decisions. false: only open ones. */
   readonly answered?: boolean;
   readonly limit?: number;
   readonly cursor?: string;

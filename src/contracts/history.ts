@@ -20,8 +20,8 @@ export interface HistoryRange {
   /** Skip so many from the start. */
   readonly offset?: number;
   /**
-   * Only messages behind this one: by its seq when the session wrote it itself, by its id also when it was inherited. A
-   * fork numbers its own messages anew, so whoever reads on in one says the id.
+   * Only messages after this one: by its seq when the session wrote it itself, by its id also when it was inherited. A
+   * fork numbers its own messages anew, so pass the id to continue reading a fork.
    */
   readonly after?: number | string;
   /** Only messages recorded at this time or later (epoch ms). */

@@ -26,7 +26,7 @@ export interface OpenOptions {
   readonly durability?: "full" | "normal";
   /** Where blob bytes live; the database when not given. See fileBlobs(). */
   readonly blobs?: BlobBackend;
-  /** Time to live of a blob nobody pinned and no row refers to. Default 7 days; null: for ever. */
+  /** Time to live of a blob that is not pinned and that no row refers to. Default 7 days; null: for ever. */
   readonly blobTtlMs?: number | null;
   /** Any object that satisfies the contract replaces the built-in one. */
   readonly history?: History;

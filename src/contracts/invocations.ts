@@ -1,7 +1,7 @@
 // Sessions that work for other sessions: spawned or attached to, waited for, and answered with an envelope; and leaf
-// calls, which answer in the same shape and make no session.
-// Promise: an invocation is in its caller's log before its work begins, in one commit with the session it creates; it ends
-// once. One whose process died stays "running" until somebody finishes it by its id.
+// calls, which answer in the same shape and make no session. Promise: an invocation is in its caller's log before its
+// work begins, in one commit with the session it creates; it ends once. If its process dies, the invocation stays
+// "running" until it is finished by its id.
 import type { Json } from "./json.ts";
 import type { At, Call, CallOutcome, Counts, Invocation, InvocationStatus, LeafCallInput } from "./lineage.ts";
 import type { SessionInput } from "./sessions.ts";
@@ -22,7 +22,7 @@ export interface SpawnInput extends InvocationInput {
 }
 
 export interface AttachOptions extends InvocationInput {
-  /** There is no default: to go on in somebody's session and to branch from it are different things. */
+  /** There is no default: continuing another session and branching from it are different things. */
   readonly mode: AttachMode;
   /** Of the session that "branch" makes. */
   readonly session?: SessionInput;

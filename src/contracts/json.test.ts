@@ -122,7 +122,7 @@ describe("ST7 what JSON cannot hold is refused, by the compiler too", () => {
     // @ts-expect-error a text is no object
     await refused(hf.state.set("s", "text"));
     const unknown: unknown = new Date(0);
-    // @ts-expect-error nobody knows what it is
+    // @ts-expect-error a parameter of unknown type
     await refused(hf.state.set("s", { unknown }));
   });
 

@@ -80,7 +80,10 @@ export const LIMITS = {
   /** Bytes of all files of a bundle, which are in memory at once, and of the list of them. */
   bundleBytes: 2_000_000_000,
   bundleListBytes: 67_108_864,
-  /** What is in memory of a compressed file that somebody else may have made: this many bytes, or so many for each of its own. */
+  /**
+   * How many bytes of an untrusted compressed file are unpacked into memory: this many, or this many for each of its
+   * own bytes.
+   */
   unpackedBytes: 33_554_432,
   unpackedRatio: 250,
   /** Times a rule decides again after losing a race before it gives up with a retryable Conflict. */

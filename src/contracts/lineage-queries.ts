@@ -246,7 +246,9 @@ export interface LineageQueries extends ArchiveQueries {
   "allWork.named": Read<[session: number], DiscardedRow>;
   "head.get": Read<[id: string], HeadRow>;
   "head.current": Read<[session: string], HeadRow>;
-  /** The newest at or before, also an aborted one: only who chose it by its id goes on from it. */
+  /**
+   * The newest at or before, including an aborted one: an aborted head is continued only when the caller names its id.
+   */
   "head.before": Read<[session: number, branch: number, upTo: number], HeadRow>;
   /** Newest first. */
   "heads.list": Read<[session: string, before: number, limit: number], HeadRow>;

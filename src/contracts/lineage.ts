@@ -104,8 +104,8 @@ export interface CompactInput {
    */
   readonly keep?: number;
   /**
-   * The last message (its id) that the summary covers, instead of `keep`: what whoever wrote it had not read stays, however
-   * long the writing took. NotFound unless the session shows it, on the line it is on.
+   * The last message (its id) that the summary covers, instead of `keep`: messages that arrived while the summary was
+   * written stay, however long that took. NotFound unless the session shows it, on its current line.
    */
   readonly upTo?: string;
   readonly expect?: string | null;

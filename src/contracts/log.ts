@@ -74,8 +74,8 @@ export interface VerifyOptions {
   /** Also require that the log still holds exactly this point. */
   readonly anchor?: Anchor;
   /**
-   * Which of the stretches that a fork inherits are verified too: all (default), or only what deleted sessions left, for
-   * a caller who verifies every session anyway.
+   * Which of the inherited stretches of a fork are verified too: all (default), or only those of deleted sessions, for
+   * a caller that verifies every session anyway.
    */
   readonly inherited?: "all" | "deleted";
 }
@@ -117,7 +117,10 @@ export interface Log {
   tail(at: At, options?: TailOptions): AsyncIterable<LogEvent>;
   /** The session's own log and what it inherits from others. With a head, also that the log still holds what the head commits to. */
   verify(at: At, options?: VerifyOptions): Promise<VerifyReport>;
-  /** The chain head to keep elsewhere: without one, an editor who rehashes everything is not detected. With a head, of its event. */
+  /**
+   * The chain head to keep elsewhere: without it, an editor that rehashes everything is not detected. With a head: the
+   * hash of the head's event.
+   */
   anchor(at: At): Promise<Anchor>;
   /** What an annotation says; null when the event of that seq is none, or not on the line to the head named. */
   note(at: At, seq: number): Promise<JsonObject | null>;

@@ -21,13 +21,13 @@ export interface PayloadOptions {
   readonly children?: readonly Uint8Array[];
   /** The row can hold the bytes itself when they are few. */
   readonly inRow?: boolean;
-  /** Nobody else has these bytes: they need no copy to wait for their commit. */
+  /** The caller gives up these bytes: they need no copy while they wait for their commit. */
   readonly owned?: boolean;
 }
 
 /**
- * Who makes a blob of it does so only while the row has it: the commit keeps the row's session still and holds the guard.
- * Otherwise words could outlive a clear that has just reported them gone.
+ * A commit that makes a blob of inline content must keep the row's session still and name this guard. Otherwise the
+ * content could outlive a clear that has just reported it as gone.
  */
 export interface InlineContent {
   readonly bytes: Uint8Array;
@@ -62,7 +62,7 @@ export interface Intake {
    * What the commit must also hold, given which blobs each payload names. Rows of the commit count their own references.
    */
   handOver(names: ReadonlyMap<Uint8Array, readonly Uint8Array[]>): Promise<Pick<Commit, "writes" | "uses">>;
-  /** There will be no commit: what nobody else needs goes. */
+  /** There will be no commit: removes the blobs that no other row needs. */
   abandon(): Promise<void>;
 }
 /** Answers at once unless the bytes go to a backend outside the database or are many. */
@@ -70,14 +70,17 @@ export type Prepare = (bytes: Uint8Array, options: PayloadOptions) => PreparedPa
 
 export interface Payloads {
   /**
-   * The only way to prepare payloads: `work` does it and commits them, or decides otherwise. Before this ends, all that
-   * was on its way in and that no commit took over is let go, so that a refused commit leaves no bytes behind. Where
-   * nobody can tell whether a commit happened, that is left to collection.
+   * The only way to prepare payloads: `work` prepares them and commits them, or decides not to. When it ends, every
+   * prepared payload that no commit used is released, so that a refused commit leaves no bytes behind. If it is unknown
+   * whether a commit happened, garbage collection decides later.
    */
   preparing<T>(work: (prepare: Prepare) => Promise<T>): Promise<T>;
   /** What is short enough to stand in its row, and nowhere else, is ready at once; null when it is not. */
   short(bytes: Uint8Array): PreparedPayload | null;
-  /** Of blobs an erasure let go, removes those nobody needs any more: with all their parts, also outside the database. */
+  /**
+   * Of the blobs that an erasure released, removes those that no row needs any more, with all their parts, also outside
+   * the database.
+   */
   discard(
     erased: readonly { readonly sha256: Uint8Array; readonly store: string; readonly key: string | null }[],
   ): Promise<void>;

@@ -77,7 +77,7 @@ export interface MessageRow extends StoredPayload {
   readonly at: number;
 }
 
-/** A blob that may go with what was erased, once nobody needs it. */
+/** A blob that may be removed with the erased content, once no other row needs it. */
 export interface DiscardedRow {
   readonly sha256: Uint8Array;
   readonly store: string;
@@ -107,7 +107,7 @@ export interface ErasableRow extends DiscardedRow {
   readonly expires_at: number | null;
 }
 
-/** A short content, and the event in whose row it stands. */
+/** Inline content, and the event in whose row it is. */
 export interface InlineContentRow {
   readonly no: number;
   readonly session: string;
@@ -315,7 +315,7 @@ export interface Queries extends BlobQueries, CaptureQueries, LineageQueries, Ru
   "journal.copies": Read<[now: number, session: number, run: string], CopyRow>;
   "saved.copies": Read<[now: number, session: number, agent: number], CopyRow>;
 
-  // short contents by hash: the index reaches up to a row number and is brought up to date by who needs it
+  // inline content by hash: the index covers rows up to a number; a lookup that needs more brings it up to date
   "inline.lag": Read<[], { readonly upto: number; readonly newest: number }>;
   "inline.get": Read<[prefix: Uint8Array, sha256: Uint8Array], InlineContentRow>;
   "inline.scan": Read<[after: number, upTo: number, sha256: Uint8Array], InlineContentRow>;

@@ -24,7 +24,7 @@ export interface RunRow {
   readonly owner: string | null;
   readonly iteration: number;
   readonly checkpoint_seq: number | null;
-  /** When somebody is to look at it: 0 at once; null only when it is signalled. */
+  /** When a worker should look at it: 0 at once; null only when it is signalled. */
   readonly wake_at: number | null;
   readonly waits: string | null;
   readonly cancel: number;
@@ -93,7 +93,7 @@ export type AfterSeqParams = [session: number, seq: number, limit: number];
 
 export interface RunQueries {
   "run.get": Read<[id: string], RunRow>;
-  /** Whoever has the id, or had it: then the session is 0. */
+  /** The session of the run with this id; 0 when a run had this id and was deleted. */
   "run.taken": Read<[id: string], { readonly session_no: number }>;
   "runs.beginning": Read<[from: string, to: string, limit: number], RunRow>;
   "run.active": Read<[session: string], RunRow>;
@@ -102,7 +102,7 @@ export interface RunQueries {
   "runs.byAgent": Read<[agent: string, ...RunListParams], ListedRunRow>;
   "runs.byStatus": Read<[status: string, ...RunListParams], ListedRunRow>;
   "runs.children": Read<[parent: string], RunRow>;
-  /** Somebody has their lease. */
+  /** Runs that have an owner. */
   "runs.newest": Read<[session: string], { readonly value: number | null }>;
   /** Their first events, also of those that were deleted. */
   "runs.createdAfter": Read<[session: number, after: number, limit: number], JournalRow & { readonly run: string }>;

@@ -1,4 +1,4 @@
-// Who works on a run, what it waits for, and how calls that execute it wait.
+// The owner of a run, what the run waits for, and how calls that execute it wait.
 import type { ErasedContent } from "./session-steps.ts";
 
 /** What a run that is not at work waits for. */
@@ -12,7 +12,7 @@ export interface RunProcess {
   readonly pid: number;
 }
 
-/** Who has the lease of a run. Host and pid are null where the platform does not tell. */
+/** The process that has the lease of a run. Host and pid are null where the platform does not say. */
 export interface RunOwner {
   readonly worker: string;
   readonly host: string | null;

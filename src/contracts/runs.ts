@@ -56,7 +56,7 @@ export interface Run {
   readonly status: RunStatus;
   /** Grows with every change of status and every checkpoint. */
   readonly version: number;
-  /** Grows whenever somebody takes the lease. */
+  /** Grows with every new lease. */
   readonly epoch: number;
   /** The worker that has the lease; null when none works on it. */
   readonly owner: string | null;
@@ -72,8 +72,8 @@ export interface Run {
   /** When it goes on by itself, if it does; of one that is running: when workers try it again after what came to nothing. */
   readonly wakesAt: number | null;
   /**
-   * It came with an archive, may still be at work where it came from, and is taken by nobody here until resume() or
-   * unpause() says so.
+   * It came with an archive and may still be running where it came from. No worker claims it here until resume() or
+   * unpause() is called.
    */
   readonly held: boolean;
   readonly cancelRequested: boolean;
@@ -154,7 +154,7 @@ export interface ModelReply {
 }
 
 export interface ModelCall extends StepCall {
-  /** Shown to who watches in this process; never stored. */
+  /** Shown to watchers in this process; never stored. */
   token(text: string): void;
   /** The bytes of a blob, verified: what an image or a document of a message refers to. */
   readBlob(ref: string): Promise<Uint8Array>;
@@ -200,7 +200,7 @@ export interface Iteration<
   sleep(ms: number): Promise<void>;
   /** 1 to 60 minutes, 2 when not given: the run lets go of its worker meanwhile. */
   pause(minutes?: number): Promise<void>;
-  /** The payload of the oldest signal of this name that nobody took; null when the time is over. */
+  /** The payload of the oldest signal of this name that was not received yet; null after the timeout. */
   readonly waitFor: SignalWaiter<Signals>;
   spawn<ChildInput = Json, ChildOutput = Json>(
     agent: RunnableAgent<ChildInput, ChildOutput>,

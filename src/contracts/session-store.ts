@@ -1,5 +1,5 @@
-// The SessionStore of the Claude Agent SDK, written down by its shape: the SDK is nobody's dependency. Its types and these
-// are assignable to each other, so that what holdfast/claude gives goes into the SDK's options as it is.
+// The SessionStore of the Claude Agent SDK, described by its shape: the SDK is not a dependency. Its types and these
+// are assignable to each other, so that a store from holdfast/claude can be passed in the SDK's options.
 
 /** A transcript: the main one of a session, or with a subpath one that belongs to it, such as a sub-agent's. */
 export type SessionKey = {

@@ -5,7 +5,9 @@ import type { ReadPosition } from "./session-steps.ts";
 
 export type StepKind = "tool" | "model" | "message" | "now" | "sleep" | "wait" | "spawn" | "read" | "compact";
 
-/** asked: a person is asked before its first try, and nothing of it has happened. started: nobody knows yet whether it happened. */
+/**
+ * asked: a person decides before the first try, and nothing has happened yet. started: the outcome is not known yet.
+ */
 export type StepStatus = "asked" | "started" | "done" | "failed";
 
 /** One attempt at one thing, at its place in the run. */
@@ -67,7 +69,10 @@ export interface StepCall {
   readonly iteration: number;
   readonly path: string;
   readonly attempt: number;
-  /** Look it up before acting, or upsert under it: the same for as long as nobody knows how an earlier try ended. */
+  /**
+   * Look it up before acting, or upsert under it: it stays the same as long as the outcome of an earlier try is
+   * unknown.
+   */
   readonly idempotencyKey: string;
   /** An earlier try under this key may have happened. */
   readonly again: boolean;

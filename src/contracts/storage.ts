@@ -13,7 +13,7 @@ import type { StatementName } from "./statement-names.ts";
 
 export type { ErasedRow, ErasedScope, StatementName } from "./statement-names.ts";
 
-/** What Storage.changed() is asked for by who waits for runs to work on. No session has this id. */
+/** The name for which a worker calls Storage.changed() to wait for runs that are due. No session has this id. */
 export const DUE = "";
 
 export interface Storage {
@@ -109,9 +109,9 @@ export interface SqlFragments {
 export interface SessionUse {
   readonly id: string;
   /**
-   * create: refused when it exists; ensure: created when missing; existing: refused when missing; restore: refused when
-   * it exists, and its row is among those the commit restores. Deleted: always refused.
-   * still: nothing is written to it, nor by anybody else meanwhile; what the commit wants of it is for guards to say.
+   * create: refused when the session exists; ensure: created when missing; existing: refused when missing; restore:
+   * refused when it exists, and its row is among those the commit restores. A deleted session is always refused. still:
+   * this commit writes nothing to it, and no other commit does meanwhile; guards state what the commit relies on.
    */
   readonly mode: "create" | "ensure" | "existing" | "restore" | "still";
   /** Recorded when this commit creates it. */
@@ -134,7 +134,7 @@ export type GuardName =
   | "session.tombstone"
   /** Which invocations name it. */
   | "session.named"
-  /** How long its log is: of those who rely on it, one writes. */
+  /** The length of the session's log: of several commits that rely on it, one succeeds. */
   | "session.seq"
   | "session.branch"
   | "session.head"
@@ -171,7 +171,7 @@ export type GuardName =
   /** As "capture.newest". */
   | "claim.value"
   | "remains.upto"
-  // Read in the order of their names: the row of a blob or segment is locked before it is asked who uses it.
+  // Read in the order of their names: the row of a blob or segment is locked before its users are read.
   | "blob.claims"
   | "blob.parents"
   | "segment.size"
@@ -261,8 +261,8 @@ export interface EventDraft {
 }
 
 /**
- * A head as far as it is known when it is decided. Where it stands, what it counts and therefore its id are of the moment
- * of the commit: nobody who only adds to the log makes the decision stale.
+ * A head as far as it is known when it is decided. Its position, its counts and therefore its id are fixed by the
+ * commit, so that writers that only add to the log do not make the decision stale.
  */
 export interface HeadDraft {
   readonly status: HeadStatus;
@@ -296,23 +296,24 @@ export interface Commit {
   /** Agents whose number a slot needs; registered when unknown. */
   readonly agents?: readonly { readonly id: string; readonly at: number }[];
   readonly guards?: readonly Guard[];
-  /** What its guards would be answered once it has happened, where it changes that: then nobody has to ask. */
+  /** What its guards will hold after the commit, where the commit changes that: the next commit need not read them. */
   readonly holds?: readonly Guard[];
   readonly blobs?: readonly BlobWrite[];
   readonly events?: readonly EventDraft[];
   /** Rows that belong to no event. Written after blobs and before events. */
   readonly writes?: readonly Write[];
   /**
-   * Rows of sessions of another store as they were there, seqs and hashes included: whoever hands them in has verified
-   * them. Written before `writes`, which may name them. Together with `solo`; agents they name are among `agents`, blobs among `uses`.
+   * Rows of sessions of another store as they were there, seqs and hashes included; the caller has verified them.
+   * Written before `writes`, which may name them. Together with `solo`; agents they name are among `agents`, blobs
+   * among `uses`.
    */
   readonly restores?: readonly RestoredRow[];
   /** Written before `restores`, which take the place of what goes. */
   readonly replaces?: readonly Write[];
   /**
-   * Nobody else adds events while this happens, and all that were added before are seen: row numbers come in order only
-   * to who waits for that. Together with `solo`. On PostgreSQL whoever adds events meanwhile waits behind it, so it waits for
-   * a moment only and is StoreBusy then: for work that can be left to the next.
+   * No other commit adds events while this one runs, and it sees all events added before: row numbers are in order only
+   * under this lock. Together with `solo`. On PostgreSQL other writers of events wait behind it, so it waits only for a
+   * moment and then fails with StoreBusy: for work that can be done later.
    */
   readonly settled?: boolean;
   /**

@@ -20,7 +20,7 @@ export interface TaskList {
   readonly conversationId: string;
   readonly tasks: readonly Task[];
   readonly maxRetries: number;
-  /** Whose board it is; "" is the session's root board. */
+  /** The agent of the board; "" is the session's root board. */
   readonly agentId: string;
   /** How people see that agent called. */
   readonly agentLabel: string;
@@ -35,12 +35,12 @@ export interface TaskListOptions {
   readonly agentLabel?: string;
   readonly parentAgentId?: string | null;
   readonly maxRetries?: number;
-  /** AlreadyExists, and nothing is written, when there is such a board: it is made by one, whoever else tries. */
+  /** AlreadyExists, and nothing is written, when there is such a board: of several concurrent calls, one creates it. */
   readonly ifAbsent?: boolean;
 }
 
 export interface MoveOptions {
-  /** The status the task must be in; Conflict when it is in another. Of many workers who claim one task, one wins. */
+  /** The status the task must be in; Conflict when it is in another. Of many workers that claim one task, one wins. */
   readonly from?: TaskStatus;
 }
 

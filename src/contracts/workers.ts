@@ -6,7 +6,7 @@ export interface WorkerOptions extends ResumeOptions {
   readonly agents: readonly AnyAgent[];
   /** Runs at a time; 16. */
   readonly concurrency?: number;
-  /** How often it looks for work when nobody tells it; 1 s. */
+  /** How often it polls for work without a notification; 1 s. */
   readonly pollMs?: number;
   /** Told of every run it takes, leaves or cannot go on with. */
   readonly watch?: (note: WorkerNote) => void;

@@ -1,5 +1,5 @@
-// Signals that follow others. Not by AbortSignal.any(): what listens to such a one is kept for ever by Node, also when nobody
-// is left who could abort it.
+// Signals that follow other signals. Not by AbortSignal.any(): Node keeps the listeners of such a signal for ever, even
+// when it can no longer abort.
 
 /** Aborts when `signal` does, or by itself; `free` lets go of the signal. */
 export interface LinkedSignal {

@@ -1,5 +1,5 @@
-// What is not taken out of a file that anybody may have made: scripts that the agent would run by itself, and what would
-// allow it more than its user does. A bundle loses them on its way in, whether it is put back or saved.
+// Removes from an untrusted bundle what must not be restored or saved: scripts that the agent would run by itself, and
+// permissions beyond its user's.
 import type { CapturedFile, CodingAgent, LeftOut } from "../contracts/captures.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { encodeText, sha256Hex } from "./bytes.ts";
@@ -40,8 +40,9 @@ export function sanitizeBundle<T extends UntrustedBundle>(bundle: T): T & { read
 }
 
 /**
- * An export of OpenCode as its import may have it; null when it may have it as it is. What a session may do overrides its
- * user's settings, so only what it may not is kept: `opencode run` forbids itself to ask questions that nobody answers.
+ * The export of an OpenCode session as it may be imported; null when it needs no change. Permissions of a session
+ * override its user's settings, so only denials are kept: `opencode run` denies itself questions that no person would
+ * answer.
  */
 function removePermissions(content: Uint8Array): { content: Uint8Array; left: readonly string[] } | null {
   const data = parseExport(content);
@@ -64,7 +65,7 @@ function isDenial(rule: Json): boolean {
   return isObject(rule) && rule.action === "deny";
 }
 
-/** As the one reads it who imports it: what is no JSON here is refused there. */
+/** Parsed as OpenCode's import parses it: what is not JSON here is refused there. */
 function parseExport(content: Uint8Array): Json | undefined {
   try {
     return JSON.parse(Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString("utf8"));

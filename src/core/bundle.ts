@@ -1,6 +1,6 @@
-// A bundle: one capture as one compressed file, for machines that reach no store. A magic, then zstd over the list of files
-// and their bytes, one after the other. Whoever made it may be hostile: sizes are checked against what it says before anything
-// grows, and every file against its hash.
+// A bundle: one capture as one compressed file, for machines that reach no store. A magic, then zstd over the list of
+// files and their bytes, one after the other. A bundle is untrusted: sizes are checked against its header before memory
+// is allocated, and every file against its hash.
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { zstdCompress } from "node:zlib";

@@ -119,7 +119,7 @@ export function checkRecord(
   });
 }
 
-/** The same of an object that may have other fields, which are nobody's concern. */
+/** The same for an object that may have other fields, which are ignored. */
 export function checkSome(value: unknown, what: string, names: readonly string[]): Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || isList(value)) throw invalid(what, "an object", value);
   return reading(what, () => fieldsOf(value as Readonly<Record<string, unknown>>, names));
@@ -134,7 +134,7 @@ function fieldsOf(record: Readonly<Record<string, unknown>>, names: readonly str
   return copy;
 }
 
-/** A field nobody reads is a mistake that would otherwise be kept silent. */
+/** An unknown field is a mistake that would otherwise go unnoticed. */
 export function checkFields(value: Readonly<Record<string, unknown>>, what: string, known: readonly string[]): void {
   const stray = Object.keys(value).find((name) => !known.includes(name) && value[name] !== undefined);
   if (stray !== undefined) throw invalid(what, `made of ${known.join(", ")}`, stray);

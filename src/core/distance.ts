@@ -1,4 +1,4 @@
-// How far two names are apart, and the nearest known one, for those who guess what was meant.
+// The edit distance of two names, and the nearest known name, for did-you-mean hints.
 
 /** Insertions, deletions, replacements, and swaps of neighbours. */
 export function editDistance(a: string, b: string): number {

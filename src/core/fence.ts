@@ -1,6 +1,6 @@
-// A fence around a session: what is written behind it is written only as long as nobody else adds to the session's log.
-// For work of many commits that looks at the session once and then relies on what it saw: when two of them meet, the
-// commit of one does not happen, and it looks again.
+// A fence around a session: commits behind it succeed only as long as no other writer adds to the session's log. It is
+// for work of many commits that reads the session once and then relies on what it read: if two such works meet, a
+// commit of one is refused, and that work reads again.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { Commit, Outcome, Storage } from "../contracts/storage.ts";
@@ -11,9 +11,9 @@ export const FENCE = Symbol("fence");
 export type FencedNouns = Pick<Holdfast, "sessions" | "history" | "heads" | "turns" | "calls" | "invocations">;
 
 export interface Fence {
-  /** Whose commits to the session are refused with a Conflict once somebody else has added to it. */
+  /** Their commits to the session are refused with a Conflict once another writer has added to it. */
   readonly stores: FencedNouns;
-  /** Somebody else has, or one of its own commits happened without an answer. */
+  /** Another writer has added to it, or one of its own commits happened without an answer. */
   isStale(): Promise<boolean>;
   /** Until the next attempt: the longer, the more there were. */
   pause(attempt: number): Promise<void>;

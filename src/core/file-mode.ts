@@ -1,5 +1,5 @@
-// Who may read the files that we make: their owner only, unless the caller says otherwise. A mode is the read and write rights of
-// owner, group and others; directories get the right to enter wherever there is one to read.
+// Read rights of the files that a store creates: their owner only, unless the caller sets another mode. A mode is the
+// read and write rights of owner, group and others; directories also get the right to enter where there is one to read.
 import { invalid } from "./check.ts";
 
 export const FILE_MODE = 0o600;

@@ -1,5 +1,6 @@
-// A run that came with an archive is held: it may still be at work where it came from, so nobody takes it here until somebody
-// says so. The log is the same there and here; the mark is in the count of its signs of life, which no event tells: below 0.
+// A run that came with an archive is held: it may still be running where it came from, so no worker claims it here
+// until resume() or unpause(). The log is the same in both stores; the mark is a heartbeat count below 0, which no
+// event contains.
 
 export function isHeldRun({ beat }: { readonly beat: number }): boolean {
   return beat < 0;

@@ -31,7 +31,7 @@ export interface LinePosition {
   readonly seq: number;
 }
 
-/** Segments that are read together at first; later more, for those who go far back. */
+/** How many segments are read together at first; more later, for readers that go far back. */
 const FIRST_PAGE = 16;
 const PAGE_GROWTH = 4;
 

@@ -72,8 +72,9 @@ export function isLocatorText(text: string): boolean {
 }
 
 /**
- * A name that no new session or alias gets: it is a locator, or was meant as one. With a digit too few or a capital letter it
- * would quietly make a session where somebody named a head. Those that have such a name already keep it.
+ * A name that new sessions and aliases may not have: it is a locator, or looks like a mistyped one. With a digit too
+ * few or a capital letter it would silently create a session where the caller named a head. Existing sessions keep such
+ * names.
  */
 export function isReserved(name: string): boolean {
   return /@hd-|^holdfast:/i.test(name);

@@ -1,5 +1,5 @@
-// When a message was said, as far as whoever brought it in knows: an import has the agent's own time in `metadata.at`, a mirrored
-// entry in its `timestamp`. Rows have the time of their commit, and keep the order.
+// The time at which a message was said, as far as its importer knows: an import keeps the agent's own time in
+// `metadata.at`, a mirrored entry in its `timestamp`. Rows have the time of their commit, and keep the order.
 import type { Message } from "../contracts/messages.ts";
 
 /** Others may mean something else by the same name: only what can be a time of that message is taken for one. */

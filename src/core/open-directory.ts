@@ -96,7 +96,7 @@ export class OpenDirectory {
     return result;
   }
 
-  /** A path to the name that works as long as this is open, for those who only read. */
+  /** A path to the name that works as long as this directory is open, for reads only. */
   pathOf(name: string): string {
     return this.#handle === null
       ? path.join(this.path, checkName(name))
@@ -114,7 +114,7 @@ export class OpenDirectory {
     await this.use(name, (at) => mkdir(at, { mode }));
   }
 
-  /** A directory of a name that nobody else has. */
+  /** Creates a directory with a random name. */
   async makeTemporary(prefix: string): Promise<{ readonly name: string; readonly directory: OpenDirectory }> {
     const name = path.basename(await this.use(prefix, (at) => mkdtemp(at)));
     const directory = await this.openChild(name);
@@ -167,7 +167,7 @@ export class OpenDirectory {
     }
   }
 
-  /** By way of a directory that nobody else can write in. */
+  /** Through a directory that no other user can write to. */
   async #copyAndMove(name: string, target: OpenDirectory, as: string): Promise<void> {
     const { name: made, directory } = await target.makeTemporary(TEMPORARY_PREFIX);
     try {

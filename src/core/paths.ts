@@ -1,5 +1,5 @@
-// Paths of captured files. They come out of a store or a bundle that somebody else may have made: each part is looked at
-// before anything is made of it, and what is not plainly a name is refused.
+// Paths of captured files. They come from a store or a bundle that is untrusted: each part is checked before it is
+// used, and anything that is not plainly a name is refused.
 import { HoldfastError } from "../contracts/errors.ts";
 
 /** What file systems allow in a name, and in a path below a directory of our own. */

@@ -1,5 +1,6 @@
-// Runs as a log tells them: every change of a run's row is an event that says which columns changed, and signals, questions
-// and checkpoints each have one. Whoever doubts the rows makes them again from this.
+// Derives the rows of runs from a log: every change of a run's row is an event that contains the changed columns, and
+// signals, decisions and checkpoints each have an event. The checker and the recovery compare the stored rows with
+// these.
 import type { Json, JsonObject } from "../contracts/json.ts";
 
 /** Columns that change while it lives. */

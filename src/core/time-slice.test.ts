@@ -1,4 +1,4 @@
-// Slices of time: who goes on when, under a clock and an event loop that the test moves by hand.
+// Slices of time: which work continues when, under a clock and an event loop that the test moves by hand.
 import { expect, test } from "vitest";
 import type { Environment } from "../contracts/environment.ts";
 import { realEnvironment } from "./environment.ts";

@@ -1,5 +1,5 @@
-// Decompressing what somebody else may have made. A file of a few bytes can become gigabytes, and what it says of its size is not
-// believed: bytes are counted as they come out, piece by piece, and held against the size of what they came from.
+// Decompresses untrusted bytes. A file of a few bytes can become gigabytes, and the size in its header is not trusted:
+// bytes are counted as they come out, piece by piece, and compared with the size of the input.
 import { constants, createGunzip, createZstdDecompress } from "node:zlib";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
