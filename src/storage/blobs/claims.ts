@@ -1,5 +1,5 @@
-// What keeps a blob alive, as read from its row: references, a pin, time left, a blob that holds it. Whoever deletes or
-// reshapes a blob guards these as they were read, so that a put in between sends the decision back.
+// What keeps a blob alive, as read from its row: references, a pin, time left, a blob that holds it. A commit that
+// deletes or reshapes a blob guards these values as they were read, so that a concurrent put makes it decide again.
 import type { BlobRow } from "../../contracts/queries.ts";
 import type { BlobWrite, Guard } from "../../contracts/storage.ts";
 
@@ -13,7 +13,7 @@ export interface BlobClaim {
   readonly at: number;
 }
 
-/** Of what lives by the rows that refer to it, or by a pin: without one its time is long over, by anybody's clock. */
+/** For what lives by the rows that refer to it, or by a pin: without one it has expired long ago, on any clock. */
 export const NO_TIME = 1;
 
 /** Chunks live by the blobs made of them: without one, their time has always been over. */
@@ -25,7 +25,7 @@ export function isExpired(row: BlobRow, now: number): boolean {
   return row.refs === 0 && row.pinned === 0 && row.linked === 0 && row.expires_at !== null && row.expires_at <= now;
 }
 
-/** A chunk that nobody has asked for as a blob of its own. */
+/** A chunk that was never stored as a blob of its own. */
 export function isPart(row: BlobRow): boolean {
   return row.refs === 0 && row.pinned === 0 && row.expires_at === 0 && row.form <= FORM.zstd;
 }

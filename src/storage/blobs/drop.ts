@@ -63,7 +63,10 @@ export async function dropBlobs(context: BlobContext, rows: readonly BlobRow[]):
   return { blobs, bytes };
 }
 
-/** Blobs that nobody needs any more go now, with all their parts, and not at the next collection. Answers their bytes. */
+/**
+ * Deletes blobs that no row needs any more at once, with all their parts, instead of leaving them to the next
+ * collection. Returns their bytes.
+ */
 export async function reap(context: BlobContext, digests: readonly Uint8Array[]): Promise<number> {
   let bytes = 0;
   for (const digest of digests) {
@@ -74,7 +77,7 @@ export async function reap(context: BlobContext, digests: readonly Uint8Array[])
   return bytes;
 }
 
-/** One commit for all; who turns out to be wanted is left out, and the others are tried again. */
+/** One commit for all; a blob that is still needed is left out, and the others are tried again. */
 async function dropRows(context: BlobContext, rows: readonly BlobRow[]): Promise<DropReport> {
   const segments = await segmentsOf(context, rows);
   let left = rows;

@@ -1,4 +1,4 @@
-// The file backend keeps whole files or none, lets nobody out of its directory, and lists what a crash left behind.
+// The file backend keeps whole files or none, never leaves its directory, and lists what a crash left behind.
 
 import {
   chmodSync,

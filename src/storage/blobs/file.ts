@@ -12,7 +12,10 @@ import { checkFileMode, directoryModeOf, FILE_MODE } from "../../core/file-mode.
 const TEMPORARY = "tmp";
 
 export interface FileBlobsOptions {
-  /** Rights of the files: 0o600 (their owner only) by default, 0o660 for a group. Directories can be entered by those who may read. */
+  /**
+   * Rights of the files: 0o600 (their owner only) by default, 0o660 for a group. Readers of a directory may also enter
+   * it.
+   */
   readonly fileMode?: number;
 }
 
@@ -91,7 +94,7 @@ async function setMode(file: FileHandle, mode: number): Promise<void> {
   if (((await file.stat()).mode & mode) !== mode) await file.chmod(mode);
 }
 
-/** Directories this process has seen to be durable: whoever made them may have crashed before saying so to the disk. */
+/** Directories that this process has synced: the process that made them may have crashed before it synced them. */
 const durable = new Set<string>();
 
 async function makeDirectory(root: Root, directory: string): Promise<void> {

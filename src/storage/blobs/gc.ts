@@ -1,6 +1,6 @@
-// Collection (BL4). A run begins a new epoch; it deletes what an earlier run condemned and nobody has put, pinned or
-// named since, and condemns what is unreferenced, expired and was last put two epochs ago. So three runs free a blob,
-// and neither a slow writer nor a clock that jumps can lose one. Everything goes in short pages.
+// Collection (BL4). A run begins a new epoch. It deletes what an earlier run condemned and what was not put, pinned or
+// named since; and it condemns what is unreferenced, expired and was last put two epochs ago. So three runs free a
+// blob, and neither a slow writer nor a clock that jumps can lose one. Everything is done in short pages.
 import type { BlobBackend, GcReport } from "../../contracts/blobs.ts";
 import type { BlobRow } from "../../contracts/queries.ts";
 import { decide } from "../../core/decide.ts";

@@ -18,7 +18,10 @@ import { DamagedPart, readSegment } from "./read.ts";
 import { plan, SEGMENT_BYTES } from "./segments.ts";
 import { BATCH_BYTES, dropHolder, holderWrite, wholeWrite } from "./upload.ts";
 
-/** null when `bytes` do not begin with a live blob of that name. They are ours: nobody changes them meanwhile. */
+/**
+ * null when `bytes` do not begin with a live blob of that name. The caller has given the bytes up: they do not change
+ * meanwhile.
+ */
 export async function storeGrown(
   context: BlobContext,
   bytes: Uint8Array,

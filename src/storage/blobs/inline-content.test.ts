@@ -52,7 +52,7 @@ for (const engine of ENGINES) {
         await hf.history.appendMany(scope, say(scope.session, "erased", MANY), { run: "r" });
       }
       const indexed = async () => (await ground.driver.read("SELECT count(*) AS n FROM word_refs", []))[0]?.n;
-      // Who looks once has all of them indexed, in as many commits as it takes.
+      // One lookup indexes all of them, in as many commits as it takes.
       await hf.blobs.exists(NOBODY);
       await expect.poll(indexed, { timeout: 20_000 }).toBe(3 * MANY);
       await hf.history.clear(cleared);

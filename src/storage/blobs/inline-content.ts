@@ -1,5 +1,5 @@
-// Short contents are kept in the rows of their messages, and are blobs all the same: whoever has the ref can resolve it.
-// They are found by an index that is brought up to date only when somebody looks for one, so that no append pays for it.
+// Short contents are kept inline, in the rows of their messages, and are blobs all the same: their refs can be
+// resolved. An index finds them; it is brought up to date only by a lookup, so that no append pays for it.
 import type { BlobRow, Queries } from "../../contracts/queries.ts";
 import type { BlobWrite, Guard, Write } from "../../contracts/storage.ts";
 import { decide } from "../../core/decide.ts";
@@ -8,7 +8,7 @@ import { type BlobClaim, FORM, NO_TIME } from "./claims.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
 import { commitOrThrow, placePlain } from "./put.ts";
 
-/** Rows looked through by one statement, or indexed by one commit, for which all who append must wait. */
+/** Rows that one statement scans, or that one commit indexes while all appends wait for it. */
 const ROWS_PER_SCAN = 5000;
 const MOST_UNINDEXED = 2000;
 const MOST_COUNTED = 1000;
@@ -55,7 +55,7 @@ async function findIndexed(context: BlobContext, digest: Uint8Array): Promise<In
   return found ?? null;
 }
 
-/** Looked for row by row, which waits for nobody; who finds that there are many has them indexed for the next. */
+/** Scans row by row, without a lock; if there are many rows, it indexes them for the next lookup. */
 async function findUnindexed(context: BlobContext, digest: Uint8Array): Promise<InlineContentRecord | null> {
   const { storage } = context;
   const [lag] = await storage.query("inline.lag");
@@ -63,7 +63,7 @@ async function findUnindexed(context: BlobContext, digest: Uint8Array): Promise<
   if (lag === undefined || lag.upto >= lag.newest) return findIndexed(context, digest);
   if (lag.newest - lag.upto > MOST_UNINDEXED) {
     catchUp(context, lag.newest).catch((error) => {
-      storage.environment.log("info", "blobs.words.index", { error: String(error) });
+      storage.environment.log("info", "blobs.inline.index", { error: String(error) });
     });
   }
   for (let after = lag.upto; after < lag.newest; after += ROWS_PER_SCAN) {

@@ -1,6 +1,6 @@
 // Blobs that arrive before the rows that refer to them, many of them and of any size: each is put in commits of a few
-// megabytes and held by a row of the intake's own (form 4) until one commit takes them all over. A crash leaves a holder
-// that expires, and with it what nobody else needs.
+// megabytes and held by a row of the intake's own (form 4) until one commit takes them all over. A crash leaves a
+// holder that expires, and with it every blob that no other row needs.
 import type { ArrivingBlob, Intake } from "../../contracts/payloads.ts";
 import type { BlobWrite, Write } from "../../contracts/storage.ts";
 import { sameBytes, sha256 } from "../../core/bytes.ts";
@@ -38,7 +38,7 @@ class HeldBlobs {
   }
 
   async put(blob: ArrivingBlob, source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<boolean> {
-    // By its rows alone it lives: without one its time is long over, by anybody's clock.
+    // It lives only by its rows: without one it has expired long ago, on any clock.
     const claim: BlobClaim = { media: blob.media, utf8: blob.utf8, refs: 0, expiresAt: NO_TIME, at: blob.at };
     const pieces: Uint8Array[] = [];
     let size = 0;
@@ -77,7 +77,7 @@ class HeldBlobs {
       blobs,
       blobs.map((blob) => blob.sha256),
     );
-    // Somebody else may have been faster: then the row names their bytes, and ours are nobody's.
+    // Another commit may have been faster: then the row names that commit's bytes, and ours are unused.
     await this.#context.byteStore.drop(blobs);
   }
 

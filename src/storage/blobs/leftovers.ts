@@ -1,5 +1,6 @@
-// What payloads left behind on their way in: parts under a holder, bytes outside the database. A commit takes them over;
-// when it is refused, or somebody decides not to make it, they are let go at once. A crash before that leaves them to gc.
+// What payloads left behind before their commit: parts under a holder, bytes outside the database. The commit takes
+// them over; when it is refused, or the rule decides not to commit, they are released at once. A crash before that
+// leaves them to gc.
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { BlobContext, StoredBytes } from "./byte-store.ts";
 import { reap, takeApart } from "./drop.ts";
@@ -14,7 +15,7 @@ export class Leftovers {
     this.#context = context;
   }
 
-  /** Something is on its way; whoever wants it hears of its failure, and here it is only waited for. */
+  /** Waits for work in progress and ignores its failure: its caller handles that. */
   expect(coming: Promise<unknown>): void {
     coming.catch(() => {});
     this.#expected.push(coming);

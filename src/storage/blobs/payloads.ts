@@ -85,7 +85,7 @@ function prepare(
   const digest = sha256(bytes);
   const salt = context.storage.environment.random(16);
   const at = context.storage.environment.now();
-  // Rows keep it; without one its time is long over, whoever's clock it is judged by.
+  // Rows keep it alive; without one it has expired long ago, on any clock.
   const claim: BlobClaim = { media: options.media, utf8: options.utf8, refs: 1, expiresAt: NO_TIME, at };
   const ready: Ready = (blob, writes, holder) => ({
     sha256: digest,

@@ -13,7 +13,7 @@ export async function storePlain(context: BlobContext, bytes: Uint8Array, claim:
   if (context.byteStore.store !== "" && (await renew(context, digest, claim))) return digest;
   const blob = await placePlain(context, digest, bytes, claim);
   await commitOrThrow(context, { blobs: [blob] });
-  // Somebody else may have been faster: then the row names their bytes, and ours are nobody's.
+  // Another commit may have been faster: then the row names that commit's bytes, and ours are unused.
   await context.byteStore.drop([blob]);
   return digest;
 }

@@ -129,7 +129,7 @@ async function* chunks(context: BlobContext, row: BlobRow): AsyncGenerator<Uint8
   }
 }
 
-/** A chunk that is also a blob somebody grew is kept as that. */
+/** A chunk that is also a blob that grew is stored as segments. */
 async function readNested(context: BlobContext, digest: Uint8Array, part: string): Promise<Uint8Array> {
   const [row] = await context.storage.query("blob.get", digest);
   if (row === undefined) throw new DamagedPart(part, new DamagedBytes("is missing"));

@@ -73,7 +73,7 @@ export const statements = {
     UPDATE blobs SET refs = blobs.refs - used.n
     FROM (SELECT value, count(*) AS n FROM block_versions WHERE block_id = ? GROUP BY value) AS used
     WHERE blobs.no = used.value`,
-  // Of the values just released, those that nobody else needs; blobs in parts are taken apart afterwards.
+  // Of the values just released, those that no other row needs; blobs in parts are taken apart afterwards.
   "block.drop": `
     DELETE FROM blobs WHERE no IN (SELECT value FROM block_versions WHERE block_id = ?) AND form < 2 AND refs = 0
     AND pinned = 0 AND expires_at IS NOT NULL AND expires_at <= ?

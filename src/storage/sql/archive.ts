@@ -97,7 +97,10 @@ export const queries = {
     "UNION SELECT i.session_no FROM invocations i WHERE i.callee_session_no = ?) ORDER BY s.no",
   "invocations.naming": `${NAMING}callee_session_no = ${THIS} UNION ${NAMING}source_session_no = ${THIS} ORDER BY 1, 2`,
   "invocations.marked": MARKED,
-  /** Who names a session that is here by name alone; and whom of those a session names. */
+  /**
+   * The sessions that name a session of which only the name is here; and the sessions of that kind that a session
+   * names.
+   */
   "session.namers":
     "SELECT s.id FROM sessions s WHERE s.no IN (SELECT i.session_no FROM invocations i WHERE i.callee_session_no = ? " +
     "UNION SELECT i.session_no FROM invocations i WHERE i.source_session_no = ?) ORDER BY s.no LIMIT ?",
@@ -139,7 +142,10 @@ export const statements = {
     "request = ?, created_at = ?, updated_at = ?, version = ?, branch = ?, seq = ?, chain = ?, messages = ?, state_seq = ?, " +
     "kind = ?, origin = ?, cache_id = ?, head_no = (SELECT no FROM heads WHERE id = ?), " +
     `checksum = ${COMPLETE} WHERE id = ?`,
-  /** What was never here but in part, or by name, and of which nobody keeps or names anything any more. */
+  /**
+   * Sessions of which only a part or the name was ever here, and of which no other session keeps or names anything any
+   * more.
+   */
   "session.forget":
     `DELETE FROM sessions WHERE no = ? AND deleted_at IS NOT NULL AND version = ${IN_PART} ` +
     NAMING_SESSIONS.map(

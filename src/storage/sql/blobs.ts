@@ -1,5 +1,5 @@
-// Blobs, their chunks and segments, and their collection in SQL. What deletes asks again, in its own text or by guards,
-// whether anybody came to need the row since it was read: a put beside a collection always wins.
+// Blobs, their chunks and segments, and their collection in SQL. Every deletion checks again, in its own statement or
+// by guards, that the row is still unneeded: a put beside a collection always wins.
 import type { QueryName } from "../../contracts/queries.ts";
 import type { GuardName, StatementName } from "../../contracts/storage.ts";
 import { keepChecksum, keepCounter, rowChecksumSql } from "./checksum.ts";
@@ -103,7 +103,7 @@ function strays(table: string, column: string): string {
   );
 }
 
-/** Stamped like a put: whoever changes what a blob is wanted for takes back its condemnation. */
+/** Stamped like a put: a change of what a blob is needed for takes back its condemnation. */
 const STAMP = "condemned = NULL, epoch = (SELECT n FROM counters WHERE name = 'gc')";
 
 export const statements = {

@@ -1,5 +1,6 @@
-// How a branch stands after an event, told from what the event writes: its newest head, and how many rows came since. What
-// cannot be told from it makes the standing unknown, and whoever publishes the next head counts.
+// The position of a branch after an event, computed from what the event writes: its newest head, and the number of rows
+// since. If it cannot be computed, the position is unknown, and the commit that publishes the next head counts the
+// rows.
 import type { Counts } from "../../contracts/lineage.ts";
 import type { Commit, EventDraft, StatementName, Write } from "../../contracts/storage.ts";
 import { addCounts, NONE } from "../../core/counts.ts";
@@ -29,7 +30,7 @@ export function branchPositionAfter(
   return since === before.since ? before : { head: before.head, since };
 }
 
-/** Rows of later versions carry the seq of the first one, and are not counted again. null: nobody knows. */
+/** Rows of later versions carry the seq of the first one, and are not counted again. null: unknown. */
 function rowsAddedBy(write: Write): Partial<Counts> | null {
   if (write.op === "run") return UNCOUNTED_STATEMENTS.has(write.statement) ? NONE : null;
   if (write.op !== "insert") return null;

@@ -30,7 +30,7 @@ export const queries = {
   "captures.byRequest": list("c.request = ? AND "),
   "captures.bySession": list("c.agent_session = ? AND "),
   "captures.byBoth": list("c.request = ? AND c.agent_session = ? AND "),
-  /** All that a blob is kept in, whoever else is. */
+  /** Everything that a blob is part of, including blobs that other captures use. */
   "capture.stored": `
     SELECT CAST(b.stored + coalesce((SELECT sum(p.stored) FROM blob_links l JOIN blobs p ON p.no = l.child_no
       WHERE l.parent_no = b.no AND l.ord >= 0), 0) + coalesce((SELECT sum(f.stored) FROM blob_segments u

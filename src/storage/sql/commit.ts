@@ -104,7 +104,10 @@ export function canFence(batch: readonly Commit[], cached: CachedPositions): boo
   return standAlone(batch);
 }
 
-/** Whoever changes what another of the batch asks for, or adds to what another's head counts, is read in turn. */
+/**
+ * A commit that changes what another commit of the batch guards, or that adds to what another's head counts, goes into
+ * a later batch.
+ */
 function standAlone(batch: readonly Commit[]): boolean {
   if (batch.length === 1) return true;
   const sessions = new Set<string>();
@@ -157,8 +160,8 @@ function agentIds(batch: readonly Commit[]): string[] {
 }
 
 /**
- * Who has the store's turn has locked all other rows by then, so that nobody waits for one of them who is waited for; what
- * is asked in turn is asked behind it, of what those before have done.
+ * A commit with the store's lock has locked all other rows by then, so that there is no deadlock; its guards are read
+ * after the lock, and see what earlier holders of the lock have committed.
  */
 function lockSessions({ check }: Guard): number {
   if (check === "store.lock") return 1;
@@ -168,14 +171,14 @@ function lockSessions({ check }: Guard): number {
 function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<CommitSnapshot> {
   const guards = new Map<string, Guard>();
   for (const commit of batch) for (const guard of commit.guards ?? []) guards.set(guardKey(guard), guard);
-  // One order for everybody, so that rows are locked in one order.
+  // All commits lock their rows in the same order.
   const asked = [...guards.entries()].sort(
     ([a, one], [b, other]) => lockSessions(one) - lockSessions(other) || (a < b ? -1 : 1),
   );
   const used = batch.flatMap((commit) => (commit.uses ?? []).map(([sha256]) => sha256));
   const published = [...new Set(batch.flatMap(publishes))];
-  // Whoever writes events takes its place at the table before it locks a row: the other way round it would hold the row
-  // while it waits behind somebody who wants to be alone, who waits for somebody who wants the row.
+  // A commit that writes events locks the table of events before it locks a row. The other way round it would hold the
+  // row while it waits for a commit that wants the table alone, which may wait for a commit that wants the row.
   const how = batch.some((commit) => commit.settled) ? "alone" : "beside";
   const settle: Step[] = batch.some((commit) => commit.settled || (commit.sessions?.length ?? 0) > 0)
     ? [{ kind: "settle", table: "events", how }]
@@ -191,7 +194,7 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<CommitS
       ...asked.map(
         ([, guard]): Step => ({ kind: "query", sql: GUARDS[guard.check] + dialect.lockRow, params: [...guard.key] }),
       ),
-      // The rows of their sessions are locked by now, so nobody adds to what is counted.
+      // The rows of their sessions are locked by now, so that the counts cannot change.
       ...published.map((id): Step => ({ kind: "query", sql: QUERIES["branch.position"], params: [id] })),
     ],
     last: false,
@@ -248,11 +251,11 @@ function sessionOf(row: Row, position?: BranchPosition): LockedSession {
 }
 
 /**
- * Registers agents and creates sessions that are missing; says which sessions this transaction created.
- *
- * A session's id and an alias share one space of names but stand in two tables, and a row that is not there cannot be
- * locked: who creates a session goes beside others at the table of aliases, who names one goes alone, and both look once
- * more. After all rows are locked, because here nobody who has the table waits for a row of somebody who wants it.
+ * Registers agents and creates sessions that are missing; returns the sessions that this transaction created. A
+ * session's id and an alias share one space of names but are in two tables, and a row that does not exist cannot be
+ * locked. So a commit that creates a session takes a shared lock on the table of aliases, a commit that names one takes
+ * an exclusive lock, and both look once more. This happens after all rows are locked, so that no transaction with the
+ * table lock waits for a row of one that wants the table.
  */
 function* createMissing(accepted: readonly Commit[], snapshot: CommitSnapshot): Plan<ReadonlySet<string>> {
   const uses = new Map<string, SessionUse>();

@@ -40,8 +40,8 @@ export type Step =
   /** Rows whose `column` is one of the keys; on PostgreSQL they are locked, in key order. */
   | { readonly kind: "lookup"; readonly sql: Sql; readonly keys: readonly Param[]; readonly lock: boolean }
   /**
-   * "alone" waits for those who write to the table and keeps others out until the end; "beside" waits only for who is
-   * alone. A table has its place in the order of everybody's locks: the one who takes it says where. SQLite's write lock
+   * "alone" waits for writers of the table and keeps others out until the end; "beside" waits only for "alone". All
+   * transactions lock tables and rows in one order, and the plan says where this lock is in it. SQLite's write lock
    * does both anyway.
    */
   | { readonly kind: "settle"; readonly table: string; readonly how: "alone" | "beside" }
@@ -106,7 +106,7 @@ export interface Driver {
   read(sql: Sql, params: readonly Param[]): Promise<readonly Row[]>;
   /** Rows whose column is one of the keys; LOOKUP stands in the text where the engine asks for them. */
   lookup(sql: Sql, keys: readonly Param[]): Promise<readonly Row[]>;
-  /** A query of somebody's: see Storage.inspect. */
+  /** A query of a caller: see Storage.inspect. */
   inspect(sql: Sql, params: readonly Param[], limits: InspectLimits): Promise<readonly Row[]>;
   /** Statements outside a plan, in one transaction under the engine's migration lock; `create` may make the place for it. */
   migrate(create: boolean, run: (execute: Execute) => Promise<void>): Promise<void>;

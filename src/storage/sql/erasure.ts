@@ -1,7 +1,7 @@
-// Erasing content (rule LG6): words in the rows are overwritten; the rows of a scope let go of their blobs, what nobody
-// else refers to is deleted with its parts, and only then do the rows forget it. One set of texts per scope, made from
-// where the rows are. Blobs kept in chunks or segments are taken apart afterwards, piece by piece (payloads.discard):
-// one statement would hold everybody up.
+// Erasing content (rule LG6): inline content is overwritten; the rows of a scope release their blobs, blobs that no
+// other row refers to are deleted with their parts, and only then do the rows forget them. There is one set of
+// statements per scope, generated from where the rows are. Blobs kept in chunks or segments are taken apart afterwards,
+// piece by piece (payloads.discard): one statement would block all other writers.
 import type { ErasedRow, ErasedScope } from "../../contracts/storage.ts";
 import { rowChecksumSql } from "./checksum.ts";
 import { PREFIX } from "./inline-content.ts";
@@ -185,7 +185,7 @@ const FORGET_VALUES = `UPDATE state SET value = NULL, salt = NULL, expires_at = 
 /** One row that was erased in another store: what it refers to is let go, and then it forgets. Parameters: session number, seq. */
 const OF_SEQ = `${OF_SESSION} AND seq = ?`;
 const ROW_FORGETS: Readonly<Record<ErasedRow, string>> = {
-  // By another event than here: the earlier one says who still saw that there was something.
+  // Erased by another event than here: the earlier event decides which heads still showed a placeholder.
   events:
     "UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE " +
     `${OF_SEQ} AND (${LIVE} OR erased_seq > ?)`,

@@ -1,5 +1,5 @@
-// Short contents by their hash. They stand in the rows of their messages, and a hash on the way of every append would
-// cost as much as the rest of it; so this index is derived, lags behind, and is brought up to date by who asks for one.
+// Inline content by its hash. It is in the rows of its messages, and hashing on every append would cost as much as the
+// append itself; so this index is derived, lags behind, and a lookup brings it up to date.
 
 import { keepCounter } from "./checksum.ts";
 

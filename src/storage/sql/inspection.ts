@@ -1,4 +1,4 @@
-// What both engines say when a query of somebody's takes too long, gives too much or is too much for them.
+// The errors of both engines when a caller's query takes too long, returns too much or is too large.
 import { HoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 

@@ -21,7 +21,7 @@ export interface CommitSnapshot {
   readonly guards: Map<string, Param>;
 }
 
-/** What anyone who uses a session may change without a guard of their own. */
+/** What any commit that uses a session may change without a guard of its own. */
 const MOVING: ReadonlySet<string> = new Set([
   "state.version",
   "session.seq",
@@ -35,9 +35,10 @@ export type Verdict = "accepted" | "later" | Refusal;
 
 /**
  * Guards were read before anything of the batch was written, so a commit with guards must not share the batch with an
- * earlier one that may change what it relied on: it waits for the next, and is the first there. Whoever changes a guarded
- * row guards it too; only what MOVING names is changed without asking, and a session's creation by anyone who uses it. The
- * same holds for a commit that publishes a head: what the head counts was read beside the guards.
+ * earlier one that may change what it relied on: it waits for the next batch, and is the first there. A commit that
+ * changes a guarded row guards it too; only what MOVING names is changed without a guard, and a session is created by
+ * any commit that uses it. The same holds for a commit that publishes a head: what the head counts was read beside the
+ * guards.
  */
 export function judge(batch: readonly Commit[], snapshot: CommitSnapshot): Verdict[] {
   const touched = new Set<string>();
@@ -95,7 +96,7 @@ export function guardKey(guard: Guard): string {
   return JSON.stringify([guard.check, ...guard.key.map((part) => (part instanceof Uint8Array ? toHex(part) : part))]);
 }
 
-/** Whoever asks for a run's version may change its lease with it. */
+/** A commit that guards a run's version may change its lease, too. */
 function leaseOf({ check, key, expect }: Guard): string[] {
   return check === "run.version" ? [guardKey({ check: "run.epoch", key, expect })] : [];
 }

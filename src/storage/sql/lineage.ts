@@ -244,7 +244,7 @@ export const queries = {
     "SELECT s.id FROM up JOIN sessions s ON s.no = up.no WHERE s.deleted_at IS NULL ORDER BY s.no",
 } as const;
 
-/** The seq of the newest version: whoever ends something ends it once. */
+/** The seq of the newest version: of two commits that end it, one succeeds. */
 const version = (table: string) =>
   `SELECT (SELECT max(r.seq) FROM ${table} r WHERE r.session_no = s.no AND r.first_seq = ?) AS value FROM sessions s WHERE s.id = ?`;
 

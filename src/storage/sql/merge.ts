@@ -1,5 +1,5 @@
-// Blobs of the commits of one batch, each as one row: a statement may not touch a row twice, and rows are locked in the
-// order of their hashes by everybody.
+// Blobs of the commits of one batch, each as one row: a statement may not touch a row twice, and all commits lock rows
+// in the order of their hashes.
 import type { BlobWrite, Commit } from "../../contracts/storage.ts";
 import { toHex } from "../../core/bytes.ts";
 import { rowChecksum } from "../../core/checksum.ts";

@@ -223,7 +223,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 1, up: FOUNDATION },
   { version: 2, up: GRAPH },
   { version: 3, up: LATE_LINKS },
-  // A session that is named has a row: whoever names it is found by that.
+  // A session that is named has a row: the rows that name it are found by that.
   { version: 4, up: ["DROP INDEX invocations_unlinked"] },
   { version: 5, up: RUNS },
   // Events of runs stand behind one another in their session's log, and there are many: only messages are found by theirs.
@@ -235,7 +235,7 @@ export const MIGRATIONS: readonly Migration[] = [
          WHERE run IS NOT NULL AND agent_no IS NOT NULL AND erased_seq IS NULL`,
     ],
   },
-  // Who is at work in a session, a run's children there included.
+  // The unfinished runs of a session, children of a run included.
   { version: 7, up: ["CREATE INDEX runs_live ON runs (session_no, nested, no) WHERE ended_at IS NULL"] },
   { version: 8, up: CAPTURES },
   // Runs have steps of new kinds (reads, compactions, approvals), which an older version would take for damage.
@@ -285,7 +285,7 @@ export async function migrate(
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<StoreMeta> {
   const newest = newestOf(migrations);
-  // Ordinarily there is nothing to do, and then nobody is locked out, nor kept out by a lock.
+  // Ordinarily there is nothing to do, and then the migration takes no lock and waits for none.
   const current = await readMeta(driver.dialect, (sql) => driver.read(sql, []), options);
   if (current?.schemaVersion === newest) return current;
   for (let attempt = 1; ; attempt++) {

@@ -1,5 +1,5 @@
-// What becomes of the members of a batch that failed: tried alone when it surely did not happen, never again when nobody
-// knows.
+// What happens to the members of a batch that failed: each is tried alone when the batch surely did not happen, and
+// none when the outcome is unknown.
 import { createServer, connect as dial, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { ENGINES } from "../../../test/engines.ts";

@@ -1,6 +1,6 @@
-// Group commit: what arrives in one turn of the event loop, or while a batch is under way, goes into one transaction
-// and is acknowledged when that is durable. Where an engine has several lanes, a batch that is stuck behind somebody else's
-// lock holds up only the commits that touch what it touches.
+// Group commit: commits that arrive in one tick of the event loop, or while a batch is running, go into one transaction
+// and are acknowledged when that is durable. Where an engine has several lanes, a batch that is stuck behind another
+// transaction's lock holds up only the commits that touch the same rows.
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Commit, Outcome } from "../../contracts/storage.ts";
@@ -197,12 +197,12 @@ export class CommitQueue {
     return Math.min(this.#lanes.waitMs, Math.max(left, SHARED_WAIT_MS));
   }
 
-  /** Nothing of the batch happened: those who have waited long enough are told, the others are tried again, apart. */
+  /** Nothing of the batch happened: commits that have waited long enough fail, the others are tried again, apart. */
   #locked(members: readonly Waiting[], error: HoldfastError, lanes: CommitLanes): void {
     const { waitMs } = lanes;
     const now = this.#clock(lanes);
-    // Who was only in one batch with a commit that is stuck has not been tried yet. One that wants a table alone keeps
-    // everyone waiting who comes after it, of all processes: it is told at once.
+    // A commit that was only in one batch with a stuck one has not been tried yet. One that needs a table alone makes
+    // all later commits of all processes wait: it fails at once.
     const isOver = ({ commit, group, since }: Waiting) =>
       commit.settled === true || ((members.length === 1 || group !== null) && now - since >= waitMs);
     for (const one of members) if (isOver(one)) one.reject(error);
@@ -212,8 +212,8 @@ export class CommitQueue {
   }
 
   /**
-   * One member's trouble is not the others': each is tried alone. Not when the engine was out of reach, for then nobody
-   * knows whether the batch happened, and trying again could make it happen twice.
+   * One member's failure must not fail the others: each is tried alone. Not when the engine was out of reach, because
+   * then it is unknown whether the batch happened, and trying again could make it happen twice.
    */
   async #failed(batch: readonly Waiting[], error: unknown): Promise<void> {
     if (batch.length === 1 || (error instanceof HoldfastError && error.retryable)) {

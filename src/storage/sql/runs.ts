@@ -1,5 +1,5 @@
-// Runs and what has to be found of them without reading their log: signals nobody took, questions nobody answered, where
-// the last checkpoint stands.
+// Runs, and what must be found of them without reading their log: signals that were not received, decisions that were
+// not answered, and the position of the last checkpoint.
 
 const COLUMNS =
   "r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, " +
@@ -44,7 +44,7 @@ const DECISIONS =
   "SELECT d.session_no, d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d " +
   "JOIN sessions s ON s.no = d.session_no WHERE s.deleted_at IS NULL";
 
-/** Nobody asks any more for a run that has ended. */
+/** No lookup needs a run that has ended. */
 const ALIVE = "EXISTS (SELECT 1 FROM runs r WHERE r.id = d.run AND r.ended_at IS NULL)";
 
 /** By session and place in its log. */
@@ -52,8 +52,8 @@ const NEWEST_FIRST = "(d.session_no, d.seq) < (?, ?) ORDER BY d.session_no DESC,
 const OLDEST_FIRST = "(d.session_no, d.seq) > (?, ?) ORDER BY d.session_no, d.seq LIMIT ?";
 
 /**
- * What stays of a run that was deleted: its id, so that nobody uses it again. No session has the number 0, no worker knows
- * the version or the epoch.
+ * What stays of a deleted run: its id, so that it is never used again. No session has the number 0, and no worker has
+ * this version or epoch.
  */
 const TOMBSTONE =
   "UPDATE runs SET session_no = 0, first_seq = 0, seq = 0, branch = 0, parent = NULL, nested = 0, agent_no = 0, " +
@@ -75,7 +75,7 @@ export const queries = {
   "run.get": `${RUNS} WHERE r.id = ? AND s.deleted_at IS NULL`,
   "run.taken": "SELECT r.session_no FROM runs r WHERE r.id = ?",
   "runs.beginning": `${RUNS} WHERE r.id >= ? AND r.id < ? AND s.deleted_at IS NULL ORDER BY r.id LIMIT ?`,
-  /** The root; or, where that has ended, who works for it in the session and has yet to hear of it. */
+  /** The root run; or, where that has ended, its children in the session that have not noticed yet. */
   "run.active": `${RUNS} WHERE s.id = ? AND s.deleted_at IS NULL AND r.ended_at IS NULL ORDER BY r.nested, r.no LIMIT 1`,
   "runs.list": list("s.deleted_at IS NULL AND "),
   "runs.bySession": list("r.session_no = (SELECT no FROM sessions WHERE id = ? AND deleted_at IS NULL) AND "),
@@ -86,7 +86,7 @@ export const queries = {
     "ORDER BY e.seq LIMIT ?",
   "runs.newest": NEWEST,
   "runs.children": `${RUNS} WHERE r.parent = ? ORDER BY r.no`,
-  /** What somebody could work on by now, or is working on; not what is held (core/imported-runs.ts). */
+  /** Runs that a worker could claim by now, or is working on; not held runs (core/imported-runs.ts). */
   "runs.owned":
     `${RUNS} WHERE r.ended_at IS NULL AND r.owner IS NOT NULL AND r.beat >= 0 AND s.deleted_at IS NULL AND r.no > ? ` +
     "ORDER BY r.no LIMIT ?",
@@ -132,7 +132,7 @@ export const guards = {
   "run.active":
     "SELECT (SELECT r.id FROM runs r WHERE r.session_no = s.no AND r.ended_at IS NULL ORDER BY r.nested, r.no LIMIT 1) AS value " +
     "FROM sessions s WHERE s.id = ?",
-  /** The last that a loop of somebody's saved. */
+  /** The last checkpoint that a caller's own loop saved. */
   "checkpoint.last":
     "SELECT (SELECT max(c.seq) FROM checkpoints c JOIN agents a ON a.no = c.agent_no WHERE a.id = ? " +
     "AND c.session_no = s.no AND c.run = '') AS value FROM sessions s WHERE s.id = ?",

@@ -1,6 +1,6 @@
 // The time of a store that many machines share. Their clocks differ, and a due time that one of them wrote is judged by
-// another; so the store goes by one clock, that of the database's server. A handle measures it when it opens and again
-// from time to time, and in between counts on from there with its own monotonic clock, which nobody sets.
+// another; so the store uses one clock, that of the database's server. A handle measures it when it opens and again
+// from time to time, and in between adds its own monotonic clock, which cannot be set.
 import type { Environment } from "../../contracts/environment.ts";
 import type { StoreClock } from "../../contracts/holdfast.ts";
 import type { Driver } from "./driver.ts";

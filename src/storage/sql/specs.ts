@@ -126,7 +126,7 @@ export const ADD_LONG_EVENT = eventSpec("events.addLong", [
   { name: "content", type: "bytes", value: BLOB_NUMBER },
 ]);
 
-/** The head it goes on from is named by its id: whoever published that one knows no more of it. */
+/** The head it continues is named by its id: the commit that published it knows nothing else of it. */
 export const PUBLISH_HEAD: BulkSpec = {
   name: "heads.publish",
   table: "heads",
@@ -200,7 +200,7 @@ export const CREATE_SESSION: BulkSpec = {
   suffix: "",
 };
 
-/** An agent that is used before anyone created it is registered under its id. */
+/** An agent that is used before it was created is registered under its id. */
 export const REGISTER_AGENT: BulkSpec = {
   name: "agents.register",
   table: "agents",

@@ -1,4 +1,4 @@
-// Every statement text of the store, constant and the same for everybody: printed for both engines, prepared by both,
+// Every statement text of the store, constant and the same for all callers: printed for both engines, prepared by both,
 // and shown to find its rows by an index.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore } from "../../../test/engines.ts";

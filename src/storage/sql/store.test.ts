@@ -1,4 +1,4 @@
-// Who waits for a session to change is told, whatever became of those who waited before.
+// A caller that waits for a session to change is notified, whatever happened to earlier waiters.
 import { setImmediate as macrotask } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Environment } from "../../contracts/environment.ts";
@@ -7,7 +7,7 @@ import { migrate } from "./migrations.ts";
 import { openSqlite } from "./sqlite/driver.ts";
 import { SqlStorage } from "./store.ts";
 
-/** No time passes, and who is woken from its sleep takes a while to get up. */
+/** No time passes, and a waiter that is woken takes a while to run. */
 function sluggish(): Environment {
   const environment = simulatedEnvironment(1);
   return {

@@ -196,7 +196,7 @@ class Batch {
   }
 
   #published(live: LiveSession, { session, at }: EventDraft, head: HeadDraft): CompleteHead {
-    // As the commit found it: what its own events add, who made it has counted.
+    // As the commit found it: the code that made the head has counted what its own events add.
     const { branchPosition } = live.was;
     if (branchPosition === undefined || live.head !== undefined) {
       throw new Error("bug: a head whose branch was not looked at, or a second one in one commit");

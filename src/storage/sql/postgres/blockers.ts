@@ -1,4 +1,4 @@
-// Who holds the lock that a commit waits for, as far as the server tells this role.
+// Finds the transaction that holds the lock a commit waits for, as far as the server shows it to this role.
 import { HoldfastError } from "../../../contracts/errors.ts";
 import type { Row } from "../driver.ts";
 import { sqlState } from "./errors.ts";

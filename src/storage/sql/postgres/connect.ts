@@ -190,7 +190,8 @@ function clientOptions(
   connection: Settings,
 ): postgresJs.Options<{ bigint: postgresJs.PostgresType<number> }> {
   return {
-    // The pool closes what nobody uses: the client does not know when a transaction is between two trips.
+    // The pool closes unused connections, not the client: the client does not know that a transaction is between two
+    // trips.
     ...({ idle_timeout: null, max_lifetime: null, keep_alive: keepAlive } as object),
     connect_timeout: CONNECT_MS / 1000,
     onnotice: () => {},

@@ -1,5 +1,5 @@
 // One connection to PostgreSQL. It is never reopened: the client would reconnect by itself and send the rest of a
-// transaction outside of it. Whoever waits for a server that no longer answers is released by `destroy`.
+// transaction outside of it. `destroy` releases callers that wait for a server that no longer answers.
 import { connect as dial, type Socket } from "node:net";
 import type postgresJs from "postgres";
 import type { Environment } from "../../../contracts/environment.ts";
@@ -70,12 +70,12 @@ export class Connection {
   sentAt = 0;
   /** It was destroyed because it did not answer in time. */
   isLate = false;
-  /** Since when it is open, and since when nobody uses it. */
+  /** When it was opened, and since when it is unused. */
   openedAt = 0;
   idleAt = 0;
   #plansMs = FIRST_PLANS_MS;
   #plannedAt = 0;
-  /** Statements under way of callers who share it. */
+  /** Statements of callers that share it and wait for their answers. */
   sharers = 0;
   /** When the answers of these are overdue. */
   readonly answersDue = new Set<{ at: number }>();

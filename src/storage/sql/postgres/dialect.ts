@@ -121,8 +121,8 @@ function fenceKey(spec: BulkSpec, value: (name: string) => string): string {
 }
 
 /**
- * First of all parts: the server locks tables in their order, and who holds this one waits for no other (a migration has
- * it alone, and then wants the others).
+ * First of all parts: the server locks tables in their order, and a transaction that holds this one waits for no other
+ * (a migration locks it exclusively, and then the others).
  */
 function requiredPart({ requires }: BulkSpec): readonly string[] {
   return requires === undefined ? [] : [`required AS MATERIALIZED (${requires})`];

@@ -39,7 +39,7 @@ export type PostgresOptions = ConnectOptions;
 
 /** Races a plan may lose in a row before its caller is told. */
 const MOST_RACES = 100;
-/** How long a statement that nobody needs may wait for a connection, and for its answer. */
+/** How long a statement whose answer is optional may wait for a connection, and for its answer. */
 const HINT_MS = 1000;
 /** A client that migrates or checks may think for so long between two statements. */
 const LONG_WORK_IDLE_MS = 60_000;
@@ -109,7 +109,7 @@ class PostgresDriver implements Driver {
     }
   }
 
-  /** Who holds what that server process waits for. */
+  /** The processes that hold what this server process waits for. */
   async blockersOf(pid: number): Promise<readonly Blocker[]> {
     const { pool } = this.#access;
     const rows = await pool.hint(HINT_MS, WORK_MS, (connection) => connection.send(BLOCKERS, [pid]));
@@ -245,7 +245,7 @@ class PostgresDriver implements Driver {
     return this.#notifications.watch(onChange);
   }
 
-  /** Dead rows are removed at once instead of whenever autovacuum comes by. Those who ask meanwhile share the next one. */
+  /** Removes dead rows at once instead of leaving them to autovacuum. Calls during a vacuum share the next one. */
   reclaim(): Promise<void> {
     if (this.#vacuum.next !== null) return this.#vacuum.next;
     const before = this.#vacuum.running ?? Promise.resolve();
@@ -281,7 +281,7 @@ class PostgresDriver implements Driver {
   async #maintain(text: string): Promise<void> {
     const { isPooled } = this.#access;
     await this.#within(UNBOUNDED_MS, async (connection) => {
-      // Behind a pooler what is set for a session would stay with somebody else's.
+      // Behind a pooler, a setting of the session would stay on a connection that other clients use.
       const lockMs = Math.max(1, this.#options.busyMs);
       if (!isPooled) await connection.run(`SET statement_timeout = 0; SET lock_timeout = ${lockMs}`);
       try {
@@ -343,7 +343,7 @@ class PostgresDriver implements Driver {
   }
 }
 
-/** Finds out who holds the lock while it is being waited for: afterwards nobody can tell. */
+/** Finds the holder of the lock during the wait: afterwards it cannot be found any more. */
 class BlockerWatch {
   readonly #driver: PostgresDriver;
   found: readonly Blocker[] = [];

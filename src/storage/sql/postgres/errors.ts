@@ -75,7 +75,7 @@ export function isFatal(error: unknown): boolean {
   return isUnreachable(error) || severity === "FATAL" || severity === "PANIC";
 }
 
-/** The server did not answer in time. `isOpen`: the commit was on its way, so nobody knows whether it happened. */
+/** The server did not answer in time. `isOpen`: the commit had been sent, so it is unknown whether it happened. */
 export function silentError(target: string, isOpen: boolean, cause: unknown): HoldfastError {
   const what = isOpen ? "whether the commit happened is unknown" : "nothing was written";
   return new HoldfastError("StoreUnreachable", `${target} gave no answer in time; ${what}`, {

@@ -1,5 +1,5 @@
 // The connections of one handle, at most `size` of them. A connection serves one transaction, or any number of single
-// reads at once. Who finds none free waits in order. A connection that is lost takes nobody else's with it.
+// reads at once. If none is free, callers wait in order. A lost connection fails only its own statements.
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import type { Connection } from "./connection.ts";
@@ -9,7 +9,7 @@ import { isFatal, isTooManyClients, sqlState } from "./errors.ts";
 const MOST_SHARERS = 50;
 /** How often overdue and idle connections are looked for. */
 const TEND_MS = 1000;
-/** A connection that nobody used for so long is asked whether it is there: the server may have ended it meanwhile. */
+/** A connection that was unused for so long is probed before it is used: the server may have closed it. */
 const PROBE_IDLE_MS = 200;
 const PROBE_ANSWER_MS = 10_000;
 /** Between tries to open a connection at a server that has no room for one. */
@@ -62,8 +62,8 @@ export class Pool {
   }
 
   /**
-   * How long this process has stood still in all (SIGSTOP, a blocked event loop), as far as a timer of its own shows. It did
-   * not wait for anybody in that time.
+   * How long this process has stood still in all (SIGSTOP, a blocked event loop), as far as a timer of its own shows.
+   * That time does not count as waiting.
    */
   stoodStillMs(): number {
     return this.#stoodStillMs + (this.#isTended ? this.#latenessMs() : 0);
@@ -74,7 +74,7 @@ export class Pool {
     return late > TEND_MS ? late : 0;
   }
 
-  /** Runs it on a connection that nobody else uses meanwhile. */
+  /** Runs it on a connection that no other caller uses meanwhile. */
   async alone<T>(waitMs: number, run: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await this.#takeLiving("alone", waitMs);
     try {
@@ -107,7 +107,7 @@ export class Pool {
     }
   }
 
-  /** The same for a statement that nobody relies on: after `waitMs` the caller goes on without its answer. */
+  /** The same for a statement whose answer is optional: after `waitMs` the caller continues without it. */
   async hint<T>(waitMs: number, answerMs: number, run: (connection: Connection) => Promise<T>): Promise<T> {
     const over = new AbortController();
     const late = this.#options.environment.sleep(waitMs, over.signal).then(() => {
@@ -205,7 +205,7 @@ export class Pool {
     return best;
   }
 
-  /** One more, for those who wait. */
+  /** Opens one more connection, for waiting callers. */
   #grow(): void {
     if (this.#isEnded || this.#isBackedOff || this.#opening >= this.#waiting.length) return;
     if (this.#all.size + this.#opening >= this.#options.size) return;
@@ -231,7 +231,7 @@ export class Pool {
     );
   }
 
-  /** The server has no room: those who wait go on with what there is, and another connection is tried later. */
+  /** The server has no room: waiting callers use the existing connections, and another one is tried later. */
   #backOff(error: unknown): void {
     const { environment, target } = this.#options;
     this.#noRoom = error;
@@ -246,7 +246,7 @@ export class Pool {
     });
   }
 
-  /** Back from who used it, to the next in line. */
+  /** Returns a connection to the pool, or gives it to the next caller in line. */
   #put(connection: Connection): void {
     const { environment, lifeMs } = this.#options;
     if (this.#isEnded || !connection.isOpen || environment.monotonic() - connection.openedAt > lifeMs) {
@@ -272,7 +272,7 @@ export class Pool {
     this.#grow();
   }
 
-  /** Destroys what does not answer in time, and closes what nobody uses. */
+  /** Destroys connections that do not answer in time, and closes unused ones. */
   #tend(): void {
     if (this.#isTended || this.#all.size === 0 || this.#isEnded) return;
     this.#isTended = true;

@@ -128,8 +128,8 @@ export class PlanRunner {
   }
 
   /**
-   * A process that was stopped for long finds its transaction ended by the server. It asks before it goes on: once COMMIT
-   * is sent into a connection that is gone, nobody knows whether it happened.
+   * A process that was stopped for long finds its transaction ended by the server. It asks before it continues: once
+   * COMMIT is sent into a connection that is gone, it is unknown whether it happened.
    */
   async #requireOpen(connection: Connection): Promise<void> {
     const { environment } = this.#options;

@@ -72,7 +72,7 @@ test("ST11 a WAL that got long is begun anew, for which writers wait", async () 
   for (let i = 0; i < 8000; i++) insert.run();
   db.exec("COMMIT");
   const checkpointer = new Checkpointer(file);
-  /** Nobody else writes here, and no other kind of checkpoint keeps a writer out. */
+  /** This is the only writer, and no other kind of checkpoint blocks a writer. */
   const mustWait = () => {
     checkpointer.ask();
     try {

@@ -16,10 +16,10 @@ for (let seen = 0; ; ) {
   if (Atomics.load(shared, 1) === 1) break;
   seen = Atomics.load(shared, 0);
   try {
-    // While somebody writes all the time the WAL is never all in the database, and would grow for ever.
+    // While there is always a writer, the WAL is never completely in the database, and would grow for ever.
     if (passive.get().log >= restartFrames) restart.get();
   } catch {
-    // Whatever is wrong, a commit meets it too, and says so to who can act on it.
+    // A commit meets the same error, and reports it to its caller, which can act on it.
   }
 }
 db.close();
@@ -45,7 +45,7 @@ export class Checkpointer {
       workerData: { path, shared: this.#shared, restartFrames: RESTART_FRAMES, waitMs: WAIT_MS },
       execArgv: ["--disable-warning=ExperimentalWarning"],
     });
-    // A thread that cannot start or dies is missed by nobody: commits checkpoint when the WAL gets long.
+    // If the thread cannot start or dies, nothing is lost: commits checkpoint when the WAL gets long.
     this.#worker.on("error", () => {});
     this.#worker.unref();
   }

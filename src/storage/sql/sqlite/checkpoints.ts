@@ -1,4 +1,4 @@
-// When the WAL is moved into the database, and by whom.
+// When the WAL is moved into the database, and which thread does it.
 import type { Environment } from "../../../contracts/environment.ts";
 import { Checkpointer } from "./checkpointer.ts";
 

@@ -36,8 +36,8 @@ export class Connection {
   }
 
   /**
-   * The same for whoever decodes rows: a number that is larger than any we write comes as the nearest one there is, so
-   * that the row it stands in can be named.
+   * The same for code that decodes rows: a number that is larger than any we write is read as the nearest one there is,
+   * so that its row can be named.
    */
   rows(text: string, params: readonly Param[]): readonly Row[] {
     try {

@@ -1,4 +1,4 @@
-// Who may read a store's files: real modes, under a umask that forbids nothing and under the usual one.
+// The rights of a store's files: real modes, under a umask that forbids nothing and under the usual one.
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";

@@ -1,10 +1,10 @@
-// The file of a SQLite store is made before SQLite opens it, with exactly the rights it is to have: SQLite would make it readable by
-// everybody. It gives the same rights to the -wal, -shm and -journal beside it, whatever the umask.
+// The file of a SQLite store is made before SQLite opens it, with exactly the rights it is to have: SQLite would make
+// it readable by all users. It gives the same rights to the -wal, -shm and -journal beside it, whatever the umask.
 import { closeSync, constants, fchmodSync, fstatSync, openSync, readlinkSync, statSync } from "node:fs";
 import * as path from "node:path";
 import type { Environment } from "../../../contracts/environment.ts";
 
-/** Rights of those who are neither the owner nor in the group. */
+/** Rights of users that are neither the owner nor in the group. */
 const OTHERS = 0o006;
 const MOST_LINKS = 40;
 

@@ -1,5 +1,5 @@
 // SQLite through node:sqlite. One connection writes, one reads; a write transaction lives inside one macrotask, so that
-// two handles on a file never block each other's event loop: who finds the file locked waits by timers.
+// two handles on a file never block each other's event loop: a handle that finds the file locked waits by timers.
 import { statSync } from "node:fs";
 import type { EngineReport } from "../../../contracts/engine-check.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
@@ -51,7 +51,9 @@ class SqliteDriver implements Driver {
   readonly #bulks = new BulkTexts();
   /** null: in memory. */
   readonly #file: OpenFile | null;
-  /** The large transaction of a store in memory: its connection is shared with readers, who must not see half of it. */
+  /**
+   * The large transaction of a store in memory: its connection is shared with readers, which must not see half of it.
+   */
   #exclusive: Promise<unknown> | null = null;
 
   constructor(options: SqliteOptions, writer: Connection, reader: Connection) {
@@ -144,8 +146,8 @@ class SqliteDriver implements Driver {
   }
 
   /**
-   * Runs it in one go once nobody else holds the write lock; waits by timers, because busy_timeout would block the whole
-   * process. Nothing of ours comes between its statements: there is no await among them.
+   * Runs it in one go once the write lock is free; waits by timers, because busy_timeout would block the whole process.
+   * No other code of this process runs between its statements: there is no await among them.
    */
   async #whenFree<T>(run: () => T | Promise<T>): Promise<T> {
     const { environment, busyMs, path } = this.#options;
@@ -247,7 +249,7 @@ class SqliteDriver implements Driver {
     await this.#whenWhole();
     try {
       if (path !== ":memory:") return await this.#inspector.run({ path }, sql, bindable(params), limits);
-      // Nobody else can look into our memory: a copy is looked at, made anew when something was written since.
+      // Another process cannot read our memory: it reads a copy, made anew when something was written since.
       const version = Number(this.#writer.all("SELECT total_changes() AS n", [])[0]?.n);
       const image = () => this.#writer.db.serialize();
       return await this.#inspector.run({ image, version }, sql, bindable(params), limits);

@@ -123,7 +123,7 @@ function expectedSchema(): Schema {
   return known;
 }
 
-/** Tables that somebody added are not ours to judge. */
+/** Tables that a user added are not checked. */
 function compareSchema(found: readonly SchemaRow[]): readonly EngineDamage[] {
   const here = new Map(found.map((row) => [row.name, row]));
   const wrong: EngineDamage[] = [];

@@ -9,8 +9,8 @@ import { timedOut, tooManyRows } from "../inspection.ts";
 
 /**
  * Plain JavaScript in a string: it needs no file beside the bundle it ends up in. The connection cannot write, and
- * allows nothing but reading tables. Whoever started it may be killed: a thread looks whether it is still there, for a
- * statement under way would not notice.
+ * allows nothing but reading tables. Its parent may be killed: a thread checks that it still exists, because a running
+ * statement would not notice.
  */
 const PROGRAM = `
 const { DatabaseSync, constants } = require("node:sqlite");
@@ -49,7 +49,7 @@ process.on("message", (asked) => {
 });
 `;
 
-/** Processes at work at once; who comes later waits. Those that are kept for the next query. */
+/** How many processes work at once; further queries wait. How many are kept for the next query. */
 const MOST = 4;
 const KEPT = 1;
 
@@ -115,7 +115,7 @@ export class Inspector {
     return helper;
   }
 
-  /** Nobody is kept from ending by a process that only waits for the next query. */
+  /** A process that only waits for the next query does not keep its parent from ending. */
   #rest(helper: Helper): void {
     if (this.#closed || this.#idle.length >= KEPT) this.#end(helper);
     else {

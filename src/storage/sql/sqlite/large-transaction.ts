@@ -50,7 +50,10 @@ export class ThreadTransaction {
   readonly #texts: BulkTexts;
   readonly #slice: TimeSlice;
   readonly #staged = new Map<Step, number>();
-  /** On their way: the thread need not wait for the main thread between two of them, while everybody waits for its lock. */
+  /**
+   * Sent ahead: the thread need not wait for the main thread between two of them, while other writers wait for its
+   * lock.
+   */
   readonly #writes: Promise<unknown>[] = [];
 
   constructor(thread: WriterThread, texts: BulkTexts, environment: Environment) {
@@ -86,7 +89,7 @@ export class ThreadTransaction {
       case "settle":
         return [];
       case "bulk": {
-        // Whoever fences must be told how many rows were changed.
+        // A fence needs the number of changed rows.
         if (step.spec.verb === "fence") throw new Error("bug: a large transaction has a fence");
         const id = this.#staged.get(step);
         const texts = this.#texts.of(step.spec);

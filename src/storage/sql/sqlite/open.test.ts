@@ -1,4 +1,4 @@
-// Opening a file that is a store already is reading it: nobody is waited for and nothing is written.
+// Opening a file that is a store already only reads it: it waits for no lock and writes nothing.
 import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

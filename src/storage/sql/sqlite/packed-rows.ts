@@ -29,7 +29,7 @@ export function packRows(rows: readonly (readonly Param[])[]): PackedRows {
     }
   }
   const lengths = new Uint32Array(parts.length);
-  // Its own memory, never a piece of the pool: handing it over takes it away from everybody else.
+  // Its own memory, never a piece of the pool: transferring it detaches it from all other code.
   const bytes = new Uint8Array(new ArrayBuffer(size));
   let at = 0;
   for (const [i, part] of parts.entries()) {

@@ -9,7 +9,7 @@ export interface Space {
   readonly path: string;
   readonly environment: Environment;
   readonly busyMs: number;
-  /** Runs it once nobody else holds the write lock. */
+  /** Runs it once the write lock is free. */
   whenFree<T>(run: () => T): Promise<T>;
 }
 
@@ -42,7 +42,7 @@ export async function rewrite(space: Space): Promise<void> {
   if (!(await truncateWal(space, space.busyMs))) throw busyError(space.path, new Error("a reader keeps the old pages"));
 }
 
-/** False when somebody kept the WAL in use for so long. */
+/** False when a reader kept the WAL in use for so long. */
 async function truncateWal(space: Space, patienceMs: number): Promise<boolean> {
   const { environment } = space;
   const deadline = environment.monotonic() + patienceMs;
