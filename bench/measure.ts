@@ -37,8 +37,8 @@ export function compare(ours: readonly number[], baseline: readonly number[]): C
 export type Contender = (round: number) => number | Promise<number>;
 
 /**
- * Lets every contender have its turn in every round, and whoever began one round comes last in the next. The first
- * `warmUps` rounds are run and forgotten. Answers one list of figures per contender.
+ * Runs every contender once in every round, and rotates the order: the first of one round is the last of the next. The
+ * first `warmUps` rounds are run and forgotten. Returns one list of figures per contender.
  */
 export async function alternate(
   rounds: number,

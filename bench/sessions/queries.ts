@@ -1,4 +1,4 @@
-// The ten queries of the bench, each beside the SQL that somebody who knows the tables would write by hand.
+// The ten queries of the bench, each beside the SQL that an expert of the tables would write by hand.
 
 export interface MeasuredQuery {
   readonly name: string;

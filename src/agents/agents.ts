@@ -1,5 +1,5 @@
 // Registered identities: what an agent is called, runs on and may use. An agent that only ever spoke is registered by
-// its first message; describing it is update(), and create() is for an id nobody has.
+// its first message; describing it is update(), and create() is for a new id.
 import type { Agent, AgentFilter, Agents } from "../contracts/agents.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, Page } from "../contracts/json.ts";

@@ -1,5 +1,5 @@
-// An agent's ordered set of blocks, changed as a whole: which stored block each wanted one is, what differs, who is
-// left out. Saving the same set again writes nothing.
+// An agent's ordered set of blocks, changed as a whole: which stored block each wanted one is, what differs, and which
+// blocks are left out. Saving the same set again writes nothing.
 import type { Block, BlockInput } from "../contracts/agents.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
@@ -64,7 +64,7 @@ function checkBlockInput(value: unknown, what: string): BlockInput {
   };
 }
 
-/** What an agent has now; `row` is null for one that nobody knows. */
+/** What an agent has now; `row` is null for an unknown one. */
 export interface BlockSet {
   readonly agent: string;
   readonly row: AgentRow | null;
@@ -121,7 +121,7 @@ interface ForeignBlocks {
   readonly users: readonly BlockUserRow[];
 }
 
-/** Blocks named by id that the agent does not have yet, and who has them. */
+/** Blocks named by id that the agent does not have yet, and the agents that have them. */
 async function readForeign(
   storage: Storage,
   payloads: Payloads,
@@ -209,7 +209,10 @@ function sameOrder(current: readonly StoredBlock[], blocks: readonly Block[]): b
   return current.length === blocks.length && current.every((held, i) => held.block.id === blocks[i]?.id);
 }
 
-/** Writes the list anew, registers an agent that is unknown or deleted, and is noticed by all who rely on the list. */
+/**
+ * Writes the list anew, registers an agent that is unknown or deleted, and changes the version that guards of the list
+ * compare.
+ */
 function changeSet(
   agent: string,
   row: AgentRow | null,

@@ -112,7 +112,7 @@ async function edit(
   const rule = async (bench: EditContext): Promise<Decision<Block> | FinalAnswer<Block>> => {
     const held = await (initial === null ? existingBlock : findBlock)(shelf, agent, label);
     checkVersion(label, held?.block.version ?? 0, expected);
-    // Somebody else may create it between these two reads: then it is there to be edited.
+    // A concurrent call may create it between these two reads: then it is there to be edited.
     if (held === null) return (await addBlock(bench, agent, { label, value: initial ?? "" })) ?? rule(bench);
     checkWritable(held.block);
     const value = change(held.block);

@@ -20,7 +20,7 @@ const EDITS: readonly BlockVersion["edit"][] = [
 /** An agent's row as the rules write it; its number is the database's. */
 export type AgentColumns = Omit<AgentRow, "no">;
 
-/** One that nobody has described yet. */
+/** An agent that was never described. */
 export function plainAgent(id: string, at: number, version: number): AgentColumns {
   return {
     id,

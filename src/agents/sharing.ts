@@ -1,5 +1,6 @@
-// Who has a block. A block goes with its last agent, so whoever leaves one relies on who else has it, and whoever
-// joins one must be noticed by those who leave: leaving guards the versions of all its agents, joining moves one on.
+// The agents that share a block. A block is deleted with its last agent, so a commit that leaves a block relies on its
+// other agents, and a commit that joins one must make concurrent leavers decide again: leaving guards the versions of
+// all its agents, joining increments one.
 import type { BlockUserRow } from "../contracts/queries.ts";
 import type { Guard, Write } from "../contracts/storage.ts";
 

@@ -93,7 +93,7 @@ function isBack(table: LoggedTable, row: PortableRow, here: PortableRow | undefi
   return contentOf(table).some((name) => isThere(row[name]) && !isThere(here?.[name]));
 }
 
-/** There, and not here; or by an earlier event there, which decides who still saw that there was something. */
+/** Erased there, and not here; or by an earlier event there, which decides which heads still showed a placeholder. */
 function isErased(table: LoggedTable, row: PortableRow, here: PortableRow): boolean {
   if (!("erased_seq" in row)) return contentOf(table).some((name) => isThere(here[name]) && !isThere(row[name]));
   if (!isThere(row.erased_seq)) return false;
@@ -109,7 +109,7 @@ function nameOf(table: LoggedTable, { seq, branch, first_seq, key, id }: Portabl
   return JSON.stringify([table, seq, branch, first_seq, table === "events" ? null : key, id]);
 }
 
-/** Row by row, each as often as it likes: whoever else learns of the same erasure does no harm. */
+/** Row by row, as often as needed: a second import that erases the same rows does no harm. */
 export function eraseRows(no: number, erased: ErasureComparison["erased"]): readonly Write[] {
   const once = new Map(erased.map((one) => [JSON.stringify([one.table, one.here.seq]), one]));
   return [...once.values()].flatMap(({ table, here, by }): readonly Write[] => {

@@ -1,5 +1,5 @@
-// A session as one file: first the blobs its rows refer to, then the rows, so that whoever imports it never holds a ref
-// to bytes that have not come.
+// A session as one file: first the blobs its rows refer to, then the rows, so that an importer never has a ref to bytes
+// that have not arrived.
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Locator } from "../contracts/lineage.ts";

@@ -1,5 +1,5 @@
-// An archive back into a store: the blobs come first, in bounded commits and held by nobody's rows; the rows are kept
-// until the file has proven whole and then written in one commit, so that an import is seen all at once or never was.
+// Imports an archive: the blobs come first, in bounded commits, held by the intake; the rows are kept until the whole
+// file is verified and then written in one commit, so that an import becomes visible all at once or not at all.
 
 import type { ImportedSession, ImportReport } from "../contracts/archive.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -44,7 +44,7 @@ export async function importArchive(
     const { report, cleared, unused } = await writeOnce(storage, () =>
       decideImport(storage, manifest, contents, blobs, handOver, slice),
     );
-    // Nothing was left to do, so nobody took them over.
+    // Nothing was left to do, so no commit took them over.
     if (report.rows === 0) await intake.abandon();
     const left = [...(cleared ?? []), ...(await discarded(storage, unused, names))];
     if (cleared !== null || left.length > 0) await afterwards(storage, payloads, left);
@@ -57,7 +57,7 @@ export async function importArchive(
   }
 }
 
-/** A session that somebody else brought meanwhile, whole or in part, is there then: so it is decided again. */
+/** A concurrent import may have created a session meanwhile, whole or in part: then the rule decides again. */
 async function writeOnce<T>(storage: Storage, rule: () => Promise<Decision<T> | FinalAnswer<T>>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     let committing = false;
@@ -246,7 +246,10 @@ async function freeAliases(storage: Storage, manifest: Manifest, fresh: readonly
   return { free, taken, guards: [...free].map((name) => ({ check: "alias.session", key: [name], expect: null })) };
 }
 
-/** One that has not ended may be at work where it comes from: it goes on here only when somebody says so. */
+/**
+ * A run that has not ended may still be running where it comes from: it continues here only after resume() or
+ * unpause().
+ */
 function heldRuns(restored: RestoredRow): RestoredRow {
   const { table, row } = restored;
   const beat = Number(row.beat);

@@ -1,4 +1,4 @@
-// Whom an invocation names is linked as far as it is here, in whichever order caller and callee come.
+// The sessions that an invocation names are linked as far as they are here, in whichever order caller and callee come.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";

@@ -1,7 +1,7 @@
 // Invocations name sessions and heads that need not be in the same archive. One rule says what their columns hold, in
-// whichever order things come: the session that the event names, which has a row as soon as it is named (one that did not
-// come is here as nothing but its id, so that nobody else takes it), and of that very session the head that the event
-// names, or nothing as long as it is not here.
+// whichever order things come: the session that the event names, which has a row as soon as it is named (one that did
+// not come is here as nothing but its id, so that the id is not used again), and of that very session the head that the
+// event names, or nothing as long as it is not here.
 import type { PortableCell, PortableRow, RestoredRow } from "../contracts/portable.ts";
 import type { Cell, Guard, SessionUse, Storage, Write } from "../contracts/storage.ts";
 import { genesis } from "../core/chain.ts";
@@ -27,7 +27,7 @@ export function namedBy(first: Body, end: Body): LinkNames {
   const source = plainObject.read(from) ?? {};
   return {
     ...{ callee_session: text(callee), source_session: text(source.session), source_head: text(source.head) },
-    // Who continues a session begins at the head it had.
+    // An invocation that continues a session begins at the head it had.
     callee_head_before: mode === "continue" ? text(source.head) : null,
     callee_head_after: end === undefined ? null : text(dataOf(end).calleeHead),
   };
@@ -90,7 +90,7 @@ export async function linkRows(storage: Storage, arrival: Arrival, at: number): 
   };
 }
 
-/** Invocations here that name these sessions; nobody adds one between this look and the commit. */
+/** Invocations here that name these sessions; none is added between this read and the commit. */
 async function waitingFor(
   storage: Storage,
   growing: readonly string[],
@@ -123,9 +123,9 @@ async function strangers(
     const [alias] = row === undefined ? await storage.query("session.byAlias", id) : [];
     if (alias !== undefined) throw refusalError({ reason: "session-alias", session: id });
     if (row === undefined) unknown.push(id);
-    // Whoever brings more of it meanwhile waits for this, and then finds these rows.
+    // A concurrent import of more of it waits for this commit, and then finds these rows.
     if (row !== undefined && row.deleted_at !== null)
-      // Nor did its row go with the last who named it.
+      // Nor was its row removed with the last session that named it.
       guards.push({ check: "session.tombstone", key: [id], expect: row.version });
     if (row?.deleted_at !== null) sessions.push({ id, mode: row === undefined ? "restore" : "still", at });
   }

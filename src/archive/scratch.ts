@@ -1,6 +1,5 @@
-// What an archive holds is believed when the checker finds nothing wrong with it: it is restored into a store of its own
-// that nobody else sees, checked there like any store, and only then written to the one it is meant for. So an import
-// accepts nothing that a check would not.
+// An archive is accepted when the checker finds nothing wrong with it: it is restored into a private store, checked
+// there like any store, and only then written to the target. So an import accepts nothing that a check would not.
 import { runCheck } from "../check/check.ts";
 import { kindsOf } from "../check/kinds.ts";
 import type { CheckIssue, CheckKind, CheckReport } from "../contracts/check.ts";
@@ -14,12 +13,12 @@ import { linkRows } from "./links.ts";
 import { agentsOf, rowsOf, usesOf } from "./restores.ts";
 import { type Contents, DAMAGED_BEFORE } from "./verify.ts";
 
-/** An empty store in memory; whoever opens it closes it. */
+/** An empty store in memory; the caller closes it. */
 export type OpenScratch = () => Promise<Storage>;
 
 /**
- * Blobs were compared with their hashes as they came; here each is an empty row to refer to. A circle of those who wait is a
- * matter of several sessions, each of which is sound.
+ * Blobs were compared with their hashes as they came; here each is an empty row to refer to. Cycles of waiting
+ * invocations involve several sessions, each of which is sound by itself.
  */
 export const KINDS: ReadonlySet<CheckKind> = new Set(
   [...kindsOf("deep")].filter((kind) => kind !== "blob-hash-mismatch" && kind !== "invocation-cycle"),

@@ -15,7 +15,7 @@ export async function checkSound(storage: Storage, session: string): Promise<voi
   throw damaged(session, where, details);
 }
 
-/** Whoever inherits them does not come along. */
+/** The sessions that inherit them do not come along. */
 const OF_PARTS: ReadonlySet<CheckKind> = new Set([...KINDS].filter((kind) => kind !== "remains-left"));
 
 /** What it inherits, as an import will see it: rows beside the log too, and nothing that came later in its sources. */

@@ -91,7 +91,10 @@ async function isHere(storage: Storage, session: string, event: PortableRow): Pr
 
 type Erasures = Pick<Sources, "writes" | "cleared"> & { readonly isOlder: boolean };
 
-/** Of what is here, what the archive knows to be erased goes, whoever inherits it and however much of it comes. */
+/**
+ * What is here and is erased according to the archive is erased here too, whichever session inherits it and however
+ * much of it comes.
+ */
 async function erasures(
   storage: Storage,
   source: Contents,

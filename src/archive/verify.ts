@@ -197,7 +197,7 @@ function readable<T>(what: string, read: () => T): T {
   }
 }
 
-/** Invocations that lost sight of whom they name, because it was not where they were exported, may find it here. */
+/** Invocations may name sessions that were not in the store they were exported from, and that are here. */
 function withLinks(one: Contents): Contents {
   const rows = one.tables.get("invocations");
   if (rows === undefined) return one;

@@ -54,7 +54,7 @@ export interface FilesToSave {
   readonly left: readonly LeftOut[];
 }
 
-/** Without what is not taken from a file that anybody may have made. */
+/** Without what is not accepted from an untrusted file. */
 export function filesToSave(found: BundleCapture): FilesToSave {
   const { files, contents, left } = sanitizeBundle(found);
   const taken = files.map(({ role, path }) => ({

@@ -175,14 +175,17 @@ async function sessionFor(
       return (await sessions.create({ id, agent, request })).id;
     } catch (error) {
       if (!(error instanceof HoldfastError)) throw error;
-      // Somebody else was first: whose it is by now is looked at again.
+      // A concurrent save was first: its session is looked up again.
       if (error.code === "AlreadyExists") n -= 1;
       else if (error.code !== "SessionDeleted" || given.session !== undefined) throw error;
     }
   }
 }
 
-/** One that was only read in, such as by import-local, is nobody's yet. Whose captures are gone by now is in its log. */
+/**
+ * A session that was only imported, such as by import-local, belongs to no request yet. The requests of removed
+ * captures are in its log.
+ */
 async function isCapturedByOthers(storage: Storage, session: string, request: string): Promise<boolean> {
   for (let after = 0; ; ) {
     const events = await storage.query("events.read", session, after, LIMITS.page);

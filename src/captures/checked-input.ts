@@ -74,7 +74,7 @@ export function checkCapture(input: unknown): CheckedCapture {
   };
 }
 
-/** What could not be put back is refused here already, where whoever made it is still there to mend it. */
+/** What could not be restored is refused at save, where the caller can still fix it. */
 function checkSession(given: Readonly<Record<string, unknown>>): Pick<CheckedCapture, "agent" | "sessionId" | "files"> {
   const agent = checkOneOf(given.agent, "capture.agent", AGENTS);
   const sessionId = checkId(given.sessionId, "capture.sessionId");

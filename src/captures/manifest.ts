@@ -28,7 +28,7 @@ export function encodeManifest(manifest: Manifest): Uint8Array {
   return encodeText(canonicalJson({ agent, agentVersion, configDir, cwd, files, key, sessionId, v: VERSION }));
 }
 
-/** Somebody else may have made it: every part is looked at. */
+/** The manifest may come from an untrusted bundle: every part is checked. */
 export function decodeManifest(bytes: Uint8Array, capture: string): Manifest {
   const found = jsonObject.read(bytes);
   const damaged = (why: string) =>

@@ -1,5 +1,5 @@
-// Saving a capture. The files go first, each as a blob of its own, transcripts as what was added to the one before; then one
-// commit makes them the newest generation, unless somebody else has saved since: that is for a person to look at.
+// Saves a capture. The files go first, each as a blob of its own, transcripts as what was added to the one before; then
+// one commit makes them the newest generation, unless another machine has saved since: then a person decides.
 import type { Blobs } from "../contracts/blobs.ts";
 import type { CaptureRow } from "../contracts/capture-queries.ts";
 import type { CapturedFile, CaptureWithFiles, NewCapturedFile } from "../contracts/captures.ts";
@@ -49,7 +49,7 @@ export async function saveCapture(context: CaptureContext, given: CheckedCapture
     const manifest = await prepare(bytes, { media: "application/json", utf8: true, owned: true, children });
     const saved = await decide(storage, async () => {
       const basis = await goesOnFrom(storage, given);
-      // One that somebody else has begun meanwhile stays where it is, whatever session was named here.
+      // A capture that another process has begun meanwhile keeps its session, whatever session was named here.
       const isElsewhere = basis.before !== null && basis.before.session !== session;
       const isShared = basis.before === null && basis.newest?.session === session && given.session === undefined;
       const where = isElsewhere || isShared ? await context.sessionFor(given, basis) : session;
@@ -70,9 +70,9 @@ async function goesOnFrom(storage: Storage, given: CheckedCapture): Promise<Basi
   const row = basis === null ? undefined : (await storage.query("capture.get", basis.id))[0];
   const isSame = row?.agent === agent && row.agent_session === sessionId && row.request === request;
   if (isSame && row.generation === basis?.generation) return { before: row, newest };
-  // Its time is over: whoever comes now does not know it, and goes on in its place.
+  // It has expired: this save does not know it, and takes its place.
   if (newest !== null && isOver(newest, storage.environment.now())) return { before: newest, newest };
-  // There is nobody to go on apart from: it was removed, or never there.
+  // There is no other generation to diverge from: it was removed, or never existed.
   if (newest === null || given.keeps) return { before: null, newest };
   throw conflict(given, newest);
 }

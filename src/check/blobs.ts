@@ -37,7 +37,7 @@ export async function checkParts(storage: Storage, look: SecondLook): Promise<vo
   }
 }
 
-/** Every blob that somebody may still ask for; what has expired waits for gc and is counted. */
+/** Every blob that a ref may still resolve; expired blobs wait for gc and are counted. */
 export async function checkBytes(
   survey: Survey,
   blobs: BlobReader,
@@ -131,7 +131,7 @@ export async function* namedBy(storage: Storage, sha256: Uint8Array): AsyncGener
   }
 }
 
-/** Blobs nobody needs any more: they wait for gc. */
+/** Blobs that no row needs any more: they wait for gc. */
 export async function countOrphans(storage: Storage, count: Count): Promise<void> {
   const now = storage.environment.now();
   count("orphanBlobs", 0);

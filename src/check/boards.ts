@@ -47,7 +47,7 @@ export class BoardProjection {
     const left = new Map([...this.#boards].map(([id, board]) => [id, new Set(board.tasks.keys())]));
     for (const row of tasks) {
       left.get(row.board_id)?.delete(row.id);
-      // A board nobody made is named above, once.
+      // A board without a creation event is named above, once.
       const board = this.#boards.get(row.board_id);
       if (board !== undefined) compareRow(look, "tasks", row.id, row, board.tasks.get(row.id));
     }

@@ -39,7 +39,7 @@ export function compare(subject: Subject, row: WithEvent, wanted: Comparison): E
   const id = wanted.id ?? rowId(session.id, seq);
   if (!ledger.keeps(wanted.branch ?? row.event_branch, seq)) look.report("remains-left", [id], { table, seq });
   if (!ledger.covers(seq)) {
-    // Behind the end there is what somebody just added, with its event, and nothing else.
+    // After the end there are only rows that were just added, with their events.
     if (ledger.expected !== null && row.event_type === null) {
       look.report("row-without-event", [id], { table, seq, event: null });
     }

@@ -247,7 +247,7 @@ function invocationPairs(
   }
   const source = plainObject.read(data.source) ?? {};
   const isSourceKept = row.source_deleted === null;
-  // Who continues a session begins at its head; another begins in a session of its own.
+  // An invocation that continues a session begins at its head; any other begins in a session of its own.
   const isKnown = row.type === "spawn" || data.mode !== undefined;
   const continues = data.mode === "continue";
   return [

@@ -1,5 +1,5 @@
-// What a look at a part of the store brought up. Every part is looked at twice before it is reported: what somebody was
-// just changing is not there, or not the same, the second time.
+// The findings of one look at a part of the store. Every part is looked at twice before it is reported: a change in
+// progress is gone, or different, the second time.
 import type { CheckIssue, CheckKind } from "../contracts/check.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
@@ -15,7 +15,7 @@ export type Report = (kind: CheckKind, rows: readonly string[], details?: JsonOb
 
 export interface SecondLook {
   readonly report: Report;
-  /** Whether anybody wants to know of any of these kinds. */
+  /** Whether any of these kinds is to be reported. */
   isRequested(...kinds: readonly CheckKind[]): boolean;
 }
 

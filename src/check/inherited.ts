@@ -11,7 +11,7 @@ import { PAGE, rowsOf } from "./pages.ts";
 import type { Subject, Survey } from "./subject.ts";
 import { readKeptRanges, tombstoneKind } from "./tombstones.ts";
 
-/** What the log itself has wrong is said once, and what lies behind the stretch is nobody's here. */
+/** Damage of the log itself is reported once, and what lies after the stretch is not inherited. */
 const STRETCH_EVENTS: ReadonlySet<CheckKind> = new Set(["seq-gap", "chain-broken", "event-mismatch", "remains-left"]);
 
 /** `rows` looks at every row of a session, and at what its log announced. */

@@ -270,7 +270,7 @@ export class Reader {
     if (type === "session/created") {
       this.#isFork = data.from !== undefined;
       this.#columns = { ...this.#columns, agent: body.agent ?? null, created_at: at };
-      // Created by whoever used it first: then nothing was said of it.
+      // Created by its first use: then the log says nothing of its columns.
       this.#described = body.data === undefined ? { request: null } : data;
     } else this.#described = { ...this.#described, ...data };
   }

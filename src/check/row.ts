@@ -24,7 +24,7 @@ export interface SessionRows {
   readonly captures: readonly CheckedCaptureRow[];
 }
 
-/** Somebody may write to it all the time; then the rest is checked all the same. */
+/** A writer may change it all the time; then the rest is checked all the same. */
 const ATTEMPTS = 10;
 
 /** The session's row, and what stood beside it while its log was no longer than the row says. */

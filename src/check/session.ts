@@ -116,7 +116,7 @@ async function checkContents({ survey, look, session, ledger }: Subject): Promis
   }
 }
 
-/** What the log announced and nobody showed, and where the session row says it stands. */
+/** What the log announced and no row contains, and the position that the session row has. */
 async function checkLedger(subject: Subject, ledger: Ledger, beside: SessionRows | null): Promise<void> {
   checkMissing(subject, ledger);
   const { expected } = ledger;

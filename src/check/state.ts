@@ -131,7 +131,7 @@ function isForgotten({ session }: Subject, row: CheckedStateRow): boolean {
 function endPair({ ledger }: Subject, row: CheckedStateRow, next: number | null): readonly Pair[] {
   if (ledger === null) return [];
   const { until_seq } = row;
-  // Nobody knows what came later.
+  // It is unknown what came later.
   const end = ledger.endOf(row.branch);
   const found = until_seq !== null && until_seq > end ? null : until_seq;
   return [["until_seq", found, ledger.endings.after(row, next, end)]];

@@ -21,7 +21,7 @@ export interface Survey {
   readonly recounted: Map<string, Counts>;
   /** Blobs that are the content of messages, as far as logs were read: their bytes name attachments. */
   readonly contents: ContentChars;
-  /** One session is checked, and nobody looks at what it inherits from others. */
+  /** Only one session is checked, not what it inherits from others. */
   readonly alone: boolean;
   /** Told of every blob a row names, when the session is checked alone; `as`: what the row has it for. */
   readonly blob?: (look: SecondLook, row: string, sha256: Uint8Array, as?: BlobUse | null) => Promise<void>;

@@ -29,7 +29,7 @@ export async function checkKeptRanges(
   const { storage } = survey;
   const rows = await storage.query("archive.remains", session.no);
   const kept = new Map(rows.map(({ branch, upto }) => [Number(branch), Number(upto)]));
-  // Where a lineage has no beginning, nobody can tell what it needs.
+  // Where a lineage has no beginning, it is unknown what it needs.
   for (const { branch } of await storage.query("branches.needed", session.no, session.no)) {
     if (await isCyclic(survey, session.no, branch)) return kept;
   }

@@ -55,7 +55,8 @@ export async function checkTurns(subject: Subject): Promise<void> {
     survey.storage.query("check.turns", session.no, last?.first_seq ?? BEFORE_ALL, last?.seq ?? BEFORE_ALL, PAGE),
   )) {
     if (row.seq === row.first_seq) survey.count("turns");
-    // Who aborts a turn and goes on from a head inside it says once more, on the line that goes on, that it ended.
+    // A caller that aborts a turn and continues from a head inside it writes the end of the turn once more, on the line
+    // that continues.
     const isAgain =
       row.event_type === "branch/begun" && before?.first_seq === row.first_seq && before.status === "aborted";
     checkVersion(subject, "turn-open-twice", "turns", row, isAgain ? { ...row, status: "open" } : before, "open");

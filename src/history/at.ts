@@ -1,5 +1,5 @@
-// The messages of a lineage as they were at its end, chosen like a range of history. Those that were erased later are among
-// them, without their content: whoever reads decides what stands in their place.
+// The messages of a lineage as they were at its end, chosen like a range of history. Messages that were erased later
+// are included without their content; the caller decides what to show in their place.
 import type { MessageAtRow } from "../contracts/lineage-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { isHidden, type Segment, type Stretch, stretchesBehind } from "../core/lineage.ts";

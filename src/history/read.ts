@@ -78,7 +78,7 @@ export async function readHistory(
 
 type Read = (stretch: Stretch, back: boolean, limit: number, offset: number) => Promise<readonly MessageRow[]>;
 
-/** Without what was cleared since by whoever inherited it. */
+/** Without what was cleared since by the sessions that inherit it. */
 function begin(lineage: readonly Segment[], scope: Scope, { after, run }: CheckedRange): Stretch[] {
   return stretchesBehind(lineage, scope.session, after).filter(({ segment }) => {
     if (segment.hides.some((clear) => clear.agent === scope.agent && clear.run === null)) return false;

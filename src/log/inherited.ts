@@ -1,5 +1,5 @@
-// What a session inherits: stretches of the logs of others, each from the beginning of a branch up to where somebody went
-// on from it. A fork is as good as they are, so whoever asks about the fork is told of them too.
+// What a session inherits: stretches of other sessions' logs, each from the beginning of a branch up to where it was
+// continued. A fork is only as sound as these stretches, so verifying the fork also verifies them.
 import type { SessionRow, WholeEventRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
@@ -78,8 +78,8 @@ export async function readInheritedRanges(
 }
 
 /**
- * The first damage in each session that this one inherits from, on any of its branches that begin behind `after`.
- * `of`: only what deleted sessions left, for whoever looks at the others anyway.
+ * The first damage in each session that this one inherits from, on any of its branches that begin after `after`. `of`:
+ * only what deleted sessions left, for a caller that checks the others anyway.
  */
 export async function* verifyInherited(
   storage: Storage,

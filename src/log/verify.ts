@@ -278,7 +278,9 @@ function clearOf(event: PlacedEventRow | undefined): Envelope | null {
 
 const CLEARS: ReadonlySet<unknown> = new Set(["messages/cleared", "run/deleted", "checkpoint/deleted"]);
 
-/** What a run carried goes when it is deleted, what a loop of somebody's saved when he says so. */
+/**
+ * The payloads of a run are removed with the run, those of a caller's own loop when the caller deletes its checkpoint.
+ */
 function coversJournal(clear: Envelope, run: string | null, body: Uint8Array): boolean {
   const data = (clear.data ?? {}) as Envelope;
   if (run !== null) return clear.type === "run/deleted" && data.run === run;

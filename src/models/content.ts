@@ -1,5 +1,5 @@
-// What adapters share in turning stored content into a provider's own: what belongs to whom, bytes, and what stands in for
-// content that a provider does not take.
+// What adapters share in converting stored content to a provider's format: which blocks belong to which provider,
+// bytes, and placeholders for content that a provider does not accept.
 import type { ProviderContent } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";

@@ -1,5 +1,6 @@
-// Recursive rules as WITH RECURSIVE: sets, so that circles end. A call whose arguments are narrowed by constants gets a
-// table of its own that begins at them, so that asking for one session's ancestors does not find everybody's.
+// Recursive rules as WITH RECURSIVE: sets, so that cycles end. A call whose arguments are narrowed by constants gets a
+// table of its own that begins at them, so that a query for one session's ancestors does not compute those of all
+// sessions.
 
 import { LIMITS } from "../contracts/limits.ts";
 import { type Arm, armsOf } from "./arms.ts";

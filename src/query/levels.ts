@@ -1,6 +1,6 @@
-// What a function gives is an expression, and whoever uses its result writes it again. Before one grows long, the SELECT so
-// far becomes a level: a query with a name, whose columns are the variables, so that the SQL grows with the clauses and not
-// with the ways through them.
+// The result of a function is an expression, and every use of it repeats the text. Before an expression grows long, the
+// SELECT so far becomes a level: a query with a name, whose columns are the variables, so that the SQL grows with the
+// clauses and not with the ways through them.
 import { LIMITS } from "../contracts/limits.ts";
 import { overLimit, type SourcePosition } from "./form.ts";
 import { bodyText, isDistinct, newAlias, type Scope } from "./scope.ts";

@@ -1,5 +1,5 @@
-// From forms to the tree of a query: its sections, and what they say about each other. The text or JSON it came from is
-// read before (edn.ts, json.ts); attributes are looked up after, by who compiles it.
+// From forms to the tree of a query: its sections, and what they say about each other. The text or JSON is parsed
+// before (edn.ts, json.ts); attributes are looked up after, by the compiler.
 import { arrangeClauses, boundText } from "./arrange.ts";
 import type { Find, Query, Rows } from "./ast.ts";
 import { elementVariable, parseFind, parseOrderBy } from "./find.ts";
@@ -50,7 +50,7 @@ export function parseQuery(form: Form, inputs: readonly Form[] = []): Query {
   };
 }
 
-/** Where among the inputs the rules are (`%`), so that who holds the inputs can read them as such; -1 for nowhere. */
+/** Where among the inputs the rules are (`%`), so that the caller can parse them as rules; -1 for nowhere. */
 export function rulesPosition(form: Form): number {
   const names = parseSections(form).get(":in")?.forms ?? [];
   return names.filter((name) => !isSymbol(name, "$")).findIndex((name) => isSymbol(name, "%"));

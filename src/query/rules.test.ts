@@ -1,4 +1,4 @@
-// Rules: heads and bodies, what callers must bind, who calls whom, and no recursion through a negation.
+// Rules: heads and bodies, what callers must bind, the graph of calls, and no recursion through a negation.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { HoldfastError } from "../contracts/errors.ts";

@@ -36,7 +36,7 @@ export async function setAlias(storage: Storage, id: string, name: string, move:
             type: "alias/set",
             at,
             data: { name },
-            // A name nobody had is inserted: should another take it in between, the insert must lose, not replace it.
+            // A new name is inserted: if another commit takes it in between, the insert must fail, not replace it.
             writes: [
               { op: alias === undefined ? "insert" : "put", table: "aliases", row: { name, created_at: at } },
               // One that named nothing any more may have been lost by this very session.

@@ -67,7 +67,7 @@ export interface Attachment extends CheckedInvocation {
   readonly child: Child;
 }
 
-/** `more` names the fields that belong to whoever asks. */
+/** `more` names the fields that belong to the calling verb. */
 export function checkAttach(input: unknown, more: readonly string[] = []): Attachment {
   const given = checkRecord(input, "attach", ["mode", "label", "call", "session", ...more]);
   const mode = checkOneOf(given.mode, "attach.mode", MODES);
@@ -131,8 +131,9 @@ async function continued(
     ...{ source: { session, head }, data: { mode: "continue" } },
     commit: {
       sessions: [{ id: session.id, mode: "existing", at }],
-      // Those who close a circle together need not share a session: of all who continue one, each looks after the other.
-      // A session that is created with its invocation waits for nobody, so whoever spawns or branches need not.
+      // Two invocations that close a cycle together need not share a session. So invocations that continue a session
+      // run one after another under the store's lock, and each checks for a cycle after it has the lock. A session that
+      // is created with its invocation waits for no other, so spawning and branching need no lock.
       guards: [onHead(session), STORE_LOCK, { check: "invocation.waits", key: [caller.id, session.id], expect: 0 }],
     },
   });
@@ -243,7 +244,7 @@ async function checkCall(
   return row.first_seq;
 }
 
-/** A leaf call stands for itself (rule SE11): whoever works for it would belong to no conversation. */
+/** A leaf call has no session (rule SE11): work done for it would belong to no conversation. */
 function leafCall(id: string): HoldfastError {
   return new HoldfastError("InvalidArgument", `the call ${id} is a leaf call, which invokes no session`, {
     details: { kind: "call", id, type: "leaf" },

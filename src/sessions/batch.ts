@@ -6,7 +6,7 @@ import { LIMITS } from "../contracts/limits.ts";
 import { checkInt, checkRecord, invalid } from "../core/check.ts";
 
 const CONCURRENCY = 4;
-/** An error's message is cut where nobody reads on. */
+/** An error's message is cut to a readable length. */
 const MESSAGE_CHARS = 20_000;
 
 /** An envelope, and what was thrown when there was something. */

@@ -49,7 +49,7 @@ export function branchEvent(
     at,
     data: { ...data, from: { branch: from.branch, seq: from.seq } },
     branches: true,
-    // Whoever decided on the state of the branch that is left decides again.
+    // A decision on the state of the branch that is left must be made again.
     state: true,
     writes: [row, { op: "run", statement: "session.branchTo", params: [{ slot: "seq" }, { slot: "session" }] }],
   };

@@ -1,6 +1,6 @@
-// Compaction: a message that says in short what came before, and a head from which on contexts begin with it. Whoever wrote
-// the summary had read so far and no further, so what it stands for is settled by the first read: whatever is tried again,
-// nothing that came later goes with it.
+// Compaction: a message that summarises what came before, and a head from which on contexts begin with it. The author
+// of the summary had read up to a message and no further, so the first read fixes what the summary covers: a retry adds
+// nothing that came later.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Compaction, Head } from "../contracts/lineage.ts";
 import type { MessageAtRow } from "../contracts/lineage-queries.ts";
@@ -112,7 +112,8 @@ async function boundaryOf(storage: Storage, session: SessionRow, { keep, upTo }:
 async function lastToCompact(storage: Storage, session: SessionRow, keep: number): Promise<MessageId> {
   const lineage = await lineageOf(storage, session);
   const compaction = await compactionNow(storage, lineage);
-  // The summary there is stands before what is kept, wherever it was written: somebody else may just have made it.
+  // The existing summary stands before what is kept, wherever it was written: a concurrent compaction may just have
+  // made it.
   const summaries = summariesOf(compaction);
   const shown = (await lastMessageRows(storage, session, keep + 1 + summaries.length)).filter(
     (row) => !summaries.includes(rowId(row.session, row.seq)),
@@ -175,7 +176,7 @@ async function coveredUpTo(
   return last;
 }
 
-/** Enough for all who compact at once; of more, the rest stays in the context. */
+/** Enough for all concurrent compactions; if there are more, the rest stays in the context. */
 const AT_ONCE = 64;
 const PAGE = 256;
 

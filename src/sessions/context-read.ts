@@ -123,7 +123,7 @@ async function countStretch(
 ): Promise<number> {
   const { no, branch, upTo, hides } = segment;
   const erasedAfter = asked.keepsErased ? segment.horizon : NOW;
-  // Runs matter only where somebody cleared what this stretch holds.
+  // Runs matter only where a run's messages of this stretch were cleared.
   const groups =
     hides.length === 0
       ? await storage.query("messages.count", no, branch, after, upTo, erasedAfter)

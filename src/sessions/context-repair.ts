@@ -175,7 +175,7 @@ function strayed({ content }: ToolResult): readonly ContentBlock[] {
   return [{ type: "text", text: EARLIER }, ...shown];
 }
 
-/** A message of the role "tool" holds results; without any it is what somebody else said. */
+/** A message of the role "tool" holds results; without any it is an ordinary message. */
 function changed(message: ContextMessage, content: readonly ContentBlock[]): ContextMessage {
   const same = content.length === message.content.length && content.every((block, i) => block === message.content[i]);
   if (same) return message;

@@ -40,7 +40,7 @@ export function sumOf(all: readonly Readonly<Record<string, number>>[]): Readonl
   return sum;
 }
 
-/** A seq that no log reaches: what is erased everywhere was erased after all that anyone inherits. */
+/** A seq that no log reaches: what is erased everywhere was erased after everything that any session inherits. */
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
 export function eraseWrites(no: number, at: number, everywhere: boolean): readonly Write[] {

@@ -13,11 +13,11 @@ import { whileIdle } from "./guards.ts";
 import { readAncestors, readNamedSessions, shrinkTombstones } from "./tombstones.ts";
 
 /**
- * Everything the session holds; a tombstone with its id stays. null when there is none. Nothing is decided on what was
- * read before, not even who inherits from it: so it happens also where others never stop writing or forking. Only a run that
- * has not ended keeps it (SessionBusy): what it is at would have an effect and be told nowhere. With it goes
- * what deleted sessions kept for it alone. Of one that was deleted before, or never came as a whole, `everywhere` erases
- * what is kept for others.
+ * Erases everything the session holds; a tombstone with its id stays. null when there is no such session. The commit
+ * relies on nothing that was read before, not even on which sessions inherit from it, so it succeeds also beside
+ * constant writes and forks. Only an unfinished run prevents it (SessionBusy): its effects would be recorded nowhere.
+ * It also frees what deleted sessions kept only for this one. For a session that was deleted before, or was never here
+ * as a whole, `everywhere` erases what is kept for others.
  */
 export async function eraseSession(
   storage: Storage,
@@ -55,12 +55,14 @@ async function eraseLiving(
   return {
     commit: {
       solo: true,
-      // One order of locks for all: also those of whom nothing may be left, so that nobody counts on them meanwhile.
+      // All commits lock sessions in one order; this includes sessions of which nothing may be left, so that no other
+      // commit relies on them meanwhile.
       sessions: [
         { id, mode: "existing", at },
         ...[...others].map((one): SessionUse => ({ id: one, mode: "still", at })),
       ],
-      // What is kept is not what came whole since, and who is there was not deleted since.
+      // A kept session may have been imported whole since, and a living one may have been deleted since: then decide
+      // again.
       guards: [
         idle,
         ...kept.map((one): Guard => ({ check: "session.tombstone", key: [one.id], expect: one.version })),
@@ -105,7 +107,7 @@ async function eraseRest(
 /** Namers that an error names. */
 const NAMED = 10;
 
-/** A session of which nothing is here but its id: that goes as well, when nobody names it. */
+/** A session of which only the id is here: that is removed as well, when no other session names it. */
 async function forgetName(storage: Storage, { id, no }: SessionRow): Promise<Decision<ErasureOutcome>> {
   const namers = (await storage.query("session.namers", no, no, NAMED)).map((one) => one.id);
   if (namers.length > 0) {

@@ -17,9 +17,10 @@ const IN_EVENTS = ["messages", "run", "allMessages", "journal", "saved"] as cons
 type MessageScope = (typeof IN_EVENTS)[number];
 
 /**
- * The statements of some scopes in the order that keeps every ref alive until its row has let go. In their middle it is
- * read what goes and what stays: rows that were released are locked, so that nobody pins or names one unseen, and a pin
- * of words waits for their session. So the report is about what this commit erases, and not about an earlier moment.
+ * The statements of some scopes in the order that keeps every ref alive until its row has released it. In the middle
+ * they read what is removed and what stays: released rows are locked, so that no other commit pins or names one unseen,
+ * and a pin of inline content waits for its session. So the report is about what this commit erases, and not about an
+ * earlier moment.
  */
 export function releaseWrites(scopes: readonly ErasedScope[], now: number, where: readonly Cell[]): Write[] {
   const ofMessages = scopes.filter(isOfMessages);
@@ -76,7 +77,7 @@ export function tally(found: FoundRows, scopes: readonly ErasedScope[], now: num
   };
 }
 
-/** No other row refers to it, nobody pinned or names it, and its own time is over. */
+/** No other row refers to it, it is not pinned or named, and its own time is over. */
 function goes(row: ErasableRow, now: number): boolean {
   if (row.refs !== 0 || row.pinned !== 0 || row.linked !== 0) return false;
   return row.expires_at !== null && row.expires_at <= now;
@@ -176,7 +177,7 @@ async function inheritedBy(
       (row) => row.erased_seq === null && row.agent === agent && (run === undefined || row.run === run),
     ).length;
   }
-  // Also what its own session erased is shown, as a placeholder, by whoever inherited it.
+  // What its own session erased is also shown, as a placeholder, by the sessions that inherit it.
   return { any: others.length > 0, live };
 }
 

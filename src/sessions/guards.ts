@@ -1,4 +1,4 @@
-// What decisions about a session rely on. Never on the length of its log: somebody always adds to it.
+// Guards of decisions about a session. Never on the length of its log: other writers always add to it.
 import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { SessionRow } from "../contracts/queries.ts";

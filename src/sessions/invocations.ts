@@ -1,5 +1,5 @@
-// Invocations: work that one session has done in another. The beginning is committed before the work, the end after it; in
-// between the row says "running", also when nobody is left to end it.
+// Invocations: work that one session has done in another. The beginning is committed before the work, the end after it;
+// in between the row says "running", also when the process that would end it is gone.
 import type { Child, Envelope, InvocationMeta, InvocationOutcome, Invocations } from "../contracts/invocations.ts";
 import type { Json } from "../contracts/json.ts";
 import type { Invocation, InvocationStatus } from "../contracts/lineage.ts";

@@ -18,7 +18,7 @@ export function createLocate(
 ): { readonly locate: Locate; readonly requireCurrent: RequireCurrent; readonly resolveSessionId: ResolveSessionId } {
   const parse = async (at: unknown): Promise<Locator> => {
     if (typeof at !== "string" || !isLocatorText(at)) return checkStore(at, info);
-    // A session that is called like a locator is meant first: whoever has its id has to reach it.
+    // A session whose id looks like a locator is preferred: its id must always reach it.
     const [row] = Buffer.byteLength(at) > LIMITS.idBytes ? [] : await storage.query("session.get", at);
     return row === undefined ? checkStore(at, info) : { session: at };
   };

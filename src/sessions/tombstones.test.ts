@@ -1,5 +1,5 @@
-// What deleted sessions keep for others, and what came with others, goes with the last who needs it: in one commit with
-// that deletion, whatever happens before and after it.
+// What deleted sessions keep for others, and what came with others, is removed with the last session that needs it: in
+// one commit with that deletion, whatever happens before and after it.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore, lostAfterCommit } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
@@ -144,7 +144,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     await expect(here.import(whole)).rejects.toMatchObject({ code: "Conflict" });
     for (const id of ["fork", "other"]) expect([id, await shownBy(here, id)]).toEqual([id, [false]]);
     expect(await issues()).toEqual([]);
-    // Cleared at home, too: then it is known by which event, and who still saw that there was something.
+    // Cleared in its own session, too: then the event is known, and with it which heads still showed a placeholder.
     await home.history.clear({ session: "source", agent: "ada" });
     await here.import(await fileOf(home, "other"));
     expect((await fileOf(here, "other")).equals(await fileOf(home, "other"))).toBe(true);

@@ -1,5 +1,5 @@
-// What deleted sessions keep because others inherit it, and what came of one with a fork: whose it is, how much of it is
-// needed, and that it goes with the last who needs it.
+// Tombstones: what deleted sessions keep because others inherit it, and the parts of sessions that came with a fork.
+// Finds how much of them is needed, and removes them with the last session that needs them.
 import type { Payloads } from "../contracts/payloads.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
 import { IN_PART } from "../core/existing.ts";
@@ -39,7 +39,7 @@ export interface Ancestors {
   readonly living: readonly SessionRef[];
 }
 
-/** Whom a session continues; every session does so by its first branch. */
+/** The sessions that a session continues; every session does so by its first branch. */
 export async function readAncestors(storage: Storage, session: number): Promise<Ancestors> {
   const kept: SessionRef[] = [];
   const seen = new Set([session]);
@@ -69,8 +69,8 @@ export async function readNamedSessions(
 }
 
 /**
- * What deleted sessions keep for forks, as far as nobody inherits it any more. A deletion frees it itself; asked after every
- * one and by gc, so that nothing stays that was left behind nevertheless.
+ * Frees what deleted sessions keep for forks and no session inherits any more. A deletion frees it itself; this runs
+ * after every deletion and in gc, so that nothing stays that a crash left behind.
  */
 export async function shrinkTombstones(
   storage: Storage,

@@ -123,7 +123,7 @@ async function openTurn(storage: Storage, session: SessionRow, first: number): P
   const lineage = await currentLineage(storage, session.id);
   const here = lineage.some(({ no, branch, upTo }) => no === session.no && branch === row.branch && row.seq <= upTo);
   if (row.status === "open" && here) return row;
-  // Whoever aborts a turn leaves its line: that it was aborted says more.
+  // Aborting a turn leaves its line: "aborted" takes precedence.
   const ended = row.status === "aborted" ? "was aborted" : `is ${row.status} already`;
   const why = row.status === "open" ? "belongs to a line the session has left" : ended;
   throw new HoldfastError("InvalidTransition", `the turn ${rowId(session.id, first)} ${why}`, {

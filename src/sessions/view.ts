@@ -111,7 +111,7 @@ export function invocationOf(row: InvocationRow): Invocation {
   };
 }
 
-/** Who continues a session works in the very one it attached to. */
+/** An invocation that continues a session works in the attached session itself. */
 function modeOf({ type, callee, source }: InvocationRow): Invocation["mode"] {
   if (type !== "attach") return null;
   return callee !== null && callee === source ? "continue" : "branch";

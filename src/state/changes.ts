@@ -60,7 +60,9 @@ export function textOf({ key, bytes }: EncodedValue): Text {
   return [key, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8")];
 }
 
-/** The whole state, shared with nobody. Parsed in one go: of many keys this is the quickest, and __proto__ is just a key. */
+/**
+ * The whole state, as a new object. Parsed in one go: of many keys this is the quickest, and __proto__ is just a key.
+ */
 export function wholeState(texts: Iterable<Text>): JsonObject {
   const members: string[] = [];
   for (const [key, json] of texts) members.push(`${JSON.stringify(key)}:${json}`);

@@ -1,6 +1,6 @@
-// Patches of a session's state. A patch answers with the whole, so it is decided on the whole and guarded by its version.
-// Those asked for while one is under way are decided together, each on what the one before it leaves: one read and one
-// commit for all of them, in which everyone keeps an event and a version of his own. They take one turn together.
+// Patches of a session's state. A patch returns the whole state, so it is decided on the whole and guarded by its
+// version. Patches that arrive while one is running are decided together, each on the result of the one before: one
+// read and one commit for all of them, with one event and one version each. They are one entry of the session's queue.
 import { LIMITS } from "../contracts/limits.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { StateRow } from "../contracts/queries.ts";
@@ -29,14 +29,14 @@ interface PatchRequest {
 type PatchOutcome = Pick<Versioned, "value"> | { readonly error: unknown };
 type Answer = Versioned | { readonly error: unknown };
 
-/** A value of the state, read when somebody wants it. */
+/** A value of the state, read on demand. */
 type Slot = () => Text | Promise<Text>;
 
 export class PatchQueue {
   readonly #storage: Storage;
   readonly #payloads: Payloads;
   readonly #queue: SessionQueue;
-  /** Per session, those who wait for their turn and can be joined, until somebody else comes behind them. */
+  /** Per session, the queued group that further patches can join, until another change queues behind it. */
   readonly #open = new Map<string, { readonly group: PatchRequest[]; readonly entry: object | undefined }>();
 
   constructor(storage: Storage, payloads: Payloads, queue: SessionQueue) {
@@ -51,7 +51,7 @@ export class PatchQueue {
   ): Promise<Versioned> {
     return new Promise((resolve, reject) => {
       const request = { change, values: Promise.resolve(values), resolve, reject };
-      // Told when its turn comes; until then nobody listens.
+      // The queue entry reports the failure; until then an unhandled rejection must not be raised.
       request.values.catch(() => {});
       const { session } = change;
       const open = this.#open.get(session);

@@ -58,7 +58,7 @@ export function createState(storage: Storage, payloads: Payloads, resolveSession
         replaced(storage, { session: id, type: "state/set", at, values, removed: null, expiresAt });
       return payloads.preparing(async (prepare) => {
         const values = prepareValues(prepare, encoded);
-        // In the queue at once, like an append, unless somebody before it is still on the way.
+        // Queued at once, like an append, unless an earlier change is still being prepared.
         if (!(values instanceof Promise) && !queue.isBusy(id)) return replace(values);
         return queue.enqueue(id, Promise.resolve(values), (prepared, release) => {
           const replacing = replace(prepared);

@@ -42,7 +42,7 @@ export async function createBoard(
         ? addBoard(storage, boards, known !== undefined, { session, agent, ...chosen }, tasks)
         : replaceTasks(storage, { ...board, ...chosen }, tasks);
     });
-  // Somebody made the session meanwhile: then it is there for good.
+  // The session was created meanwhile: then it is there for good.
   return make().catch((error: unknown) => {
     if (error instanceof HoldfastError && error.code === "AlreadyExists" && error.details.kind === "session")
       return make();

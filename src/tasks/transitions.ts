@@ -32,7 +32,7 @@ export function retitle(task: Task, title: string): Task {
   return changed(task, { title });
 }
 
-/** For work that ended without saying so: never succeeded, because nobody saw it succeed. */
+/** For work that ended without a report: never succeeded, because its success was not recorded. */
 export function settled(task: Task, to: "failed" | "planned"): Task {
   return task.status === "in_progress" ? changed(task, { status: to }) : task;
 }

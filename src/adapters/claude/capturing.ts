@@ -60,7 +60,7 @@ export class Capturing {
 
   async #capture(moment: CaptureMoment): Promise<void> {
     const sessionId = this.#sessionId;
-    // An agent that ended before it said who it is left nothing to capture.
+    // An agent that ended before it named its session left nothing to capture.
     if (sessionId === null) return;
     const { capture, environment, patienceMs, failed } = this.#options;
     const done = new AbortController();

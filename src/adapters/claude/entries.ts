@@ -34,7 +34,7 @@ function messageOf(entry: JsonObject, what: string): MessageInput {
   return { role, content, metadata: { claude: entry }, ...named };
 }
 
-/** undefined of a message that somebody else added. */
+/** undefined for a message that did not come from the SDK. */
 export function entryOf(message: Pick<MessageInput, "content" | "metadata">): SessionStoreEntry | undefined {
   return entryIn(message) as SessionStoreEntry | undefined;
 }

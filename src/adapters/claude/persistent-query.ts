@@ -84,7 +84,7 @@ export function persistentQuery<F extends QueryFunction>(input: PersistentQueryI
   const capturing = capturingOf(input, tell);
   const mirroring: Mirroring = { isOn: false, appends: 0 };
   const begun = begin(input, capturing, mirroring, tell);
-  // Whoever iterates gets the error.
+  // The caller that iterates gets the error.
   begun.catch(() => undefined);
   const seen = (message: unknown) => {
     if (capturing !== undefined) watch(message, capturing);

@@ -1,6 +1,6 @@
-// Summaries of sessions, made by the SDK's own fold. Each is kept in the session's state with the message up to which it was
-// folded, so whoever goes on folds what came behind it, in the order of the log: whatever fails in between, and whoever
-// else appends, no entry is left out or counted twice. It is written by compare-and-set, one after the other.
+// Summaries of sessions, made by the SDK's own fold. Each is kept in the session's state with the message up to which
+// it was folded, so that the next fold continues there, in the order of the log: after any failure, and beside any
+// other append, no entry is left out or counted twice. Summaries are written by compare-and-set, one after the other.
 import { isDeepStrictEqual } from "node:util";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Json, JsonObject } from "../../contracts/json.ts";
@@ -56,7 +56,7 @@ export class Summaries {
         return next.summary;
       }
     }
-    // Others were at it all the time; what they left out is folded by whoever comes next.
+    // Other writers kept changing it; the next fold includes what is missing.
     return undefined;
   }
 

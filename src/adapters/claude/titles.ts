@@ -28,7 +28,7 @@ export class Titles {
       if (session?.title === null) await this.#hf.sessions.update({ session: id }, { title, version: session.version });
     } catch (error) {
       if (!isHoldfastError(error)) throw error;
-      // Deleted, or somebody else has named it: the next prompt looks again.
+      // Deleted, or named by another writer: the next prompt looks again.
       return;
     }
     this.#titled.add(id);

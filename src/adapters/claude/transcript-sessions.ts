@@ -124,7 +124,7 @@ export class TranscriptSessions {
         return id;
       } catch (error) {
         if (!isHoldfastError(error)) throw error;
-        // Somebody else was first.
+        // Another process created it first.
         if (error.code === "AlreadyExists") return id;
         if (error.code !== "SessionDeleted") throw error;
       }
@@ -183,7 +183,7 @@ function wordOf(text: string): string {
   return /^[0-9a-z_-]{1,256}$/i.test(text) ? text : `~${hashOf(JSON.stringify(text))}`;
 }
 
-/** 128 bits: nobody finds two texts with the same. */
+/** 128 bits: two texts with the same hash cannot be found. */
 function hashOf(text: string): string {
   return toHex(sha256(encodeText(text))).slice(0, 32);
 }
