@@ -1,5 +1,5 @@
-// holdfast/testing: the contract suites, the naive model and the environments, so that anyone can prove a backend of
-// their own. Nothing here needs a test framework at run time; suite.ts says how to hand one in.
+// holdfast/testing: the contract suites, the naive model and the environments, to prove a backend of your own. Nothing
+// here needs a test framework at run time; suite.ts says how to pass one in.
 export {
   adjustableEnvironment,
   type LogEntry,

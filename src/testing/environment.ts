@@ -17,7 +17,10 @@ export interface SimulatedEnvironment extends Environment, Clock {
   readonly logs: readonly LogEntry[];
   /** How many are asleep. */
   sleepers(): number;
-  /** Moves both clocks; whoever is due on the way wakes at his own time, in order; a macrotask passes after each. */
+  /**
+   * Moves both clocks; sleepers that are due on the way wake at their own time, in order; a macrotask passes after
+   * each.
+   */
   advance(ms: number): Promise<void>;
 }
 
@@ -92,7 +95,7 @@ export function adjustableEnvironment(): Environment & Clock {
   };
 }
 
-/** Who sleeps until when; equal times wake in the order they came. */
+/** The sleepers and their times; equal times wake in the order they came. */
 class Sleepers {
   #waiting: { readonly due: number; readonly wake: () => void }[] = [];
 

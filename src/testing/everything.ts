@@ -1,4 +1,5 @@
-// A store with every kind of row that the public API can make, for whoever looks at all of them: the checker, exports.
+// A store with every kind of row that the public API can make, for code that must handle all of them: the checker,
+// exports.
 import type { CaseContext } from "./suite.ts";
 
 export type Everything = Pick<

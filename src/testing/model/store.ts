@@ -49,7 +49,7 @@ export class ModelStore {
     this.now = now;
   }
 
-  /** A number nobody has had before. */
+  /** A number that was not given before. */
   next(): number {
     return ++this.#counter;
   }

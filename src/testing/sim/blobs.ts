@@ -5,7 +5,7 @@ import type { Process } from "./scheduler.ts";
 
 export type SharedBytes = Map<string, Uint8Array>;
 
-/** Without faults: for who looks at the end. */
+/** Without faults: for the reads at the end. */
 export function sharedBlobs(held: SharedBytes): BlobBackend {
   return {
     name: "simulated",

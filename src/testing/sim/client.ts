@@ -26,7 +26,7 @@ export interface ClientOptions {
 const MOST_TRIES = 500;
 /** What a call gets that had happened already. */
 const AGAIN = ["AlreadyExists", "SessionBusy", "Conflict", "InvalidTransition"];
-/** What somebody gets who asks for what is not to be done now. */
+/** The errors of a call that is not allowed at the moment. */
 const REFUSALS = [...AGAIN, "NotFound"];
 const FEW_TRIES = 6;
 /** Whether a run is as it is waited for. */

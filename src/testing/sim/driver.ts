@@ -34,7 +34,7 @@ export interface DriverNotes {
 /** Thrown into a plan, so that the real driver rolls it back. */
 class InterruptedPlan extends Error {}
 
-/** Its methods, for whoever spreads it. */
+/** A driver whose methods are bound, so that it can be spread. */
 export function bound(driver: Driver): Driver {
   return {
     ...{ dialect: driver.dialect, answersAtOnce: driver.answersAtOnce },
@@ -84,13 +84,13 @@ export function faultyDriver(driver: Driver, process: Process, faults: Faults, n
     inspect: (sql, params, limits) => driver.inspect(sql, params, limits),
     migrate: (create, run) => driver.migrate(create, run),
     announce: (sessions) => driver.announce(sessions),
-    // The engine's own way is to look every few milliseconds: here who commits tells those who listen.
+    // The real engine polls every few milliseconds: here a commit notifies the listeners.
     watch: (onCommit) =>
       notes.listen(() => {
         const lost = faults.strike(["lostWakeup"], { process: process.name, what: "hint", names: [] });
         if (lost === null) process.schedule("hint").then(() => onCommit(null));
       }),
-    // Which pages are free, and so how long it takes, is left over from who used the file before.
+    // Which pages are free, and so how long it takes, depends on the simulation that used the file before.
     reclaim: () => process.schedule("reclaim"),
     rewrite: () => driver.rewrite(),
     // In a thread, whose answer would come at a moment that no seed decides; nothing simulated damages a page.

@@ -1,5 +1,5 @@
-// The store under a simulation. It is loaded when the first one begins: whoever imports holdfast/testing on a Node without
-// SQLite is told so by open(), and not by an import that fails.
+// The store under a simulation. It is loaded when the first one begins: on a Node without SQLite, open() reports that,
+// and importing holdfast/testing does not fail.
 type Engine = {
   readonly openOn: typeof import("../../open.ts").openOn;
   readonly openSqlite: typeof import("../../storage/sql/sqlite/driver.ts").openSqlite;

@@ -34,10 +34,10 @@ const MODEL_FAULTS: readonly FaultKind[] = ["modelTimeout", "modelRateLimit", "m
 export class ExternalEffects {
   readonly #effects = new Map<string, Effect>();
   readonly #faults: Faults;
-  /** Who ended which run. */
+  /** The process that ended each run. */
   readonly #ended = new Map<string, Process>();
   readonly #afterEnd: string[] = [];
-  /** Answers of models, those that nobody recorded included. */
+  /** Answers of models, including those that were never recorded. */
   modelCalls = 0;
 
   constructor(faults: Faults) {
@@ -52,7 +52,9 @@ export class ExternalEffects {
     return this.#effects.get(key);
   }
 
-  /** What a process began for a run after it had ended the run itself. Of an end by somebody else it may not know yet. */
+  /**
+   * What a process began for a run after it had ended the run itself. It may not yet know of an end by another process.
+   */
   effectsAfterEnd(): readonly string[] {
     return this.#afterEnd;
   }

@@ -14,13 +14,13 @@ export type FaultKind =
   | "crashBefore"
   | "crashDuring"
   | "crashAfter"
-  /** The commit happened; the process is told that nobody knows. */
+  /** The commit happened; the process is told that the outcome is unknown. */
   | "errorAfter"
   /** The process dies wherever it is. */
   | "death"
   /** The process stands still wherever it is, for up to `ms`: no timer of it fires, no answer reaches it, nothing of it is released. */
   | "freeze"
-  /** A commit takes so long to reach the disk: up to `ms`, for everyone who commits meanwhile. */
+  /** A commit takes so long to reach the disk: up to `ms`, for all concurrent commits. */
   | "slowDisk"
   /** With `engine: "postgres"`: the connection breaks before or after the server did what was asked, and both sides know. */
   | "connectionLost"
@@ -34,7 +34,7 @@ export type FaultKind =
   | "lostWakeup"
   /** A start, a signal or an answer comes twice. */
   | "duplicate"
-  /** Somebody takes over a run that is well and at work. */
+  /** Another process takes over a run that is alive and working. */
   | "leaseStolen"
   /** The wall clock of the process jumps by up to `ms`, forth or back. */
   | "clockJump"

@@ -1,5 +1,4 @@
-// What must hold when a simulation is over, whatever went wrong in it: read from the store by somebody to whom nothing
-// happens.
+// What must hold when a simulation is over, whatever went wrong in it: read from the store by a client without faults.
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { LogEvent } from "../../contracts/log.ts";
 import type { Run } from "../../contracts/runs.ts";
@@ -121,7 +120,7 @@ function ofEffects({ sessions }: StoreContents, external: ExternalEffects): read
     }
   }
   for (const { key, tool, run, times, mayRepeat } of external.effects()) {
-    // Of what needs approval every try is one that somebody permitted.
+    // Of what needs approval, every try was permitted by a person.
     const most = (approvals.has(key) ? 0 : 1) + (retries.get(key) ?? 0);
     if ((!mayRepeat && times > most) || most === 0)
       problems.push(`${tool} of ${run} was done ${times} times under ${key}, at most ${most} allowed`);

@@ -50,7 +50,10 @@ export function ofPurposes(
   });
 }
 
-/** By key: how often somebody allowed it once more, or had it recorded that it failed. The permission for a first try allows no other. */
+/**
+ * By key: how often a person allowed it once more, or had its failure recorded. The permission for a first try allows
+ * no other.
+ */
 function excused(sessions: Logs): ReadonlyMap<string, number> {
   const excuses = new Map<string, number>();
   for (const events of sessions.values()) {

@@ -1,4 +1,4 @@
-// The lock table of a simulated server: who waits for whom, in which order, and what ends a wait.
+// The lock table of a simulated server: the queue of waiters, its order, and what ends a wait.
 import { describe, expect, test } from "vitest";
 import { Deadlock, type LockMode, LockTable } from "./locks.ts";
 

@@ -1,6 +1,6 @@
-// The locks of a simulated server: by name, shared or exclusive, held until they are released together. Waiters queue in
-// the order in which they asked, as they do in PostgreSQL: who could share waits behind who wants it alone. A circle of
-// waiters is detected when it closes.
+// The locks of a simulated server: by name, shared or exclusive, held until they are released together. Waiters queue
+// in the order of their requests, as in PostgreSQL: a shared request waits behind an exclusive one. A cycle of waiters
+// is detected when it closes.
 
 export type LockMode = "shared" | "exclusive";
 

@@ -27,7 +27,10 @@ export interface Matrix {
   readonly problems: readonly string[];
 }
 
-/** With a person who tells the truth, every effect of the undisturbed simulation happens, and once where that matters. */
+/**
+ * With a person that answers truthfully, every effect of the undisturbed simulation happens, and once where that
+ * matters.
+ */
 export async function crashMatrix(simulation: Simulation): Promise<Matrix> {
   const calm = await simulate({ ...simulation, faults: [] });
   const points = calm.commits.flatMap(({ process, events }, commit) =>

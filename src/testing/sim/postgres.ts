@@ -25,7 +25,7 @@ const LANES = 8;
 export const TIMEOUTS: PostgresTimeouts = {
   lockMs: FIRST_LOCK_MS,
   idleInTransactionMs: IDLE_IN_TRANSACTION_MS,
-  // Of a statement that may take long nobody can tell sooner; others are given up after ten seconds beside their wait.
+  // A statement that may take long cannot be judged sooner; others are given up after ten seconds beside their wait.
   hungMs: BUSY_MS + 10_000 + WORK_MS,
   busyMs: BUSY_MS,
 };

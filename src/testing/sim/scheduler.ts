@@ -30,8 +30,9 @@ export interface Limits {
   /** Without a commit that brings it further. */
   readonly quietMs: number;
   /**
-   * For rates at which chance alone can keep a run from going on for `quietMs`: then the faults end, nobody that stands still
-   * is woken, and it is given up when nothing happens for so long without them. When not given, it is given up at once.
+   * For rates at which chance alone can keep a run from making progress for `quietMs`: then the faults end, frozen
+   * processes stay frozen, and the simulation is given up when nothing happens for so long without faults. When not
+   * given, it is given up at once.
    */
   readonly calmMs?: number;
 }
@@ -137,12 +138,12 @@ export class Scheduler {
     for (const item of held ?? []) this.ready(item);
   }
 
-  /** Everyone that stands still goes on now. */
+  /** Lets all frozen processes continue now. */
   thawAll(): void {
     for (const process of [...this.#frozen.keys()]) this.#thaw(process);
   }
 
-  /** Moves the clock to the next who sleeps; false when nobody does. */
+  /** Moves the clock to the next sleeper; false when there is none. */
   #wake(): boolean {
     const [first] = this.#sleeping;
     if (first === undefined) return false;

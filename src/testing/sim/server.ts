@@ -1,9 +1,9 @@
-// A simulated server that behaves as PostgreSQL does, over one real SQLite file. A transaction spans the trips of a plan and
-// holds its locks between them: rows that it looked up to change them, rows that it changed, keys that it inserted, tables.
-// What it wrote is kept aside, and happens in one real transaction when it commits; until then each statement runs behind
-// those writes and is rolled back. The locks are what keeps that true: nobody changes what a statement has seen.
-// Isolation is READ COMMITTED, statement by statement, with one difference: a guard that waited for a row counts what it
-// counts beside that row after the wait, PostgreSQL before it.
+// A simulated server that behaves as PostgreSQL does, over one real SQLite file. A transaction spans the trips of a
+// plan and holds its locks between them: rows that it looked up to change them, rows that it changed, keys that it
+// inserted, tables. What it wrote is kept aside, and happens in one real transaction when it commits; until then each
+// statement runs behind those writes and is rolled back. The locks keep that true: no other transaction changes what a
+// statement has seen. Isolation is READ COMMITTED, statement by statement, with one difference: a guard that waited for
+// a row counts what it counts beside that row after the wait, PostgreSQL before it.
 import { type Driver, LOOKUP, type Param, type Plan, type Row, type Step } from "../../storage/sql/driver.ts";
 import { sqlite } from "../../storage/sql/sqlite/dialect.ts";
 import type { Disk } from "./disk.ts";
@@ -245,7 +245,9 @@ export class SimulatedServer {
     return found.length > 0;
   }
 
-  /** Who inserts a key that another transaction has inserted waits for its end; a row that is there already is changed. */
+  /**
+   * An insert of a key that another transaction has inserted waits for its end; a row that exists already is changed.
+   */
   async #lockKeys({ spec, rows }: Extract<Step, { kind: "bulk" }>, take: Take): Promise<void> {
     if (spec.key.length === 0) return;
     const taking = spec.columns.filter(({ value }) => value.includes("?"));

@@ -1,6 +1,6 @@
-// One simulation: workers, a client that plays a scenario and a person who answers questions, each a process with a store of
-// its own on one real SQLite file, under faults; then what must hold whatever happened. The seed decides everything. The file
-// is the store's own, or what a simulated server keeps its rows in.
+// One simulation: workers, a client that runs a scenario and a person that answers questions, each a process with a
+// store of its own on one real SQLite file, under faults; then the invariants are checked. The seed decides everything.
+// The file is the store's own, or that of a simulated server.
 
 import type { AnswerInput, Decision } from "../../contracts/decisions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
@@ -35,7 +35,7 @@ export interface Simulation {
   readonly workers?: number;
   readonly leaseMs?: number;
   readonly pollMs?: number;
-  /** Played from its beginning by another client when the one who played it died: let it find what is there already. */
+  /** Run from its beginning by another client when the first one died: it must find what is there already. */
   readonly scenario: (client: Client) => Promise<void>;
   /** Answers what only a person can know; null: not now. When not given: what the world says. */
   readonly person?: (decision: Decision, external: ExternalEffects) => AnswerInput | null;
@@ -66,7 +66,7 @@ export interface SimulationReport {
   readonly effects: readonly Effect[];
   /** As they were at the end, with why they failed or never ended. */
   readonly runs: readonly Run[];
-  /** Who committed after whom, as one hash. */
+  /** The order of the commits, as one hash. */
   readonly interleaving: string;
   readonly commits: readonly SeenCommit[];
   readonly steps: number;
@@ -84,7 +84,7 @@ const LEASE_MS = 10_000;
 const POLL_MS = 6000;
 const PERSON_MS = 10_000;
 const HANDS: ReadonlySet<string> = new Set(["run/claimed", "run/released"]);
-/** Whoever steals a lease takes time to pass so much faster than it does. */
+/** For the process that steals a lease, time passes so much faster. */
 const THIEF = { haste: 20, pollMs: 500, livesMs: 10_000 };
 /** A pause takes an hour at most. */
 const LIMITS: Limits = { steps: 400_000, ms: 12 * 3_600_000, quietMs: 4_000_000 };
@@ -277,8 +277,8 @@ class Simulator {
   }
 
   /**
-   * A connection of its own for each who works; who dies leaves it to who comes after, for a transaction never spans two
-   * steps and there is nothing to be seen of it. Those who only look share one.
+   * A connection of its own for each worker; a worker that dies leaves it to its successor, because a transaction never
+   * spans two steps and leaves no trace on it. Readers share one.
    */
   async #connect(process: Process): Promise<Driver> {
     const { name } = process;
@@ -307,7 +307,7 @@ class Simulator {
     if (this.#faults.strike(["leaseStolen"], at) !== null) this.#steal();
   }
 
-  /** A worker who takes others for dead far too soon. */
+  /** A worker that takes others for dead far too soon. */
   #steal(): void {
     this.#hasImpostor = true;
     const over = () => {
@@ -322,7 +322,7 @@ class Simulator {
     });
   }
 
-  /** Every run has ended, or waits for a person who does not answer. */
+  /** Every run has ended, or waits for a person that does not answer. */
   async #settled(): Promise<void> {
     const process = new Process(this.#scheduler, "observer", 1);
     const store = await this.#open(process);

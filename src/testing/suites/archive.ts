@@ -18,7 +18,7 @@ const scope = (session: string) => ({ session, agent: AGENT });
 
 /** Another store, on another engine than most. */
 async function elsewhere<T>(use: (other: Holdfast) => Promise<T>): Promise<T> {
-  // Only now: who imports the suites may have a Node that lacks what it needs.
+  // Loaded late: the suites may be imported by a Node that lacks what it needs.
   const { open } = await import("../../open.ts");
   const other = await open(":memory:");
   try {

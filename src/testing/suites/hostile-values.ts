@@ -260,7 +260,7 @@ function replacements(value: unknown, path: readonly (string | number)[] = []): 
   return [...own, ...stray(value, path), ...inside];
 }
 
-/** An argument with a field that nobody reads, such as one that is misspelt. */
+/** An argument with an unknown field, such as a misspelt one. */
 function stray(value: object, path: readonly (string | number)[]): readonly Replacement[] {
   if (Array.isArray(value) || path.length !== 1) return [];
   const wrong = { ...(plain(value) as object), "no such field": 1 };

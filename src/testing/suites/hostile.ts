@@ -74,7 +74,7 @@ const typeCases: readonly Case[] = [
   prove("ST7 blobs: wrong things are refused in every place", WHOLE, (nouns) => everyCall(nouns, "blobs")),
   prove("ST7 log: wrong things are refused in every place", WHOLE, (nouns) => everyCall(nouns, "log")),
   prove("ST7 invocations: wrong things are refused in every place", [...WHOLE, "lineage"], (nouns) =>
-    // Whoever offers the lineage offers the whole store.
+    // A fixture that offers the lineage offers the whole store.
     everyCall(nouns.lineage as Holdfast, "invocations"),
   ),
   prove("ST7 the store itself: wrong things are refused in every place", WHOLE, (nouns) => everyCall(nouns, "store")),

@@ -14,7 +14,7 @@ const TIMES = scaled({ short: 15, long: 50 });
 /** Appends under way at any moment, through each handle. */
 const SPEAKERS = 4;
 
-/** Nobody pauses: whoever has been answered appends the next message at once. */
+/** There is no pause: each writer appends the next message as soon as it has an answer. */
 async function amidAppends(speaking: readonly History[], session: string, work: () => Promise<void>): Promise<void> {
   let isOver = false;
   const speak = async (history: History, agent: string) => {

@@ -148,7 +148,7 @@ export const compactCases: readonly Case[] = [
       );
       for (const { compaction } of made) assert.equal(compaction?.upTo, ids[2]);
       assert.deepEqual((await shown(nouns, session)).slice(1), ["3", "4"]);
-      // Three who name the same message: the last summary stands for the others.
+      // Three compactions that name the same message: the last summary stands for the others.
       const upTo = present(ids[3]);
       await say(nouns.history, session, "5");
       const again = [...both, ...both.slice(0, 1)];

@@ -25,7 +25,7 @@ async function verified(nouns: Nouns, ...sessions: readonly string[]): Promise<v
   for (const session of sessions) assert.equal((await nouns.log.verify(session)).ok, true);
 }
 
-/** Each of a ring of sessions continues the next, all at once; nobody shares a session with those opposite. */
+/** Each of a ring of sessions continues the next, all at once; invocations on opposite sides share no session. */
 async function closeCircle(
   nouns: Nouns,
   handles: readonly Pick<CaseContext["lineage"], "sessions">[],
@@ -34,7 +34,7 @@ async function closeCircle(
 ): Promise<void> {
   const names = range(size).map((n) => `${round}.${n}`);
   for (const id of names) await nouns.sessions.create({ id });
-  // Those who share no session go first in every other round.
+  // Invocations that share no session go first in every other round.
   const order = range(size).toSorted((a, b) => (Number(round) % 2 === 0 ? 0 : (a % 2) - (b % 2)));
   const attached = await Promise.allSettled(
     order.map((n) =>
@@ -214,7 +214,7 @@ const attachCases: readonly Case[] = [
     async (nouns) => {
       const handles = [nouns.lineage, await nouns.another(), await nouns.another()];
       for (const round of range(6)) {
-        // Of six in a row, every other one waits already: those who race have no session in common.
+        // Of six in a row, every other one waits already: the racing invocations have no session in common.
         const names = range(6).map((n) => `${round}.${n}`);
         for (const id of names) await nouns.sessions.create({ id });
         const wait = (n: number) =>

@@ -1,5 +1,5 @@
-// The suite of the log contract: contiguous seqs, a hash chain that anybody can compute again, and reads. The live
-// tail is in the file beside.
+// The suite of the log contract: contiguous seqs, a hash chain that can be recomputed, and reads. The live tail is in
+// the file beside.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { LIMITS } from "../../contracts/limits.ts";

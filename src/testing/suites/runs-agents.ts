@@ -43,7 +43,7 @@ export function agent(
   return { id: "ada", version: "1", ...more, iterate: iterate as AgentDefinition["iterate"] };
 }
 
-/** Holds whoever comes until it is opened. */
+/** Holds every caller until it is opened. */
 export interface Gate {
   readonly reached: Promise<void>;
   pass(): Promise<void>;

@@ -34,7 +34,7 @@ export const approvalCases: readonly Case[] = [
       (await runs.steps("r")).map(({ name, status }) => [name, status]),
       [["pay", "asked"]],
     );
-    // Woken by nobody: it goes on waiting, and asks no second time.
+    // Nothing wakes it: it keeps waiting, and asks no second time.
     assert.equal((await runs.resume(pays, "r")).status, "waiting");
     assert.equal((await runs.pending({ run: "r" })).length, 1);
     await runs.answer(asked.id, { verdict: "retry", by: "eve" });
@@ -153,7 +153,7 @@ export const approvalCases: readonly Case[] = [
         assert.deepEqual([next.status, recorder.effects.length], ["waiting", 1], "asked anew, and not done again");
         const [second] = await runs.pending({ run: effect });
         assert.deepEqual([second?.reason, second?.id, second?.step.status], ["in-doubt", asked.id, "started"]);
-        // Whoever still has the first question in mind is told.
+        // An answer to the first question is refused with the reason.
         await refuses("Conflict", () => runs.answer(asked.id, { verdict: "retry", reason: "approval" }));
         await runs.answer(asked.id, { verdict: "retry", reason: "in-doubt" });
         const { items } = await runs.decisions({ run: effect, order: "oldest" });
@@ -254,7 +254,7 @@ export const approvalCases: readonly Case[] = [
       const { value, run } = await answer("r3", "retry");
       assert.deepEqual([value, recorder.count("pay")], ["paid", 2]);
       await endedOnce(nouns, run);
-      // A question that nobody had answered when its run failed goes with that run.
+      // A question that was open when its run failed goes with that run.
       const both = agent(
         async (it) =>
           it.done(

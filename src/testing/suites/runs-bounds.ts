@@ -73,7 +73,7 @@ export const boundsCases: readonly Case[] = [
       await endedOnce(nouns, run);
       await refuses("InvalidArgument", () => runs.retry(run.id, { limits }));
       await refuses("InvalidArgument", () => runs.retry(run.id));
-      // What was answered is not asked anew by who takes it up.
+      // What was answered is not asked again by the run that retries it.
       const wider = await runs.retry(run.id, { limits: { costUsd: 1, tokens: 1000 } });
       assert.equal((await runs.resume(greedy, wider.id)).status, "completed");
       assert.equal(asked, 10);

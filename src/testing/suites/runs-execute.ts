@@ -134,7 +134,7 @@ export const executeCases: readonly Case[] = [
         assert.deepEqual([wait.reason, wait.run], ["paused", id]);
         assert.ok((wait.atMostMs ?? 0) > 0 && (wait.atMostMs ?? 0) <= 5 * 60_000, `at most ${wait.atMostMs}`);
         await wake();
-        // The clock of the suite moves by hand: whoever looks again after a while is let to.
+        // The clock of the suite moves by hand: it is advanced for callers that poll.
         const ticking = setInterval(() => void clock.advance(500), 5);
         assert.equal((await done.finally(() => clearInterval(ticking))).value, "rested");
       }

@@ -1,4 +1,5 @@
-// Parents and children: what ends one ends or wakes the other, whoever ends it, and nobody works for a parent that has ended.
+// Parents and children: what ends one ends or wakes the other, whichever process ends it, and no run works for a parent
+// that has ended.
 import assert from "node:assert/strict";
 import type { Run, Runs } from "../../contracts/runs.ts";
 import { present, refuses } from "../expect.ts";

@@ -1,5 +1,4 @@
-// Iterations that something else than they themselves ended: nothing of them happens any more, and whoever goes on knows what
-// had happened.
+// Iterations that were ended from outside: they have no further effects, and the next worker knows what had happened.
 import assert from "node:assert/strict";
 import type { AgentDefinition, Iteration, RunLimits } from "../../contracts/runs.ts";
 import type { StepCall } from "../../contracts/steps.ts";
@@ -35,7 +34,9 @@ function charging(recorder: EffectRecorder): {
   return { charges, held };
 }
 
-/** Ended in the middle of its second charge: which is asked about, and the third is done by who takes the run up. */
+/**
+ * Ended in the middle of its second charge: that one is asked about, and the third is done by the run that retries it.
+ */
 async function takenUp(nouns: Nouns, limits: RunLimits, end: () => Promise<unknown>, status: string): Promise<void> {
   const { runs, log } = nouns;
   const recorder = new EffectRecorder();
@@ -77,7 +78,7 @@ async function takenUp(nouns: Nouns, limits: RunLimits, end: () => Promise<unkno
 }
 
 export const leftCases: readonly Case[] = [
-  // A rejection that nobody handles would end the process, and be told as such by whoever runs this.
+  // An unhandled rejection would end the process, and the test runner would report it.
   prove("RU9 a step that nobody waits for and that fails ends nothing but itself", NEEDS, async (nouns) => {
     const { runs } = nouns;
     const recorder = new EffectRecorder();
@@ -169,7 +170,7 @@ export const leftCases: readonly Case[] = [
       const working = runs.resume(ships, "r");
       await fetching.reached;
       await runs.answer(present(question).id, { verdict: "result", result: "it was paid" });
-      // Longer than those who wait are left alone.
+      // Longer than waiting runs are left alone.
       await new Promise((resolve) => setTimeout(resolve, 1500));
       fetching.open();
       const done = await working;
