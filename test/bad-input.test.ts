@@ -51,7 +51,7 @@ async function inTables(engine: Engine): Promise<Ground> {
   return { hf, dump, end };
 }
 
-/** Nobody else can look into a store in memory: everything it tells of itself. */
+/** Another process cannot read a store in memory: everything that the store says of itself. */
 async function inMemory(): Promise<Ground> {
   const hf = await open(":memory:");
   const dump = async () => {

@@ -1,5 +1,5 @@
-// Programs that tests start from the sources take three times as long to begin as they would take when somebody has compiled
-// them before. `npm test` keeps what was compiled for all of them.
+// Programs that tests start from the sources take three times as long to begin as compiled ones. `npm test` keeps the
+// compiled code for all of them.
 
 /** For the environment of a process that inherits nothing else. */
 export const COMPILED: Readonly<Record<string, string>> =

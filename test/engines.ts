@@ -80,7 +80,7 @@ const postgres: Engine = {
   },
 };
 
-/** A store that is out of reach from its first commit on: whoever reads back what it has written is found out. */
+/** A store that is out of reach from its first commit on: code that reads back what it has written fails the test. */
 export function lostAfterCommit(storage: Storage): Storage {
   let lost = false;
   return {

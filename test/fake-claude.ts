@@ -7,9 +7,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { projectKey } from "../src/coding/claude/key.ts";
 
 export interface FakeClaude {
-  /** As versions before 2.1 did, it tells nobody where it is. */
+  /** Like versions before 2.1, it does not write where it is. */
   readonly silent?: boolean;
-  /** It says where it is when it begins, and ends before anybody could see that it went elsewhere. */
+  /** It writes where it is when it begins, and ends before a reader could see that it went elsewhere. */
   readonly hasty?: boolean;
   /** Before anything is written. */
   readonly waitMs?: number;

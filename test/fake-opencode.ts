@@ -1,8 +1,8 @@
-// A small `opencode` for tests: the commands that Holdfast uses, over an SQLite file in the data directory, with the tables that a
-// session is in and the behaviour that was seen in 1.18.33: imports that are no transaction and change nothing that is there, only
-// the first statement of a query, children that stay when a parent goes. FAKE_* variables make it fail as the real one does, and
-// FAKE_SCHEMA makes it another version: "1.2", which takes the directory from the import, has fewer columns and reads only with
-// `db`; or "new", with a column that nobody knows yet.
+// A small `opencode` for tests: the commands that Holdfast uses, over an SQLite file in the data directory, with the
+// tables that a session is in and the behaviour that was seen in 1.18.33: imports that are no transaction and change
+// nothing that is there, only the first statement of a query, children that stay when a parent goes. FAKE_* variables
+// make it fail as the real one does, and FAKE_SCHEMA makes it another version: "1.2", which takes the directory from
+// the import, has fewer columns and reads only with `db`; or "new", with an unknown column.
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import * as path from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";

@@ -1,5 +1,5 @@
-// A machine for a coding agent: a home of its own, a working directory of any name, and an environment that holds
-// nothing of whoever runs the tests. The agent talks to the fake APIs and to nothing else. A machine can die as a
+// A machine for a coding agent: a home of its own, a working directory of any name, and an environment that contains
+// nothing of the user that runs the tests. The agent talks to the fake APIs and to nothing else. A machine can die as a
 // container does: every process killed, the home gone.
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -278,7 +278,7 @@ export class Running {
   }
 }
 
-/** Whoever was killed may still be letting go of its files. */
+/** A killed process may still be releasing its files. */
 function removeFolder(folder: string): void {
   fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
 }
@@ -302,6 +302,6 @@ function environmentOf(pid: number): string[] {
   try {
     return fs.readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
   } catch {
-    return []; // gone, or somebody else's
+    return []; // gone, or another user's
   }
 }

@@ -120,7 +120,7 @@ withAgents("Claude Code", (agents) => {
     if (signal !== "SIGKILL") expect((await running.ended).stderr).toContain("; saved ");
   }
 
-  /** As somebody who may use neither root's programs nor root's store. */
+  /** As a user that may use neither root's programs nor root's store. */
   async function asUser({ change, engine, to }: Case, machine: Machine) {
     if (change !== "user") return {};
     const bin = path.join(machine.home, "bin");

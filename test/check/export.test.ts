@@ -1,5 +1,5 @@
 // Damage and archives: of a damaged session either nothing is exported, with an error that says what to do, or what is
-// exported can be imported. Nobody keeps a file that is no use.
+// exported can be imported. A useless file is never left behind.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { HoldfastError } from "../../src/contracts/errors.ts";
 import { open } from "../../src/open.ts";

@@ -8,7 +8,7 @@ export interface Entry {
   erasedAt: number | null;
 }
 
-/** A value of the state, and who set it. */
+/** A value of the state, and the session that set it. */
 export interface ModelValue {
   readonly value: number;
   readonly owner: string;

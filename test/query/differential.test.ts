@@ -81,7 +81,7 @@ function theirTree(value: unknown, isTop: boolean): unknown {
   if (Array.isArray(value)) return sorted(value.map((one) => theirTree(one, false)).filter((one) => one !== null));
   if (value === null || value === undefined) return null;
   if (typeof value !== "object") return rounded(value);
-  // The number of an entity has two names, depending on who asked.
+  // The number of an entity has two names, one per engine under test.
   const { ":db/id": own, id = own, ...rest } = value as Record<string, unknown>;
   const entries = Object.entries(rest).filter(([name, one]) => one !== null && !(isTop && ID_LINKS.has(name)));
   if (entries.length === 0) return id === undefined || isTop ? null : plainId(expected.entity(id));

@@ -1,5 +1,5 @@
 // A store filled with rows of every kind by plain SQL, from a seed: the tables of sessions as a graph have no writer of
-// their own in these tests, and a query must not care who wrote them.
+// their own in these tests, and a query must not depend on how they were written.
 import { createHash } from "node:crypto";
 import { renderDdl } from "../../src/storage/sql/migrations.ts";
 import type { EngineStore } from "../engines.ts";

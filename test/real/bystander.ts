@@ -1,4 +1,4 @@
-// Somebody beside a load that is tortured: appends to a session of its own, which no other process uses, and opens and closes
+// A bystander of a tortured load: it appends to a session of its own, which no other process uses, and opens and closes
 // handles. Each call must end within a bound, and every acknowledged message must be there once.
 
 import assert from "node:assert/strict";

@@ -1,5 +1,5 @@
 // Many processes and many handles on one store at once: every append gets its own seq, nothing is lost or doubled, and
-// nobody blocks: writers wait by timers, readers do not wait at all.
+// nothing blocks: writers wait by timers, readers do not wait at all.
 
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
@@ -158,7 +158,7 @@ describe("while another process holds SQLite's write lock", () => {
     return JSON.parse(await ticker.heard("measured"));
   }
 
-  /** Several times, because the machine itself makes everybody wait now and then. */
+  /** Several times, because the machine itself makes all processes wait now and then. */
   async function whileHeld({ holder, ticker }: Scene, works: readonly string[]): Promise<readonly TickerReport[]> {
     const measured: TickerReport[] = [];
     for (const work of works) {

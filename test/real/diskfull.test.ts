@@ -189,7 +189,10 @@ const stranger = "somebody without the rights";
 describe.skipIf(!isRoot)(isRoot ? stranger : `${stranger} (skipped: only root can become somebody else)`, () => {
   const NOBODY = 65_534;
 
-  /** The same process with the rights of nobody: what is loaded already stays loaded, wherever the checkout is. */
+  /**
+   * The same process with the rights of the user "nobody": what is loaded already stays loaded, wherever the checkout
+   * is.
+   */
   async function asNobody<T>(work: () => Promise<T>): Promise<T> {
     process.setegid?.(NOBODY);
     process.seteuid?.(NOBODY);

@@ -22,7 +22,7 @@ export interface FoundMessage {
   readonly n: number;
 }
 
-/** Who wrote it and which one it was; fails unless it is the whole text. */
+/** The writer and the number of a message; fails unless it is the whole text. */
 export function foundIn(message: Message): FoundMessage {
   const [block] = message.content;
   const text = block?.type === "text" ? block.text : "";

@@ -1,5 +1,5 @@
-// A process that freezes in the middle of a commit, holding the lock of a session's row: on PostgreSQL nobody else waits for
-// it longer than a bounded time, and sessions that it has nothing to do with do not wait at all.
+// A process that freezes in the middle of a commit, holding the lock of a session's row: on PostgreSQL no other process
+// waits for it longer than a bounded time, and commits to other sessions do not wait at all.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, describe, expect, test } from "vitest";

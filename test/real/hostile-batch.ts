@@ -11,7 +11,7 @@ import type { Bomb } from "./bombs.ts";
 const READER = fileURLToPath(new URL("bomb-reader.ts", import.meta.url));
 /** Several times what the reader needs, and a fraction of what the bombs would become. */
 export const MOST_MB = 700;
-/** What may be said of a file of somebody else. The others would be a bug, or blame the store. */
+/** The codes that an untrusted file may cause. Any other would be a bug, or blame the store. */
 const CODES = [
   "LimitExceeded",
   "ArchiveCorrupted",

@@ -1,5 +1,5 @@
-// Connections that the server ended while nobody used them, and whose end this process has not seen because it stood still: the
-// next call finds that out before it sends anything, and goes on with another connection.
+// Connections that the server ended while they were unused, and whose end this process has not seen because it stood
+// still: the next call finds that out before it sends anything, and uses another connection.
 
 import { afterAll, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";

@@ -1,5 +1,5 @@
-// Exchanges a directory for a link to another one and back, as fast as it can, until it is killed: an attacker who may write
-// beside where files are put back. Arguments: the directory, and where the link leads.
+// Exchanges a directory for a link to another one and back, as fast as it can, until it is killed: an attacker that may
+// write beside the target of a restore. Arguments: the directory, and where the link leads.
 import { renameSync, symlinkSync, unlinkSync } from "node:fs";
 
 const [directory = "", outside = ""] = process.argv.slice(2);

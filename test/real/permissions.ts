@@ -108,7 +108,7 @@ function namesBelow(folder: string): readonly string[] {
   return fs.readdirSync(folder, { recursive: true, encoding: "utf8" });
 }
 
-/** Those that anybody but the owner can use. */
+/** Those that users other than the owner can use. */
 export function exposedAmong(created: readonly CreatedFile[]): readonly CreatedFile[] {
   return created.filter(({ isDirectory, mode }) => mode !== (isDirectory ? "700" : "600"));
 }

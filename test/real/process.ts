@@ -118,7 +118,7 @@ export class Children {
   readonly #all: Child[] = [];
   readonly #cache: string;
 
-  /** `folder` is removed by somebody else. */
+  /** The caller removes `folder`. */
   constructor(folder: string) {
     this.#cache = COMPILED.NODE_COMPILE_CACHE ?? path.join(folder, "compiled");
   }

@@ -1,6 +1,6 @@
-// Rerun means continue: a program with a tool loop is killed with SIGKILL at random moments, and started again, unchanged,
-// until it ends. Every run ends once, with the transcript of a run that nobody disturbed; nothing that may not happen twice does,
-// unless a person says so.
+// Rerun means continue: a program with a tool loop is killed with SIGKILL at random moments, and started again,
+// unchanged, until it ends. Every run ends once, with the transcript of an undisturbed run; nothing that may not happen
+// twice does, unless a person says so.
 import { randomInt } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";

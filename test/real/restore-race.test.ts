@@ -1,5 +1,6 @@
-// Restoring beside an attacker who may write in the same directories: directories become links while files are put back, and
-// links wait where files are going to be. Nothing is ever written outside, and a restore that succeeds is complete.
+// Restoring beside an attacker that may write in the same directories: directories become links while files are put
+// back, and links wait where files are going to be. Nothing is ever written outside, and a restore that succeeds is
+// complete.
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";

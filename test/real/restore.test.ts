@@ -1,6 +1,7 @@
-// A store put back to an older copy. On PostgreSQL that happens behind a live handle, as when a standby that was behind
-// takes over: what the handle remembers of sessions and agents, the server never had. A SQLite file is only ever put
-// back while nobody has it open: under an open handle it is not the same file any more, which no store survives.
+// A store restored from an older copy. On PostgreSQL that happens behind a live handle, as when a standby that was
+// behind takes over: the handle has cached positions of sessions and agents that the server never had. A SQLite file is
+// restored only while no process has it open: under an open handle it is not the same file any more, which no store
+// survives.
 
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
@@ -25,7 +26,7 @@ const AGENTS = ["early", "late", "later"];
 const SESSIONS = ["still", "moved", "made", "fresh"];
 let count = 0;
 
-/** Again for as long as the server is away; any other trouble is somebody's fault. */
+/** Again for as long as the server is away; any other error is a bug. */
 async function persist<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -37,7 +38,7 @@ async function persist<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Says who says it and where, in words that no other message has, and leaves the same in the session's state. */
+/** Contains its writer and session, in words that no other message has, and writes the same to the session's state. */
 async function say(store: Holdfast, agent: string, session: string): Promise<void> {
   const content = textOf(`${agent}@${session}`, count++);
   await persist(() => store.history.append({ session, agent }, { role: "user", content }));
@@ -82,7 +83,7 @@ async function restorable(): Promise<{ url: string; copy: () => Promise<void>; p
   const replace = async (from: string, to: string) => {
     await server.shutDown();
     fs.rmSync(to, { recursive: true, force: true });
-    // With the owner of every file, who is not us when we are root.
+    // With the owner of every file, which is another user when we are root.
     execFileSync("cp", ["-a", from, to]);
     await server.restart();
   };
@@ -135,7 +136,7 @@ describe("put back to an older copy", () => {
       AGENTS.map(async (agent) => {
         for (let n = 0; going; n++) {
           await say(store, agent, session);
-          // Now and then somebody rests long enough for the copy to have all of a session.
+          // Now and then a writer pauses long enough for the copy to have all of a session.
           if (n % 20 === 19) await sleep(100);
         }
       }),

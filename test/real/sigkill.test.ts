@@ -61,7 +61,7 @@ async function killSoon(child: Child, run: number): Promise<void> {
   expect(signal, child.errors || "the writer ended by itself").toBe("SIGKILL");
 }
 
-/** An appendMany is one commit: of each there is all or nothing, and nobody else's message in between. */
+/** An appendMany is one commit: of each there is all or nothing, and no other writer's message in between. */
 function expectWholeBatches(found: readonly FoundMessage[]): void {
   for (let i = 0; i < found.length; i += MANY) {
     const [first, ...rest] = found.slice(i, i + MANY);

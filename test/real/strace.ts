@@ -71,7 +71,7 @@ export function judge(calls: readonly Call[], wal: string): Verdict {
   let written = false;
   let synced = false;
   let folderSynced = false;
-  // Whoever opens it asks that it be made, whether it is there or not.
+  // Every open passes O_CREAT, whether the file exists or not.
   let isThere = false;
   for (const { name, file, text } of calls) {
     if (file === wal && /^p?write/.test(name)) [written, synced] = [true, false];

@@ -89,7 +89,7 @@ function acknowledged(
   assert.deepEqual(lost, [], "acknowledged, and not there");
 }
 
-/** Every step that was done did happen, and what must not be repeated happened once more only where somebody said so. */
+/** Every step that was done did happen, and what must not be repeated was repeated only where a person said so. */
 function once(
   effects: readonly Effect[],
   steps: ReadonlyMap<string, readonly Step[]>,

@@ -20,7 +20,7 @@ import type { WorkerArguments } from "./torture-worker.ts";
 
 export interface TortureOptions {
   readonly url: string;
-  /** For the file of effects, removed by somebody else. */
+  /** For the file of effects; the caller removes it. */
   readonly folder: string;
   /** What happens to its processes. */
   readonly faults: readonly Fault[];
@@ -56,7 +56,7 @@ export class Torture {
   readonly begun = new Map<string, Begun>();
   /** Of children: "did run iteration name", "said session seq". */
   readonly known = new Set<string>();
-  /** By step key: how often somebody said that it shall be done again. */
+  /** By step key: how often a person said that it shall be done again. */
   readonly retried = new Map<string, number>();
   readonly tally: Tally = emptyTally();
   #workers: Child[] = [];
@@ -121,7 +121,10 @@ export class Torture {
     void sleep(randomFreezeMs(LEASE_MS)).then(() => child.signal("SIGCONT"));
   }
 
-  /** What it was told in its last moments is there at once, before anybody can have done it again: they wait for its lease. */
+  /**
+   * What was acknowledged to it in its last moments is there at once, before another worker can have done it again:
+   * they wait for its lease.
+   */
   async #requireAcknowledged({ runs, log }: Holdfast, lines: readonly string[]): Promise<void> {
     for (const line of lines) {
       const [word, what = "", at = "", name] = line.split(" ");
@@ -191,7 +194,7 @@ export class Torture {
     }
   }
 
-  /** Those that have not ended; who waits for something gets it. */
+  /** Those that have not ended; a run that waits for something gets it. */
   async #attend({ runs, log }: Holdfast): Promise<readonly Run[]> {
     let open: readonly Run[] = [];
     await this.#surely(async () => {
@@ -223,7 +226,7 @@ export class Torture {
     for (const { id, step, input } of await runs.pending({ limit: 100 })) {
       const { idempotencyKey: key, name } = step;
       const isDone = readEffects(this.#effects).some((one) => one.key === key);
-      // It had to fail twice first, which nobody outside can see: tried again.
+      // It had to fail twice first, which cannot be seen from outside: tried again.
       const supplies = isDone && name !== "fails";
       if (!supplies) this.retried.set(key, (this.retried.get(key) ?? 0) + 1);
       const answer = supplies

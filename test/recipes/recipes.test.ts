@@ -14,7 +14,7 @@ import { installPackage, packPackage } from "../packed.ts";
 import { postgresUrl } from "../schemas.ts";
 import { faultsIn, JOB, WORKFLOW } from "./schema.ts";
 
-/** A user who owns nothing but the home that a test makes; only root can start a program as another. */
+/** A user that owns nothing but the home that a test makes; only root can start a program as another user. */
 const USER = process.getuid?.() === 0 ? 65_534 : undefined;
 const folder = path.resolve(import.meta.dirname, "../../recipes");
 const textOf = (name: string) => fs.readFileSync(path.join(folder, name), "utf8");

@@ -25,7 +25,7 @@ import {
 } from "./tampering.ts";
 
 const DAMAGED = ["ExecutionCorrupted", "StoreCorrupted", "BlobCorrupted"];
-/** Refused for what the changed row seems to be, before anybody had to doubt it. */
+/** Refused for what the changed row seems to be, before its checksum was compared. */
 const SEEMS: Readonly<Record<string, readonly string[]>> = {
   "runs.id": ["NotFound"],
   "runs.session_no": ["NotFound"],

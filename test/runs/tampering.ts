@@ -97,8 +97,8 @@ async function askedAndAnswered({ runs }: Holdfast, works: AgentDefinition): Pro
 }
 
 /**
- * Two iterations done; in the third a result that is a blob, then a tool that nobody heard of again. With `charge`: the
- * first takes a signal, and in the second a person was asked.
+ * Two iterations done; in the third a result that is a blob, then a tool without an answer. With `charge`: the first
+ * takes a signal, and in the second a person was asked.
  */
 function works1(
   recorder: EffectRecorder,
@@ -162,7 +162,7 @@ function spawns(recorder: EffectRecorder, hold: () => Promise<void>): AgentDefin
   );
 }
 
-/** Who goes on with each of them. */
+/** The agent that resumes each of them. */
 export function agentOf(recorder: EffectRecorder, run: string): AgentDefinition {
   const goOn = () => Promise.resolve();
   return run === RUN
@@ -189,7 +189,7 @@ export async function asResumed(
   return loadState(storage, payloads, row.session, row.checkpoint_seq);
 }
 
-/** Columns that can have any value without anybody going on from something else than was written. */
+/** Columns that can have any value without changing what a run resumes from. */
 export const FREE: Readonly<Record<TamperedTable, Readonly<Record<string, string>>>> = {
   events: {
     no: "the order in which rows came: no hash has it (ST5), nothing of a run is found by it",
@@ -223,7 +223,7 @@ export const FREE: Readonly<Record<TamperedTable, Readonly<Record<string, string
 
 const CHAIN_FIELDS = ["seq", "chain", "branch"];
 
-/** One damage. `tell` is what is said of it when nobody sees it. */
+/** One damage. `tell` describes it when it goes undetected. */
 export interface Damage {
   readonly tell: string;
   readonly column: string;
@@ -272,7 +272,7 @@ export function draw(random: Random, rows: Rows, run: string, engine: "sqlite" |
   return random.chance(0.8) ? ofOrder(random, rows, run) : ofParts(random, rows, run);
 }
 
-/** A signal, a question or a checkpoint that is gone, or that nobody ever wrote. */
+/** A signal, a question or a checkpoint that is gone, or that was never written. */
 function ofParts(random: Random, rows: Rows, run: string): Damage {
   const there = PARTS.filter((one) => rows[one].length > 0);
   const table = random.pick<(typeof PARTS)[number]>(there.length === 0 ? ["checkpoints"] : there);

@@ -1,4 +1,4 @@
-// Approval under faults: no effect before somebody permitted it, one effect for each permission.
+// Approval under faults: no effect before a person permitted it, one effect for each permission.
 import { expect, test } from "vitest";
 import { simulate } from "../../src/testing/sim/simulate.ts";
 import { APPROVAL } from "./scenarios.ts";

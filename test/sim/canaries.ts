@@ -48,12 +48,12 @@ const slow: readonly Fault[] = [
 ];
 const deadly: readonly Fault[] = [{ kind: "death", probability: 0.01 }];
 
-/** Somebody cancels a run at any moment of a slow store and slow tools. */
+/** A person cancels a run at any moment of a slow store and slow tools. */
 function cancelled(seed: number): Simulation {
   const random = rng(seed, "cancelled");
   return {
     ...{ seed, agents: [trader, helper], limits: { quietMs: 300_000 }, purpose: forWhat },
-    // An intent of which nobody knew whether it was written is found after a while.
+    // An intent whose commit had an unknown outcome is found after a while.
     faults: [
       { kind: "latency", probability: 0.6, ms: 8000 },
       { kind: "errorAfter", probability: 0.5, filter: ({ names }) => names.includes("step/started") },
@@ -70,12 +70,12 @@ function cancelled(seed: number): Simulation {
 
 /** People, and tools that fail or take long. */
 const meddling = (seed: number): Simulation => people(seed, 0.05, ["pay", "meet", "ask"]);
-/** People, and processes that die: somebody is asked what happened beside what else is at work. */
+/** People, and processes that die: a person is asked what happened beside other work. */
 const dying = (seed: number): Simulation => {
   const simulation = people(seed, 0.05, ["meet"]);
   return { ...simulation, faults: [...(simulation.faults ?? []), { kind: "death", probability: 0.01 }] };
 };
-/** A worker so slow that it takes its own child for that of somebody who is gone. */
+/** A worker so slow that it takes its own child for that of a worker that is gone. */
 const sluggish = (seed: number): Simulation => ({
   ...{ seed, agents: [trader, helper], workers: 1, leaseMs: 2000, pollMs: 500, purpose: forWhat },
   ...{ faults: [{ kind: "latency", probability: 0.2, ms: 30_000 }], limits: { quietMs: 300_000 } },

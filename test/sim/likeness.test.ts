@@ -1,5 +1,5 @@
-// The simulated server makes wait whom PostgreSQL makes wait: every pair of steps that our plans have, the first in an open
-// transaction and the second in another, on a real server and on the simulated one.
+// The simulated server makes the same statements wait as PostgreSQL: every pair of steps that our plans have, the first
+// in an open transaction and the second in another, on a real server and on the simulated one.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { GuardName } from "../../src/contracts/storage.ts";

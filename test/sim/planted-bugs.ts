@@ -92,7 +92,7 @@ function isAbout(step: Step, name: string): boolean {
   return step.kind === "bulk" && step.spec.name === name;
 }
 
-/** Whoever goes to sleep does not look whether something came for it meanwhile. */
+/** A run that goes to sleep does not check whether a signal came meanwhile. */
 export const lostWakeup: PlantedBug = {
   storage: (storage) =>
     committing(storage, (commit) => {
@@ -110,7 +110,7 @@ export const goesOn: readonly Edit[] = [
   { file: "runs/execution.ts", from: "isLeft: () => life.isLeft,", to: "isLeft: () => false," },
 ];
 
-/** The same, and whoever ends a run leaves its lease as it was: nothing refuses what still comes. */
+/** The same, and ending a run leaves its lease as it was: nothing refuses later writes. */
 export const goesOnBehindEnd: readonly Edit[] = [
   ...goesOn,
   { file: "runs/execution.ts", from: "epoch: row.epoch + 1,", to: "" },
@@ -137,7 +137,7 @@ export const answeredAnew: readonly Edit[] = [
   },
 ];
 
-/** Whoever takes up a run tries the last failure again, also one that the run had lived with. */
+/** A retry of a run tries the last failure again, also one that the run had handled. */
 export const livedWithAgain: readonly Edit[] = [
   {
     file: "runs/past.ts",
@@ -152,15 +152,15 @@ export const workedOnTwice: readonly Edit[] = [
   { file: "runs/children.ts", from: "now.epoch === BORN", to: "true" },
 ];
 
-/** Who takes a lease, and who had it, in one batch: each by what was there before. */
+/** The new and the old owner of a lease in one batch: each judged by what was there before. */
 export const takenBeside: readonly Edit[] = [
   { file: "storage/sql/judge.ts", from: 'check === "run.version" ?', to: 'String(check) === "" ?' },
 ];
 
-/** A run goes to sleep although somebody wants it cancelled. */
+/** A run goes to sleep although a cancellation was requested. */
 export const sleepsOnCancel: readonly Edit[] = [{ file: "runs/suspension.ts", from: "cancel === 1", to: "false" }];
 
-/** What a run had allowed is allowed to who takes it up. */
+/** What a run was permitted is permitted to the run that retries it. */
 export const allowedForEver: readonly Edit[] = [
   { file: "runs/past.ts", from: 'type !== "step/asked" && type !== "run/answered"', to: "type !== undefined" },
 ];

@@ -37,7 +37,7 @@ const agentCrud: Scenario = {
   }),
 };
 
-/** A loop that is not ours: it saves where it stands, and whoever comes after it goes on from there. */
+/** A caller's own loop: it saves its checkpoint, and the next process continues from there. */
 function ownLoop(seed: number, rate: number, kind: "crashAfter" | "crashBefore"): Simulation {
   const iterations = 4;
   let saved = 0;
@@ -211,8 +211,8 @@ export const REQUIRED: readonly Scenario[] = [
 export const VERBS: Scenario = { name: "verbs", rate: 0.1, make: people };
 
 /**
- * Workers that stand still for longer than their leases last, and then go on: all that is between a run and two who work on
- * it is the fence, also where both are one process.
+ * Workers that stand still for longer than their leases last, and then continue: only the fence keeps two workers from
+ * working on one run, also where both are one process.
  */
 export const SLOW: Scenario = {
   ...{ name: "slow-worker", rate: 0.25 },
@@ -235,7 +235,7 @@ function slow(seed: number, rate: number, workers: number, kinds: readonly strin
   };
 }
 
-/** Tools that need approval: no effect before somebody permitted it, and one for each permission. */
+/** Tools that need approval: no effect before a person permitted it, and one for each permission. */
 export const APPROVAL: Scenario = {
   ...{ name: "approval", rate: 0.1 },
   make: (seed, rate) => ({

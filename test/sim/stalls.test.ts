@@ -1,5 +1,5 @@
-// Peers, connections and disks that stand still: what was acknowledged stays, nothing is done twice, and whoever does not
-// need what a stalled peer holds goes on.
+// Peers, connections and disks that stand still: what was acknowledged stays, nothing is done twice, and work that does
+// not need what a stalled peer holds goes on.
 import { describe, expect, test } from "vitest";
 import { simulate } from "../../src/testing/sim/simulate.ts";
 import { stalling } from "./rates.ts";

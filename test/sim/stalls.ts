@@ -1,5 +1,6 @@
-// Processes, connections and disks that stand still. A peer that is frozen inside a commit, or whose connection hangs there,
-// holds what it locked: whoever needs the same rows waits, everyone else goes on, its run is taken over, and stores close.
+// Processes, connections and disks that stand still. A peer that is frozen inside a commit, or whose connection hangs
+// there, holds what it locked: commits that need the same rows wait, all others go on, its run is taken over, and
+// stores close.
 import type { Client } from "../../src/testing/sim/client.ts";
 import type { Fault, Opportunity } from "../../src/testing/sim/faults.ts";
 import type { Limits } from "../../src/testing/sim/scheduler.ts";
@@ -112,7 +113,7 @@ const SLOW_DISK: Scenario = {
     ]),
 };
 
-/** People who do anything at any moment, on a server, beside stalls. */
+/** People that do anything at any moment, on a server, beside stalls. */
 const SERVER_VERBS: Scenario = {
   ...{ name: "server-verbs", rate: 0.1 },
   make: (seed, rate) => {
@@ -125,7 +126,7 @@ const SERVER_VERBS: Scenario = {
 /** What must be right, however long it takes. */
 export const STALLED: readonly Scenario[] = [STALLS, SLOW_DISK, SERVER_VERBS];
 
-/** Runs, and somebody who writes to their sessions: whatever was acknowledged is there at the end, once. */
+/** Runs, and a client that writes to their sessions: whatever was acknowledged is there at the end, once. */
 function working(seed: number, faults: readonly Fault[]): Simulation {
   const acknowledged = new Set<string>();
   const agents = [clerk, waiter, juggler];

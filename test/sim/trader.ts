@@ -1,5 +1,5 @@
-// An agent that does everything an iteration can, one kind of thing after the other as its input says, and what it does
-// outside says what for: so that whoever counts sees when something is done twice, whichever way and by whichever run.
+// An agent that does everything an iteration can, one kind of thing after the other as its input says. Its effects name
+// their purpose, so that a repetition is counted, whichever way and whichever run causes it.
 import type { AgentDefinition, Iteration, Tool } from "../../src/contracts/runs.ts";
 
 const PATIENT = { attempts: 12, backoffMs: 100, maxBackoffMs: 1000 };

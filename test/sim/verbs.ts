@@ -1,6 +1,6 @@
-// The verbs of people, at any moment: beside the workers somebody cancels, pauses, signals, retries, forks, rewinds, deletes
-// and recovers runs as the seed says, and answers what is asked, now truly, now not. Whatever he does, runs come to one end,
-// and nothing is done twice that he did not ask for.
+// The verbs of people, at any moment: beside the workers a person cancels, pauses, signals, retries, forks, rewinds,
+// deletes and recovers runs as the seed says, and answers questions, truly or not. Whatever the person does, runs come
+// to one end, and nothing is done twice unless the person asked for it.
 import type { AnswerInput, Decision } from "../../src/contracts/decisions.ts";
 import type { Run } from "../../src/contracts/runs.ts";
 import type { Client } from "../../src/testing/sim/client.ts";
@@ -54,7 +54,7 @@ class RandomPerson {
     return done === undefined ? { verdict: "retry" } : { verdict: "result", result: done.result };
   }
 
-  /** So many in all, whoever plays the scenario on when this client dies. */
+  /** So many in all, also when another client continues the scenario. */
   async meddle(client: Client): Promise<void> {
     while (this.#left-- > 0) {
       await client.sleep(this.#rng() ** 2 * 12_000);

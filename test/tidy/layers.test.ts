@@ -1,5 +1,5 @@
-// Imports only go down the floors of ARCHITECTURE.md, and time, randomness and databases are touched only where the
-// tables below say. Whoever adds a folder, a package or a clock adds it here first.
+// Imports only go down the layers of ARCHITECTURE.md, and time, randomness and databases are touched only where the
+// tables below say. A new folder, package or clock is added here first.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
@@ -36,7 +36,7 @@ const AREAS: Record<string, { of: string[]; may: string[] }> = {
 /** Areas that do nothing: even Node's own modules may be imported there for their types only. */
 const TYPES_ONLY = ["contracts"];
 
-/** Packages, and Node modules that not everybody may use. No other package may be imported at all. */
+/** Packages, and Node modules that only some folders may use. No other package may be imported at all. */
 const PACKAGES: Record<string, string[]> = {
   "node:sqlite": ["src/storage/sql/sqlite/", "src/coding/opencode/"],
   postgres: ["src/storage/sql/postgres/"],
