@@ -51,9 +51,7 @@ class SqliteDriver implements Driver {
   readonly #bulks = new BulkTexts();
   /** null: in memory. */
   readonly #file: OpenFile | null;
-  /**
-   * The large transaction of a store in memory: its connection is shared with readers, which must not see half of it.
-   */
+  /** The large transaction of a store in memory: readers share its connection, and must not see half of it. */
   #exclusive: Promise<unknown> | null = null;
 
   constructor(options: SqliteOptions, writer: Connection, reader: Connection) {
