@@ -93,12 +93,14 @@ export type UntypedTools = Readonly<Record<never, unknown>>;
 /** A tool whatever its types are. */
 export type AnyTool = Tool<unknown, unknown, unknown, unknown>;
 
-/** A tool that models can be told about: its validator says what it accepts as JSON Schema, or it has an `inputSchema`. */
+/**
+ * A tool that can be described to models: its validator exports its input as JSON Schema, or it has an `inputSchema`.
+ */
 export type ToolWithSchema = AnyTool & DescribedInput;
 
 export type DescribedInput = { readonly input: StandardJsonSchema } | { readonly inputSchema: JsonSchema };
 
-/** Tools that models can be told about, where execute() of inline tools is to be typed by their validators. */
+/** Tools that can be described to models, where execute() of inline tools is to be typed by their validators. */
 export type ToolsWithSchemas<Inputs> = {
   readonly [Name in keyof Inputs]: Tool<unknown, unknown, Inputs[Name], unknown> & DescribedInput;
 };

@@ -99,7 +99,7 @@ export interface Agents {
   getBlock(agent: string, label: string): Promise<Block | null>;
   /** Adds the text at the end; creates the block when the agent has none with this label. */
   appendBlock(agent: string, label: string, text: string, options?: EditOptions): Promise<Block>;
-  /** Replaces the one place where `find` stands; Conflict when it stands nowhere or more than once. */
+  /** Replaces the only occurrence of `find`; Conflict when it occurs nowhere or more than once. */
   replaceInBlock(agent: string, label: string, find: string, put: string, options?: EditOptions): Promise<Block>;
   /** Replaces the whole value. */
   rethinkBlock(agent: string, label: string, value: string, options?: EditOptions): Promise<Block>;

@@ -33,7 +33,7 @@ export interface ImportedSession {
 export interface ImportReport {
   /** The session that was exported. */
   readonly session: string;
-  /** That one, and those it invoked when they were asked for. */
+  /** The session itself, and those it invoked if `children` was given. */
   readonly sessions: readonly ImportedSession[];
   /** Sessions of which only what others inherit came along. */
   readonly inherited: readonly string[];
@@ -166,8 +166,8 @@ export interface TreeOptions {
 
 export interface Archives {
   /**
-   * Of the whole session as it stands, so that a head is refused (fork it there first): in pieces, in bounded memory but
-   * for the rows, which are gathered compressed.
+   * The whole session in its current state, so a head is refused (fork it there first). The file comes in pieces, in
+   * bounded memory except for the rows, which are gathered compressed.
    */
   export(at: At, options?: ExportOptions): AsyncIterable<Uint8Array>;
   /**
@@ -175,7 +175,7 @@ export interface Archives {
    * version; AlreadyExists when a session of that id is here and is another. Nothing is changed then.
    */
   import(source: ArchiveSource): Promise<ImportReport>;
-  /** For people: what was said, in Markdown. */
+  /** The conversation as Markdown, for people. */
   markdown(at: At): Promise<string>;
   /** Of one session, or of all; with a head, of the calls that can be seen there, each under the session that made it. */
   cost(at?: At): Promise<CostReport>;

@@ -2,7 +2,7 @@
 import type { StoredPayload } from "./payloads.ts";
 import type { BlobRow, ChunkRow, FrameRow, Read, SegmentRow } from "./queries.ts";
 
-/** A row that refers to a blob. `named`: the blob it refers to names the one that was asked for. */
+/** A row that refers to a blob. `named`: the blob it refers to names the requested one. */
 export interface ReferrerRow {
   readonly source: string;
   readonly named: number;

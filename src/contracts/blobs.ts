@@ -94,8 +94,8 @@ export interface Blobs {
   exists(ref: string): Promise<boolean>;
   stat(ref: string): Promise<BlobStat | null>;
   /**
-   * Newest first, by when the bytes first came, or largest first; also what has expired and is not collected yet. What larger blobs are
-   * made of is not listed, nor is short content that stands in the row of its message: `stat` finds that by its ref.
+   * Newest first, by when the bytes first came, or largest first; includes expired blobs that are not collected yet.
+   * Parts of larger blobs are not listed, nor is inline content: `stat` finds that by its ref.
    */
   list(range?: BlobRange): Promise<Page<BlobStat>>;
   /** Rows that refer to it, of the newest session first; 100 when no limit is given. This reads all rows of the store. */

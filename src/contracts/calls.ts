@@ -1,4 +1,4 @@
-// Calls: requests to models, and what came of them.
+// Calls: requests to models, and their outcomes.
 import type { Json, JsonObject } from "./json.ts";
 import type { At } from "./lineage.ts";
 
@@ -36,7 +36,7 @@ interface AnyCallInput {
   readonly turn?: string;
 }
 
-/** A request that stands for itself. */
+/** A request without a session of its own. */
 export interface LeafCallInput extends AnyCallInput {
   readonly type: "leaf";
   /** As it is sent. */
@@ -79,6 +79,6 @@ export interface Calls {
   /** Both in one commit, for a call that is over. */
   add(session: At, input: CallInput & CallOutcome): Promise<Call>;
   get(id: string): Promise<Call | null>;
-  /** The call that wrote a message, as the run that added it said; null: none, or it was not said. */
+  /** The call that wrote a message, as the run that added it recorded; null: none, or not recorded. */
   findByMessage(message: string): Promise<Call | null>;
 }

@@ -1,11 +1,12 @@
-// Captures: the local state of a coding agent's session, kept file by file, so that it can be put back on another machine.
-// Promise: what is put back is byte for byte what was there; a save is one commit, and one that goes on from anything but the
-// newest generation is a Conflict, or kept beside it when asked to; nothing expires without having said when.
+// Captures: the local state of a coding agent's session, kept file by file, so that it can be restored on another
+// machine. Promise: what is restored is byte for byte what was there; a save is one commit, and a save that is not
+// based on the newest generation is a Conflict, or is kept beside it if the caller asks for that; every expiry is
+// announced.
 import type { Page } from "./json.ts";
 
 export type CodingAgent = "claude-code" | "opencode";
 
-/** What a file is to its session. Where it goes is said by its path alone. */
+/** The role of a file in its session. Its path alone decides where it goes. */
 export type CaptureRole =
   | "transcript"
   | "subagent"
@@ -82,7 +83,9 @@ export interface NewCapture extends Partial<CaptureOrigin> {
   readonly sessionId: string;
   readonly cwd: string;
   readonly files: readonly NewCapturedFile[];
-  /** The capture this goes on from, null for none. Conflict when it was saved since; not given: whatever there is. */
+  /**
+   * The capture that this save is based on, null for none. Conflict when it was saved since; not given: the newest one.
+   */
   readonly basis?: Pick<Capture, "id" | "generation"> | null;
   /** What to do instead of refusing: keep it beside the newest, to be looked at by a person. */
   readonly onConflict?: "refuse" | "keep";
@@ -169,7 +172,7 @@ export interface Captures {
 
 /** The process that works on a request. */
 export interface ClaimOwner {
-  /** null where the platform does not tell. */
+  /** null where the platform does not say. */
   readonly host: string | null;
   readonly pid: number | null;
   /** When it began, by the store's clock; epoch milliseconds. */

@@ -26,8 +26,8 @@ export interface ChatRequest {
 }
 
 /**
- * stop: the model has ended its turn. tools: it waits for results. length: it ran out of tokens. refusal: it or a filter
- * declined. continue: the provider paused and goes on when asked again. other: anything else.
+ * stop: the model has ended its turn. tools: it waits for results. length: it ran out of tokens. refusal: it or a
+ * filter declined. continue: the provider paused, and another request continues. other: anything else.
  */
 export type ChatFinish = "stop" | "tools" | "length" | "refusal" | "continue" | "other";
 

@@ -285,7 +285,7 @@ export interface CheckedRunPartRow {
   readonly seq: number;
 }
 
-/** What stands beside a session of its runs. */
+/** The rows of a session's runs. */
 export interface RunRows {
   readonly runs: readonly CheckedRunRow[];
   readonly signals: readonly CheckedRunPartRow[];
@@ -336,7 +336,7 @@ export interface CheckQueries extends Strays, StoreCheckQueries, ChecksumQueries
   "check.events": Read<BySeq, CheckedEventRow>;
   /** Behind the end of a log. */
   "check.beyond": Read<[session: number, end: number], { readonly seq: number | null }>;
-  /** Messages behind a seq and up to another whose blob is not there. */
+  /** Messages after a seq and up to another whose blob is missing. */
   "check.contents": Read<
     [session: number, after: number, upTo: number],
     { readonly seq: number; readonly content_no: number }

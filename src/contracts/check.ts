@@ -102,7 +102,7 @@ export interface CheckReport {
   readonly status: "ok" | "issues";
   /** What was looked at. `orphanBlobs` wait for gc; they are no issue. */
   readonly counts: Readonly<Record<string, number>>;
-  /** The engine's own check; null when it was not asked: in quick mode, and of one session. */
+  /** The engine's own check; null when it was not run: in quick mode, and for one session. */
   readonly engine: CheckedEngine | null;
   readonly issueCount: number;
   /** The first of them, at most LIMITS.checkIssues. */
@@ -132,7 +132,7 @@ export interface CheckOptions {
   readonly mode?: CheckMode;
   /** Only this one: its rows, its log and the blobs they name. As a whole, so that a head is refused. */
   readonly session?: At;
-  /** Told again and again while it goes on. */
+  /** Called repeatedly while the check runs. */
   readonly onProgress?: (progress: CheckProgress) => void;
 }
 

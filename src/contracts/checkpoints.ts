@@ -1,4 +1,4 @@
-// Where loops stand, ours and those of others.
+// Checkpoints of loops, of runs and of a caller's own.
 import type { Json } from "./json.ts";
 
 export interface PendingToolCall {
@@ -8,7 +8,7 @@ export interface PendingToolCall {
   readonly startedAt: number;
 }
 
-/** Where a loop stands after an iteration. */
+/** The state of a loop after an iteration. */
 export interface Checkpoint {
   readonly session: string;
   readonly agent: string;

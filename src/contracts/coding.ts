@@ -29,7 +29,7 @@ export interface CaptureSource extends CaptureOrigin {
   read(path: string): AsyncIterable<Uint8Array>;
 }
 
-/** What came of putting it back, once all of it was verified. */
+/** The outcome of a restore, after everything was verified. */
 export interface Restored {
   readonly agent: CodingAgent;
   readonly sessionId: string;

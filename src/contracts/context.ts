@@ -31,8 +31,8 @@ export interface Context {
   /** Oldest first; the summary of a compaction before all others. */
   readonly messages: readonly ContextMessage[];
   /**
-   * How many stored messages the budget had no room for; they are counted, not read. What a compaction stands for is not
-   * among them.
+   * How many stored messages the budget had no room for; they are counted, not read. Messages covered by a compaction
+   * are not among them.
    */
   readonly leftOut: { readonly messages: number };
   readonly tokens: number;

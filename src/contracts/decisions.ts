@@ -1,4 +1,4 @@
-// What people are asked about runs, and what they answer.
+// Questions to people about runs, and their answers.
 import type { Json, ListOrder } from "./json.ts";
 import type { Step } from "./steps.ts";
 

@@ -19,7 +19,7 @@ export interface EngineDamage {
   readonly part: "index" | "page" | "schema";
   /** Of the table or the index; the database itself has none. */
   readonly name: string | null;
-  /** What the engine said, the first few. */
+  /** The first few messages of the engine. */
   readonly messages: readonly string[];
   readonly count: number;
 }

@@ -13,20 +13,20 @@ export interface Environment {
   random(bytes: number): Uint8Array;
   /** Resolves after that time, or at once when the signal aborts (it never rejects). */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Runs the function in a later macrotask: what is asked for until then goes together. */
+  /** Runs the function in a later macrotask: calls made until then are handled together. */
   defer(run: () => void): void;
   log(level: LogLevel, event: string, fields?: Readonly<Record<string, unknown>>): void;
   /**
-   * true: what now() says is the time, for example in a simulation, and a database server's clock is not asked. Otherwise
-   * now() is a machine's clock, which may be wrong, and stores on PostgreSQL correct it by the server's.
+   * true: now() is the authoritative time, for example in a simulation, and a database server's clock is not read.
+   * Otherwise now() is a machine's clock, which may be wrong, and stores on PostgreSQL correct it by the server's.
    */
   readonly isTimeSource?: boolean;
-  /** Not given: whether a worker's process is gone cannot be told, and its lease ends by time alone. */
+  /** Not given: it is unknown whether a worker's process is gone, and its lease ends by time alone. */
   readonly processes?: Processes;
 }
 
 export interface Processes {
-  /** Names the process that this environment belongs to, as no other on its machine is named; null: the platform does not tell. */
+  /** Names the process that this environment belongs to, uniquely on its machine; null: the platform does not say. */
   self(): string | null;
   /** Of a process that self() named. unknown: it may be on another machine or in another container. */
   liveness(process: string): Liveness;

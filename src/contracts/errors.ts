@@ -10,7 +10,7 @@ export type ErrorCode =
   | "InvalidQuery"
   | "LimitExceeded"
   | "BadUrl"
-  // What was asked for is not there, or is there already.
+  // The requested thing does not exist, or exists already.
   | "NotFound"
   | "AlreadyExists"
   | "SessionDeleted"

@@ -6,13 +6,13 @@ import type { Json } from "./json.ts";
 import type { At, Call, CallOutcome, Counts, Invocation, InvocationStatus, LeafCallInput } from "./lineage.ts";
 import type { SessionInput } from "./sessions.ts";
 
-/** continue: the work goes on in the session itself. branch: in a new session that goes on from one of its heads. */
+/** continue: the work is done in the session itself. branch: in a new session that continues one of its heads. */
 export type AttachMode = "continue" | "branch";
 
 export interface InvocationInput {
   /** One line for lists and traces. */
   readonly label?: string;
-  /** The call of the caller's that asked for it. A leaf call stands for itself and is refused. */
+  /** The caller's call that asked for it. A leaf call has no session and is refused. */
   readonly call?: string;
 }
 
@@ -29,7 +29,7 @@ export interface AttachOptions extends InvocationInput {
 }
 
 export interface AttachInput extends AttachOptions {
-  /** The session that asks, as it stands. The invocation is in its log. */
+  /** The session that asks, in its current state. The invocation is in its log. */
   readonly caller: At;
 }
 
@@ -47,7 +47,7 @@ export interface Child {
   readonly invocation: Invocation;
 }
 
-/** What work answers with, wherever it was done. */
+/** The result of work, wherever it was done. */
 export interface Envelope<T, M = InvocationMeta> {
   /** null when it failed. */
   readonly value: T | null;
@@ -101,7 +101,7 @@ export interface Invocations {
   spawn<T>(caller: At, input: SpawnInput, work: (child: Child) => T | Promise<T>): Promise<Envelope<T>>;
   /** Like spawn, in a session that is there already or in a branch of it; see sessions.attach(). */
   attach<T>(caller: At, at: At, options: AttachOptions, work: (child: Child) => T | Promise<T>): Promise<Envelope<T>>;
-  /** Answers in the order of the inputs. A slot that fails is marked; the others go on. */
+  /** Returns results in the order of the inputs. A slot that fails is marked; the others continue. */
   spawnAll<T>(
     caller: At,
     inputs: readonly SpawnInput[],
@@ -129,21 +129,21 @@ export type LeafReport = Omit<CallOutcome, "status" | "result" | "error">;
 
 export interface Leaf {
   readonly call: Call;
-  /** What it cost and what came back, told as soon as it is known: it is recorded also when the work then throws. */
+  /** Its cost and its response, reported as soon as they are known: they are recorded even if the work then throws. */
   report(spent: LeafReport): void;
 }
 
 export interface LeafCalls {
   /**
-   * A call that stands for itself: recorded before the work, its outcome after. The value is kept as the call's result. What
-   * the work throws is recorded with what was reported, and thrown on.
+   * A call without a session: recorded before the work, its outcome after. The value is kept as the call's result. If
+   * the work throws, the error is recorded with what was reported, and rethrown.
    */
   leaf<T extends Json>(
     session: At,
     input: LeafInput,
     work: (leaf: Leaf) => T | Promise<T>,
   ): Promise<Envelope<T, LeafMeta>>;
-  /** Answers in the order of the inputs. A slot that fails is marked; the others go on. */
+  /** Returns results in the order of the inputs. A slot that fails is marked; the others continue. */
   leafAll<T extends Json>(
     session: At,
     inputs: readonly LeafInput[],

@@ -172,7 +172,7 @@ export interface SpendingRow {
   readonly unknown_costs: number;
 }
 
-/** Of a session's log, what lies behind a seq and up to another. */
+/** Of a session's log, what lies after a seq and up to another. */
 type Stretch = [session: number, branch: number, after: number, upTo: number];
 
 /** Rows of a session, by its number, as they can leave the database. */
@@ -208,7 +208,7 @@ export interface LineageQueries extends ArchiveQueries {
   /** From the newest to the oldest, down to a depth; the first is at depth 0. */
   "lineage.current": Read<[session: string, deepest: number], SegmentOfLogRow>;
   "lineage.at": Read<[...Position, deepest: number], SegmentOfLogRow>;
-  /** The newest head of the lineage, of whichever session, and how many rows begin behind it. */
+  /** The newest head of the lineage, of whichever session, and how many rows begin after it. */
   "lineage.newestHead": Read<Position, HeadRow>;
   "lineage.countsSince": Read<Position, Counts>;
   /** Stretches that hold values of the state, newest first; the newest that says something of a key. */
@@ -229,7 +229,7 @@ export interface LineageQueries extends ArchiveQueries {
   "messages.erasedUpTo": Read<Stretch, { readonly value: number | null }>;
   /** How many rows of each kind begin in the stretch. */
   "lineage.counts": Read<Stretch, Counts>;
-  /** Where the session's branch stands: its newest head, and how many rows begin after it. */
+  /** The position of the session's branch: its newest head, and how many rows begin after it. */
   "branch.position": Read<[session: string], BranchPositionRow>;
   // What an erasure keeps for live forks: the stretches they inherit, and what these hold.
   "branches.needed": Read<[session: number, sameSession: number], { readonly branch: number; readonly upto: number }>;

@@ -29,11 +29,11 @@ export interface Locator {
 }
 
 /**
- * A session's id or alias, `session@head`, `holdfast:store#session@head`, or the same as an object; of a head's id the first
- * four digits or more do, as long as no other head of the session begins with them. A session that is called like a locator
- * is meant first; only older stores and archives have any. What reads a session takes any of them, and with a head answers
- * what there was at it. What writes takes the id, and refuses a head: a session goes on only from where it stands (see fork
- * and resume).
+ * A session's id or alias, `session@head`, `holdfast:store#session@head`, or the same as an object; the first four
+ * digits or more of a head's id are enough, as long as no other head of the session begins with them. An id that looks
+ * like a locator is preferred to the locator; only older stores and archives have any. Verbs that read accept any of
+ * these, and with a head return what there was at it. Verbs that write accept the id, and refuse a head: a session is
+ * continued only at its current position (see fork and resume).
  */
 export type At = string | Locator;
 
@@ -75,7 +75,7 @@ export interface Head {
 export interface Compaction {
   /** The message that says in short what came before. */
   readonly summary: string;
-  /** The last message it stands for. */
+  /** The last message that it covers. */
   readonly upTo: string;
   /** Earlier summaries that come after that, with what was kept: contexts leave them out. */
   readonly over?: readonly string[];
@@ -128,12 +128,12 @@ export interface Heads {
    * session on the line that leads to it. A cursor goes with the order it was given for.
    */
   list(at: At, range?: HeadRange): Promise<Page<Head>>;
-  /** Makes where the session stands a head and the current one. */
+  /** Publishes the current position of the session as a head, and makes it the current one. */
   publish(session: At, input?: HeadInput): Promise<Head>;
   /**
-   * A head from which on a context begins with a summary; older heads still show everything. Of two at once the later stands
-   * for the earlier, whose summary goes when it comes right behind what the later covers. Conflict when the session left the
-   * line meanwhile that was summed up.
+   * A head from which on a context begins with a summary; older heads still show everything. Of two at once the later
+   * covers the earlier, whose summary is dropped if it comes directly after what the later covers. Conflict when the
+   * session left the summarised line meanwhile.
    */
   compact(session: At, input: CompactInput): Promise<Head>;
 }
@@ -153,10 +153,10 @@ export interface Turn {
 
 export interface Turns {
   begin(session: At, input?: { readonly agent?: string; readonly run?: string }): Promise<Turn>;
-  /** Stores final value and variables and publishes a head; the session goes on. */
+  /** Stores final value and variables and publishes a head; the session continues. */
   finish(turn: string, input?: HeadInput): Promise<Head>;
   /**
-   * Publishes an aborted head with what there was; the session goes on from its current head (from before the turn
+   * Publishes an aborted head with what there was; the session continues from its current head (from before the turn
    * when it has none), as if the turn had not been.
    */
   abort(turn: string, input?: HeadInput): Promise<Head>;
@@ -237,7 +237,7 @@ export interface ErasedMessage {
 export interface ViewRange {
   /** Only this agent's. */
   readonly agent?: string;
-  /** Behind this seq of the session's own, or behind the message with this id, which may be inherited. */
+  /** After this seq of the session's own, or after the message with this id, which may be inherited. */
   readonly after?: number | string;
   readonly limit?: number;
   readonly offset?: number;
@@ -314,7 +314,7 @@ export interface ForkInput {
   readonly message?: string;
 }
 
-/** Where a session stands after resume or rewind. */
+/** The position of a session after resume or rewind. */
 export interface Moved {
   readonly session: string;
   readonly head: Head | null;
@@ -323,26 +323,26 @@ export interface Moved {
   readonly branched: boolean;
 }
 
-/** The verbs that go on from somewhere, and the views of what there was. */
+/** The verbs that continue a session from a position, and the views of what there was. */
 export interface SessionVerbs {
   /** What there was at the head named, or is now where none is. */
   at(at: At): Promise<View>;
   /**
-   * A new session that continues the lineage of another: from the head named, at a message, from its current head, or
-   * from where it stands when it has none. Rows are shared, not copied; the source gains no event.
+   * A new session that continues the lineage of another: from the head named, at a message, from its current head, or,
+   * if it has no head, from its latest state. Rows are shared, not copied; the source gains no event.
    */
   fork(at: At, input?: ForkInput): Promise<Session>;
   /**
-   * The same session goes on from the head named (its current one when none is): on a branch of its own when anything
-   * came after that head. The current head stays until the next one is published.
+   * Continues the same session from the head named (its current one when none is): on a new branch when anything came
+   * after that head. The current head stays until the next one is published.
    */
   resume(at: At): Promise<Moved>;
-  /** Moves the current head back to the ancestor named, and goes on from there. Nothing is deleted. */
+  /** Moves the current head back to the ancestor named; the session continues from there. Nothing is deleted. */
   rewind(at: At): Promise<Moved>;
   /**
-   * The caller has work done in another session: in that session as it stands ("continue"; Conflict when a head is named
-   * that is not its current one), or in a new one of kind "attached" that goes on from the head named, from its current
-   * head, or from where it stands when it has none ("branch"; the source is not touched). The invocation runs until
+   * Lets another session do work for the caller: in that session in its current state ("continue"; Conflict when a head
+   * is named that is not its current one), or in a new one of kind "attached" that continues the head named, its
+   * current head, or, if it has none, its latest state ("branch"; the source is not touched). The invocation runs until
    * invocations.finish(). Conflict when the session to continue is the caller, or is itself waiting for it.
    */
   attach(at: At, input: AttachInput): Promise<Invocation>;

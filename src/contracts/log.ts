@@ -100,7 +100,7 @@ export type VerifyReport =
     };
 
 export interface TailOptions {
-  /** Start behind this seq; 0 (default) replays the log first, "end" only what comes from now on. */
+  /** Start after this seq; 0 (default) replays the log first, "end" starts with the next event. */
   readonly after?: number | "end";
   readonly types?: readonly AnyEventType[];
   readonly signal?: AbortSignal;
@@ -110,9 +110,9 @@ export interface Log {
   /** Of the session's own log; with a head, what lies on the line that leads to it. What a fork inherits is its source's. */
   read(at: At, range?: ReadRange): Promise<readonly LogEvent[]>;
   /**
-   * Live, in this process and from others; ends when the signal aborts, the session is erased or the store closes.
-   * The reader pulls: a slow one falls behind and catches up from the log itself, so no event is ever skipped.
-   * A head has no end to wait for, and is refused.
+   * Live, from this process and others; never ends by itself: it ends when the signal aborts, the session is erased or
+   * the store closes. The reader pulls: a slow one falls behind and catches up from the log itself, so no event is ever
+   * skipped. A head has no end to wait for, and is refused.
    */
   tail(at: At, options?: TailOptions): AsyncIterable<LogEvent>;
   /** The session's own log and what it inherits from others. With a head, also that the log still holds what the head commits to. */

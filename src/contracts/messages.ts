@@ -1,5 +1,5 @@
-// What a message is made of: a list of content blocks with a role. Bytes never stand inside: a block that carries
-// some is stored as a blob, and its block comes back with a ref.
+// The content of a message: a list of content blocks with a role. Bytes are never inline: a block with bytes is stored
+// as a blob, and is read back with a ref.
 import type { Json, JsonableObject, JsonObject } from "./json.ts";
 
 export type Role = "user" | "assistant" | "system" | "tool" | "developer";

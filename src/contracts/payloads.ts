@@ -75,7 +75,7 @@ export interface Payloads {
    * whether a commit happened, garbage collection decides later.
    */
   preparing<T>(work: (prepare: Prepare) => Promise<T>): Promise<T>;
-  /** What is short enough to stand in its row, and nowhere else, is ready at once; null when it is not. */
+  /** Content that is short enough for its row is ready at once; null when it is longer. */
   short(bytes: Uint8Array): PreparedPayload | null;
   /**
    * Of the blobs that an erasure released, removes those that no row needs any more, with all their parts, also outside
@@ -84,7 +84,7 @@ export interface Payloads {
   discard(
     erased: readonly { readonly sha256: Uint8Array; readonly store: string; readonly key: string | null }[],
   ): Promise<void>;
-  /** Content that stands in a row, so that others can make a blob of it to name; null when there is none. */
+  /** Inline content, for a commit that makes a blob of it; null when there is none. */
   inRow(sha256: Uint8Array): Promise<InlineContent | null>;
   intake(): Intake;
   /** Of a blob that is there, in pieces; the hash is verified by the end. */

@@ -284,7 +284,8 @@ export interface Queries extends BlobQueries, CaptureQueries, LineageQueries, Ru
   "history.countUpTo": Read<[seq: number, agent: string, session: string], { readonly n: number }>;
   "history.byKey": Read<[session: string, key: string], MessageRow & { readonly branch: number }>;
 
-  // what an erasure would remove, asked before it: rows, blobs and bytes only they refer to, and keys outside the database
+  // what an erasure would remove, read before it: rows, blobs and bytes only they refer to, and keys outside the
+  // database
   "messages.erasable": Read<[session: number, agent: number, upTo: number], ErasableRow>;
   "run.erasable": Read<[session: number, agent: number, run: string, upTo: number], ErasableRow>;
   "allMessages.erasable": Read<[session: number], ErasableRow>;

@@ -13,7 +13,7 @@ export interface QueryOptions {
 }
 
 /**
- * As :find asks: rows, a list, one row or one value; null where there is no such row or value. Entities are their ids,
+ * As :find says: rows, a list, one row or one value; null where there is no such row or value. Entities are their ids,
  * times epoch milliseconds, payloads refs (`sha256:…`).
  */
 export type QueryAnswer = Json;

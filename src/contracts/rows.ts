@@ -1,5 +1,5 @@
-// The tables as stored, in words both engines share; docs/format.md tells what each column means. A statement is made
-// from these lists once, so that its text is constant; a test compares them with what the migrations created.
+// The tables as stored, in terms that both engines share; docs/format.md says what each column means. A statement is
+// generated from these lists once, so that its text is constant; a test compares them with what the migrations created.
 
 import { BLOB_TABLES } from "./blob-rows.ts";
 import { RUN_TABLES } from "./run-rows.ts";

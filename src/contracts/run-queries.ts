@@ -129,7 +129,7 @@ export interface RunQueries {
   "decisions.answeredByRun.oldest": Read<[run: string, ...AfterSeqParams], DecisionRow>;
   "decisions.byRun": Read<[run: string, ...AfterSeqParams], DecisionRow>;
   "decisions.byRun.oldest": Read<[run: string, ...AfterSeqParams], DecisionRow>;
-  /** The last that was asked about a step. */
+  /** The last question about a step. */
   "decision.get": Read<[session: string, step: number], DecisionRow>;
   "checkpoint.last": Read<[session: string, agent: string, run: string], CheckpointRow>;
   "checkpoint.at": Read<[session: string, agent: string, run: string, iteration: number], CheckpointRow>;

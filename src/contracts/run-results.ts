@@ -1,4 +1,4 @@
-// What came of a run. Only a run that is completed has a value.
+// The result of a run. Only a completed run has a value.
 import type { Json } from "./json.ts";
 import type { Run, RunError, RunStatus } from "./runs.ts";
 

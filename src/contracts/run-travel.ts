@@ -1,4 +1,4 @@
-// Runs that go on from another run: after one of its iterations, or from the step that it failed at.
+// Runs that continue another run: after one of its iterations, or from the step that it failed at.
 import type { RunLimits } from "./runs.ts";
 
 export interface ForkRunInput {

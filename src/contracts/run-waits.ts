@@ -1,7 +1,7 @@
 // The owner of a run, what the run waits for, and how calls that execute it wait.
 import type { ErasedContent } from "./session-steps.ts";
 
-/** What a run that is not at work waits for. */
+/** What an idle run waits for. */
 export type Waits =
   | { readonly kind: "signal"; readonly name: string }
   | { readonly kind: "decision"; readonly decision: string }
@@ -21,8 +21,8 @@ export interface RunOwner {
 
 export interface RunIdle {
   /**
-   * queued: no worker has taken it yet, or the last one gave it back. owner-gone: the process that had its lease has ended.
-   * waiting, paused: its agent said so. held: it came with an archive. retry-later: its last try came to nothing.
+   * queued: no worker has claimed it yet, or the last one gave it back. owner-gone: the process that had its lease has
+   * ended. waiting, paused: its agent said so. held: it came with an archive. retry-later: its last worker failed.
    */
   readonly reason: "queued" | "owner-gone" | "waiting" | "paused" | "held" | "retry-later";
   /** The same for people. */
@@ -31,7 +31,7 @@ export interface RunIdle {
   readonly hint: string;
 }
 
-/** Why a call of execute() or resume() does not go on, told through `onWait`. */
+/** Why a call of execute() or resume() waits, as passed to `onWait`. */
 export interface RunWait {
   readonly run: string;
   readonly session: string;
@@ -40,7 +40,7 @@ export interface RunWait {
   /** Set when the reason is owner. */
   readonly owner: RunOwner | null;
   readonly waitsFor: readonly Waits[];
-  /** It goes on after this long at the latest; null: that depends on others. */
+  /** It continues after this long at the latest; null: that depends on others. */
   readonly atMostMs: number | null;
   /** The same for people, with what to do. */
   readonly message: string;
@@ -64,8 +64,8 @@ export interface ResumeOptions {
   /** "checkpoint": verifies the log from the last checkpoint on, and the event that began the run. */
   readonly verify?: "whole" | "checkpoint";
   /**
-   * What recorded reads give for content that was erased since they were made. "fail", the default: the work stops with
-   * ContentErased. "placeholder": a text that says so stands in its place, and steps after it may have other arguments.
+   * What recorded reads return for content that was erased since they were made. "fail", the default: the work stops
+   * with ContentErased. "placeholder": a placeholder text is returned, and steps after it may have other arguments.
    */
   readonly erased?: ErasedContent;
 }

@@ -1,5 +1,6 @@
-// Runs: an agent's loop whose every step is in its session's log before anything relies on it. A run goes on after a crash
-// from its last checkpoint; what its cut-off iteration had done already is taken from the log, never done again.
+// Runs: an agent's loop whose every step is in its session's log before anything relies on it. After a crash a run
+// resumes from its last checkpoint; what its interrupted iteration had done already is taken from the log, never done
+// again.
 
 import type {
   AnyTool,
@@ -60,7 +61,7 @@ export interface Run {
   readonly epoch: number;
   /** The worker that has the lease; null when none works on it. */
   readonly owner: string | null;
-  /** Where that worker runs; null when it has no owner, or the owner's platform does not tell. */
+  /** Where that worker runs; null when it has no owner, or the owner's platform does not say. */
   readonly process: RunProcess | null;
   /** Why no worker works on it now; null when one does, or it has ended. */
   readonly idle: RunIdle | null;
@@ -69,7 +70,7 @@ export interface Run {
   readonly pausedUntil: number | null;
   /** Any of these wakes it. */
   readonly waitsFor: readonly Waits[];
-  /** When it goes on by itself, if it does; of one that is running: when workers try it again after what came to nothing. */
+  /** When it continues by itself, if it does; for a running one: when workers try it again after a failed try. */
   readonly wakesAt: number | null;
   /**
    * It came with an archive and may still be running where it came from. No worker claims it here until resume() or
@@ -80,7 +81,7 @@ export interface Run {
   /** It pauses until then when its iteration ends. */
   readonly pauseRequested: number | null;
   readonly stopReason: StopReason | null;
-  /** What it failed of. Of one that is tried again: what its last worker could not go on with. */
+  /** Why it failed. For a run that is tried again: why its last worker could not continue it. */
   readonly error: RunError | null;
   readonly limits: RunLimits;
   readonly priority: number;
@@ -104,15 +105,15 @@ export interface RunFilter {
   readonly cursor?: string;
 }
 
-/** What a recovery found before it went on. */
+/** What a recovery found before it resumed the run. */
 export interface Recovery {
   readonly run: Run;
-  /** The iteration it goes on with. */
+  /** The iteration it resumes with. */
   readonly resumeIteration: number;
   /** Steps of that iteration whose results are known and are used as they are. */
   readonly cached: readonly Step[];
   readonly inDoubt: readonly Step[];
-  /** Steps that a person is asked about before their first try. */
+  /** Steps that wait for a person's approval before their first try. */
   readonly asked: readonly Step[];
   readonly needsPerson: boolean;
 }
@@ -127,14 +128,14 @@ export interface Tool<Accepted = Json, Out = unknown, In = Accepted, Returned = 
   readonly description?: string;
   /** Validates the input before the call is intended. */
   readonly input?: StandardSchema<Accepted, In>;
-  /** What models are told about the input, where the validator cannot say it as JSON Schema. */
+  /** The input as described to models, where the validator cannot export JSON Schema. */
   readonly inputSchema?: JsonSchema;
   /** Validates what execute() returned; the result is what the validator gives. */
   readonly output?: StandardSchema<Returned, Out>;
   /** Whether it may run again under the same key after a crash. Not declared: it may not. */
   readonly effect?: "idempotent" | "non-idempotent";
   readonly retry?: RetryPolicy;
-  /** Whether a person is asked before the first try: always, or where the function gives true for the input. */
+  /** Whether a person must approve the first try: always, or where the function returns true for the input. */
   readonly approve?: boolean | ApprovalRule<In>["isNeeded"];
   execute(input: In, call: StepCall): Returned | Promise<Returned>;
 }
@@ -198,7 +199,7 @@ export interface Iteration<
   /** 0 to 1, the same again when the iteration is replayed. */
   random(): number;
   sleep(ms: number): Promise<void>;
-  /** 1 to 60 minutes, 2 when not given: the run lets go of its worker meanwhile. */
+  /** 1 to 60 minutes, 2 when not given: the run frees its worker meanwhile. */
   pause(minutes?: number): Promise<void>;
   /** The payload of the oldest signal of this name that was not received yet; null after the timeout. */
   readonly waitFor: SignalWaiter<Signals>;
@@ -217,7 +218,7 @@ export interface Iteration<
   fail(error: unknown): Verdict;
 }
 
-/** What has nothing that must be said can be left out. */
+/** Arguments without required fields can be left out. */
 export type MaySpare<Options> = Record<never, never> extends Options ? [options?: Options] : [options: Options];
 
 export type SpawnOptions<Input = Json> = SpawnSetting & InputOf<Input>;
@@ -304,10 +305,10 @@ export interface RunSetting {
 /** Of an id that was made up here (`run_…`), its beginning is enough, from 4 letters on, while no other begins with it. */
 export interface Runs {
   /**
-   * Begins the run, continues it where it was, or returns what came of it: call it again with the same id after any crash.
-   * The same id with another session, agent or input is a Conflict. Without an id, an interrupted run of the same agent and
-   * input in the session is continued; anything else that has not ended there is SessionBusy. The call ends when the run has
-   * ended (`wait: false`: when it waits). What a run waits for comes through signal() and answer() alone.
+   * Begins the run, continues it where it was, or returns its result: call it again with the same id after any crash.
+   * The same id with another session, agent or input is a Conflict. Without an id, an interrupted run of the same agent
+   * and input in the session is continued; any other unfinished run there is SessionBusy. The call ends when the run
+   * has ended (`wait: false`: when it waits). Only signal() and answer() deliver what a run waits for.
    */
   execute<Input = Json, Output = Json>(
     agent: RunnableAgent<Input, Output>,
@@ -326,7 +327,10 @@ export interface Runs {
   list(filter?: RunFilter): Promise<Page<Run>>;
   /** In the order in which they began. */
   steps(id: string, range?: StepRange): Promise<readonly Step[]>;
-  /** What its session's log has of it, in order; messages that were cleared are left out. 1000 unless said: on with `after`. */
+  /**
+   * The run's events in its session's log, in order; cleared messages are left out. 1000 by default: continue with
+   * `after`.
+   */
   events(id: string, range?: { readonly after?: number; readonly limit?: number }): Promise<readonly LogEvent[]>;
   result(id: string): Promise<RunResult | null>;
   signal(id: string, name: string, payload?: unknown): Promise<Run>;
@@ -334,28 +338,33 @@ export interface Runs {
   cancel(id: string): Promise<Run>;
   /** 1 to 60 minutes, 2 when not given. At work: when its iteration ends. */
   pause(id: string, minutes?: number): Promise<Run>;
-  /** Also lets one that is held go on here, with its children. */
+  /** Also releases a held run, with its children. */
   unpause(id: string): Promise<Run>;
-  /** A new run in the same session that goes on from the step the run failed at; what it had done is not done again. */
+  /**
+   * A new run in the same session that continues from the step the run failed at; what it had done is not done again.
+   */
   retry(id: string, input?: RetryInput): Promise<Run>;
-  /** A new session and a run in it that goes on after one of the run's iterations. */
+  /** A new session, and a run in it that continues after one of the run's iterations. */
   fork(id: string, input?: ForkRunInput): Promise<Run>;
   /** Takes the session back to after one of the run's iterations, or to before the run, and begins a run from there. */
   rewind(id: string, input: RewindRunInput): Promise<Run>;
   /** What it carried goes; that it was stays in the log, and its id is not used again. Of runs that have ended. */
   delete(id: string): Promise<boolean>;
-  /** Frees a run whose worker is gone, for the next one to take; tells what was found. Conflict when it is alive. */
+  /**
+   * Frees a run whose worker is gone, so that another worker can claim it; returns what was found. Conflict when it is
+   * alive.
+   */
   recover(id: string, options?: Pick<ResumeOptions, "verify">): Promise<Recovery>;
-  /** Every run whose worker is gone. A run that cannot go on is named, and holds up no other. */
+  /** Every run whose worker is gone. A run that cannot be resumed is reported, and does not block the others. */
   recoverAll(options?: Pick<ResumeOptions, "verify">): Promise<readonly Recovered[]>;
   createWorker(options: WorkerOptions): Worker;
-  /** What models say while they are asked, of this handle's runs; ends when the signal does. */
+  /** Tokens of model calls in progress, of this handle's runs; ends when the signal aborts. */
   tokens(options?: { readonly run?: string; readonly signal?: AbortSignal }): AsyncIterable<Token>;
-  /** What people are asked now, in the order of decisions(). */
+  /** The open questions, in the order of decisions(). */
   pending(filter?: Pick<DecisionFilter, "run" | "limit" | "order">): Promise<readonly Decision[]>;
   /**
-   * What they were asked ever, with the answers, as the log has them. The newest session comes first, and of each session
-   * its newest question; `order: "oldest"` is the other way round.
+   * All questions with their answers, as the log has them. The newest session comes first, and of each session its
+   * newest question; `order: "oldest"` is the other way round.
    */
   decisions(filter?: DecisionFilter): Promise<Page<Decision>>;
   answer(decision: string, answer: AnswerInput): Promise<Run>;

@@ -40,8 +40,8 @@ export interface RunCompaction {
 }
 
 /**
- * What a recorded read gives for content that was erased since it was made. "fail": the work stops with ContentErased.
- * "placeholder": a text that says so stands in its place (of a value of the state: null), and steps after it may have other
- * arguments than they had before.
+ * What a recorded read returns for content that was erased since it was made. "fail": the work stops with
+ * ContentErased. "placeholder": a placeholder text is returned (for a value of the state: null), and steps after it may
+ * have other arguments than they had before.
  */
 export type ErasedContent = "fail" | "placeholder";

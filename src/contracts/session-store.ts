@@ -25,7 +25,7 @@ export type SessionSummaryEntry = {
   data: Record<string, unknown>;
 };
 
-/** foldSessionSummary() of the SDK: the summary of what was there and of what came behind it. */
+/** foldSessionSummary() of the SDK: the summary of what was there and of what came after it. */
 export type FoldSessionSummary = (
   before: SessionSummaryEntry | undefined,
   key: SessionKey,
@@ -50,8 +50,8 @@ export type ProjectScope = "separate" | "any";
 
 export interface SessionStoreOptions {
   /**
-   * "separate" (default): a session belongs to the project that wrote it, and another project has none under the same id.
-   * "any": the project is not looked at, so that a session is found from another working directory and goes on there.
+   * "separate" (default): a session belongs to the project that wrote it, and another project has none under the same
+   * id. "any": the project is ignored, so that a session is found from another working directory and continues there.
    */
   readonly projects?: ProjectScope;
   /** The SDK's foldSessionSummary. Without it there is no listSessionSummaries, and the SDK reads the sessions instead. */

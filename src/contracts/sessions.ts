@@ -31,9 +31,9 @@ export interface Session {
   readonly seq: number;
   readonly chain: string;
   /**
-   * Those it shows where it stands: of its line and of what it inherits, without what was cleared. The answer of fork() says
-   * what the head counted, also when some of it was cleared since; made at no head, of a past of more than 1,000 events, it
-   * says 0, and sessions.get() counts.
+   * The messages it shows in its current state: of its line and of what it inherits, without what was cleared. The
+   * result of fork() says what the head counted, also when some of it was cleared since; a fork without a head, of a
+   * past of more than 1,000 events, says 0, and sessions.get() counts.
    */
   readonly messages: number;
   /** Grows with every change of the fields above that update() can change. */
@@ -75,7 +75,7 @@ export interface SessionFilter {
 export interface Sessions {
   /** AlreadyExists when the id is taken, SessionDeleted when it was: ids are never used twice. */
   create<M extends object = JsonObject>(input?: SessionInput<M>): Promise<Session>;
-  /** As it is now; null when there is none (a deleted session is none). What there was at a head, at() tells. */
+  /** Its current state; null when there is none (a deleted session is none). at() shows what there was at a head. */
   get(at: At): Promise<Session | null>;
   /** Newest first. */
   list(filter?: SessionFilter): Promise<Page<Session>>;
@@ -84,10 +84,10 @@ export interface Sessions {
   setAlias(id: At, name: string, options?: { readonly move?: boolean }): Promise<void>;
   removeAlias(name: string): Promise<boolean>;
   /**
-   * Erases everything the session holds and leaves a tombstone; null when there was none. What live forks inherit is kept
-   * for them (`kept.inherited`) unless it is to go `everywhere`: they then show only that it was there. That can also be said
-   * later, of a tombstone that keeps something or of a session that is here in part. Conflict for one that is here by its name alone,
-   * as long as others name it; SessionBusy while a run in it has not ended.
+   * Erases everything the session holds and leaves a tombstone; null when there was none. What live forks inherit is
+   * kept for them (`kept.inherited`) unless `everywhere` is set: then they show placeholders. `everywhere` can also be
+   * used later, on a tombstone that keeps something or on a session that is here in part. Conflict for a session of
+   * which only the name is here, as long as others name it; SessionBusy while a run in it has not ended.
    */
   delete(id: At, options?: { readonly everywhere?: boolean }): Promise<Erasure | null>;
 }

@@ -33,5 +33,5 @@ export interface StandardJsonSchema<Input = unknown, Output = Input> {
   };
 }
 
-/** A JSON Schema as it stands in a request to a model. */
+/** A JSON Schema as it is in a request to a model. */
 export type JsonSchema = JsonObject;

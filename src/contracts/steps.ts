@@ -32,7 +32,7 @@ export interface Step {
   readonly effectDone?: boolean;
   /** Of a recorded read: where in the session's log it read. */
   readonly position?: ReadPosition;
-  /** Only where steps() was asked for it with `io`, and the step has one. A message step is given its content. */
+  /** Only if steps() was called with `io`, and the step has one. The input of a message step is its content. */
   readonly input?: StepContent;
   readonly result?: StepContent;
 }
@@ -62,7 +62,7 @@ export interface RetryPolicy {
   readonly maxBackoffMs?: number;
 }
 
-/** What a tool or a model is told about the call. */
+/** What a tool or a model learns about the call. */
 export interface StepCall {
   readonly run: string;
   readonly session: string;

@@ -32,7 +32,7 @@ export interface Storage {
   changed(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void>;
   /** For a reader of a session's log that waits for more of it. All followers of a handle cost as much as one. */
   follow(session: string): LogFollower;
-  /** Gives back to the file what deleted rows took, and overwrites what they said. */
+  /** Returns the space of deleted rows to the file, and overwrites their content. */
   reclaim(): Promise<void>;
   /** Writes all that is there anew, so that nothing else is left; takes room for a second copy, and writers wait. */
   rewrite(): Promise<void>;
@@ -43,18 +43,18 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-/** How much was known of a log when a reader took the mark; only the storage can tell more from it. */
+/** How much was known of a log when a reader took the mark; only the storage interprets it. */
 export interface LogMark {
   readonly log: object | null;
   readonly news: number;
 }
 
 /**
- * Tells one reader when to read a session's log again. It may tell late, when a notification was lost, and always tells.
- * The reader takes a mark, reads, and waits for what is new since the mark.
+ * Notifies one reader when to read a session's log again. A notification may be late, and always comes. The reader
+ * takes a mark, reads, and waits for what is new since the mark.
  */
 export interface LogFollower {
-  /** Taken before a read: what is written from here on is either read or told. */
+  /** Taken before a read: what is written from here on is either read or notified. */
   mark(): LogMark;
   /**
    * Resolves when the log is longer than `after`, or the session or the store is gone, and also after stop(). The mark may be
@@ -101,7 +101,7 @@ export interface SqlFragments {
    * holds a NUL character.
    */
   jsonField(bytes: string, ...path: readonly string[]): string;
-  /** Goes before a statement to be told how it would run. */
+  /** Precedes a statement to get its query plan. */
   readonly explain: string;
 }
 
@@ -119,7 +119,7 @@ export interface SessionUse {
   readonly at: number;
 }
 
-/** What a decision relied on: the named check, asked again inside the commit, must still answer this. */
+/** What a decision relied on: the named check, evaluated again inside the commit, must still give this value. */
 export interface Guard {
   readonly check: GuardName;
   readonly key: readonly (string | number | Uint8Array)[];
@@ -266,9 +266,9 @@ export interface EventDraft {
  */
 export interface HeadDraft {
   readonly status: HeadStatus;
-  /** What it goes on from when its branch has no head of its own; null when it has one. */
+  /** What it continues when its branch has no head of its own; null when it has one. */
   readonly inherits: {
-    /** The newest head behind the branch, when it is of the same session. */
+    /** The newest head before the branch, when it is of the same session. */
     readonly basis: { readonly id: string } | null;
     readonly source: { readonly session: string; readonly branch: number; readonly seq: number } | null;
     /** Of the lineage before the branch. */
@@ -280,7 +280,7 @@ export interface HeadDraft {
   /** Commitments. The variables are those of the snapshot that the event before it adds. */
   readonly commits: { readonly final: string | null; readonly vars: string | null; readonly summary: string | null };
   readonly columns: Pick<HeadRow, "final" | "salt" | "final_summary" | "fingerprint" | "turn_seq" | "cache_id">;
-  /** What the message stands for that the event before it adds. */
+  /** What is covered by the message that the event before it adds. */
   readonly compacts: Omit<Compaction, "summary"> | null;
 }
 
@@ -288,7 +288,7 @@ export interface HeadDraft {
 export type PublishedHead = Omit<HeadRow, "no">;
 
 export interface Commit {
-  /** A run may be there to be worked on: workers are told. */
+  /** A run may be due: workers are notified. */
   readonly wakes?: boolean;
   /** Shares its transaction with no other commit: it removes rows others may be about to use. */
   readonly solo?: boolean;

@@ -31,7 +31,7 @@ export interface CheckedBlockRow {
   readonly newest_at: number | null;
 }
 
-/** How many blobs "check.refsOf" and "check.referrers" are asked about at once. */
+/** How many blobs "check.refsOf" and "check.referrers" look up at once. */
 export const REFS_ASKED = 16;
 
 /** The keys in whose order the rows that name blobs are read. */
@@ -61,9 +61,9 @@ type References = {
 };
 
 export interface StoreCheckQueries extends References {
-  /** The number of the last of so many events behind another. */
+  /** The number of the last of so many events after another. */
   "check.eventsUpTo": Read<[after: number, limit: number], { readonly upto: number | null }>;
-  /** The blobs that events behind a number and up to another name. */
+  /** The blobs that events after a number and up to another name. */
   "check.refs.events": Read<[after: number, upTo: number], { readonly blob_no: number }>;
   "check.blockRefs": Read<
     [afterBlock: string, afterVersion: number, limit: number],

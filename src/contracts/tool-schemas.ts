@@ -49,6 +49,8 @@ export interface ToolFormats {
 export type ToolFormat = keyof ToolFormats;
 
 export interface ToolSchemaOptions {
-  /** OpenAI alone: the model is held to the schema, which must then be of the subset that OpenAI names. Not unless said. */
+  /**
+   * OpenAI only: the model must follow the schema, which must then be of the subset that OpenAI names. Off by default.
+   */
   readonly strict?: boolean;
 }

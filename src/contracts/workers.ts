@@ -8,13 +8,13 @@ export interface WorkerOptions extends ResumeOptions {
   readonly concurrency?: number;
   /** How often it polls for work without a notification; 1 s. */
   readonly pollMs?: number;
-  /** Told of every run it takes, leaves or cannot go on with. */
+  /** Called for every run it claims, leaves or cannot continue. */
   readonly watch?: (note: WorkerNote) => void;
 }
 
 /**
- * begun: it has the lease (of a run whose worker was gone: `recovering`). left: it has ended, waits, is paused or given back.
- * refused: it cannot go on here, or its work came to nothing and is tried again at `run.wakesAt`.
+ * begun: it has the lease (of a run whose worker was gone: `recovering`). left: it has ended, waits, is paused or given
+ * back. refused: it cannot continue here, or its worker failed and it is tried again at `run.wakesAt`.
  */
 export type WorkerNote =
   | { readonly kind: "begun" | "left"; readonly run: Run }
@@ -28,11 +28,11 @@ export interface Worker {
   start(): void;
   /** Looks for work once; how many were begun. */
   look(): Promise<number>;
-  /** Takes nothing new; those at work get so long to reach the end of their iteration, 10 s, and are given back then. */
+  /** Claims nothing new; running iterations get so long to end, 10 s by default, and are given back then. */
   stop(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
-/** What is said of a run while it works; nothing of it is stored. */
+/** Reports about a run while it works; they are not stored. */
 export interface Token {
   readonly run: string;
   readonly path: string;
