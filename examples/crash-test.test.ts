@@ -39,7 +39,7 @@ const simulation: Simulation = {
     await client.start("support", { id: "ticket-42", session: "ticket-42", input: "Please refund order 7." });
     const { status } = await client.ended("ticket-42");
     client.expect(status === "completed", `the run is ${status}`);
-    const refunds = client.external.effects();
+    const refunds = client.world.effects();
     client.expect(refunds.length === 1, `there are ${refunds.length} refunds`);
   },
 };

@@ -85,7 +85,7 @@ async function create(storage: Storage, input: unknown): Promise<Agent> {
         hint: "Leave the id out, or describe the one that is there with agents.update().",
       });
     }
-    // The id of a deleted agent may be used again; its version goes on, so that no old guard fits the new one.
+    // The id of a deleted agent may be used again; its version keeps growing, so that no old guard fits the new one.
     const at = storage.environment.now();
     const next = { ...plainAgent(id, at, (row?.version ?? 0) + 1), ...columns };
     const agent = agentOf(next);
@@ -178,7 +178,7 @@ async function list(storage: Storage, filter: AgentFilter | undefined): Promise<
   const limit = checkLimit(given.limit, "page");
   const isNewest = checkOrder(given.order) === "newest";
   const last = readCursor(given.cursor) ?? (isNewest ? Number.MAX_SAFE_INTEGER : 0);
-  // One more than asked for tells whether there is a next page.
+  // One more row than requested shows whether there is a next page.
   const rows =
     tag === undefined
       ? await storage.query(isNewest ? "agents.list" : "agents.oldest", last, type, type, limit + 1)

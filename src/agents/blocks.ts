@@ -33,7 +33,7 @@ export type Blocks = Pick<
 
 type BlockStores = Omit<EditContext, "prepare">;
 
-/** Every attempt may prepare its own text; those that were not committed are let go in the end. */
+/** Every attempt may prepare its own text; those that were not committed are released in the end. */
 function deciding<T>(
   shelf: BlockStores,
   rule: (bench: EditContext) => Promise<Decision<T> | FinalAnswer<T>>,

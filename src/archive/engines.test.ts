@@ -125,7 +125,7 @@ describe("archives between engines", () => {
       await store.import([await fileOf(source, branched)]);
       expect(await shown(store)).toEqual(await shown(source));
       expect((await fileOf(store, caller)).equals(files.caller)).toBe(true);
-      // What was running goes on here.
+      // An interrupted run continues here.
       expect(await store.invocations.finish(running.id)).toMatchObject({ callee: branched, status: "done" });
       for (const session of [caller, continued, branched]) {
         expect((await store.check({ session })).issues).toEqual([]);

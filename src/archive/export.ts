@@ -106,7 +106,9 @@ async function gatherInherited(storage: Storage, whole: readonly GatheredSession
   return gatherAll(storage, needed);
 }
 
-/** Of the whole sessions what the inherited parts go on from, so that they can be looked at by themselves. */
+/**
+ * Also the parts of the whole sessions that the inherited parts continue, so that they can be checked by themselves.
+ */
 async function inheritedStretches(
   storage: Storage,
   whole: readonly GatheredSession[],

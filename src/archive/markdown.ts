@@ -1,5 +1,5 @@
-// A session for people to read: Markdown in which what was said is quoted, so that no text of a message can end its
-// quote, begin a heading of ours, or become HTML.
+// A session for people to read: Markdown that quotes every message, so that no text of a message can end its quote,
+// begin a heading of ours, or become HTML.
 
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Head, Locator, MessageAt, View } from "../contracts/lineage.ts";
@@ -88,7 +88,7 @@ function compactionsOf(
   return found;
 }
 
-/** What came after a head is not in it, and must not be taken for what it commits to. */
+/** What came after a head is not in it, and must not look as if the head committed to it. */
 async function standsAtHead(storage: Storage, session: SessionRow): Promise<boolean> {
   return session.head !== null && (await isAtPoint(storage, session, await findHead(storage, session.head)));
 }

@@ -99,7 +99,10 @@ export async function receiveArchive(
   return { rows, blobs, names };
 }
 
-/** What is in memory until the end, rows and what is said of blobs, is held against the compressed bytes that it came from. */
+/**
+ * What is in memory until the end, rows and descriptions of blobs, is limited by the compressed bytes that it came
+ * from.
+ */
 class KeptBytes {
   #packed = 0;
   #unpacked = 0;

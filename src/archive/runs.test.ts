@@ -1,4 +1,5 @@
-// Archives of sessions whose runs ended, wait, or were cut off: the runs go along, and go on where they arrive.
+// Archives of sessions whose runs ended, wait, or were interrupted: the runs are imported, and continue in the new
+// store.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
@@ -36,7 +37,7 @@ describe("archives of runs", () => {
       if (session !== "worked") expect((await fileOf(postgres, session)).equals(file)).toBe(true);
       const there = (await postgres.runs.list({ session })).items;
       const here = (await sqlite.runs.list({ session })).items;
-      // Where they came from they may go on.
+      // They may still be running where they came from.
       expect(there).toEqual(
         here.map((run) => ({ ...run, held: run.endedAt === null, idle: run.endedAt === null ? HELD : null })),
       );

@@ -136,7 +136,7 @@ interface KnownIds {
 /** Of an invocation, what its event names is not always in the same archive. */
 const AWAY = /^(callee|source)_/;
 
-/** A reference that leads out of the archive would be taken for whatever has that id where it is imported. */
+/** A reference that leads out of the archive would point to whatever has that id in the target store. */
 function* checkReferences(one: Contents, known: KnownIds): InterruptibleWork<void> {
   const hasInvocations = one.tables.has("invocations");
   const bodies = hasInvocations ? bodiesOf(one) : new Map();

@@ -151,7 +151,7 @@ async function* read({ storage, payloads }: CaptureContext, id: string, path: st
   yield* readFile(payloads, id, files, path);
 }
 
-/** That of the capture it goes on from; or one named after the agent's session, another when that was deleted. */
+/** The session of the capture it is based on; or one named after the agent's session, another when that was deleted. */
 async function sessionFor(
   storage: Storage,
   sessions: Sessions,
@@ -166,7 +166,7 @@ async function sessionFor(
   for (let n = 1; ; n++) {
     const id = n === 1 ? first : `${first}~${n}`;
     const known = await sessions.get(id);
-    // What one request said is not another's to read, nor to erase.
+    // A request must not read or erase the conversation of another.
     const isForeign = isNamedHere && known !== null && known.request !== request;
     const isOthers = known !== null && (isBeside || (isForeign && (await isCapturedByOthers(storage, id, request))));
     if (known !== null && !isOthers) return id;

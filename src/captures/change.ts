@@ -1,4 +1,4 @@
-// What people change of a capture: when it expires, and which of two that went apart is the one to go on from.
+// What people change of a capture: its expiry, and which of two diverged generations is the newest.
 import type { CaptureRow } from "../contracts/capture-queries.ts";
 import type { Capture } from "../contracts/captures.ts";
 import type { EventDraft, Guard, Storage } from "../contracts/storage.ts";

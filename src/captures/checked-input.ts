@@ -119,7 +119,9 @@ function checkFiles(files: unknown): readonly NewCapturedFile[] {
   });
 }
 
-/** The caller's array may change while it waits for its turn: what is stored is checked against its hash anyway. */
+/**
+ * The caller's array may change while the save waits in the queue: what is stored is checked against its hash anyway.
+ */
 function contentOf(content: unknown, what: string): NewCapturedFile["content"] {
   if (content instanceof Uint8Array) {
     if (content.byteLength <= LIMITS.blobInMemoryBytes) return content;

@@ -206,7 +206,7 @@ function rowOf(storage: Storage, { given, files, manifest }: PendingSave, { befo
   };
 }
 
-/** Unless it is said anew, it is kept as long after this save as it was to be kept after the last one. */
+/** Unless a new time is given, it is kept as long after this save as it was to be kept after the last one. */
 function expiryOf({ ttlMs }: CheckedCapture, before: CaptureRow | null, at: number): number | null {
   if (ttlMs === null) return null;
   if (ttlMs !== undefined) return at + ttlMs;

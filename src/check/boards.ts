@@ -1,5 +1,5 @@
-// A session's boards as its log tells them: every change of one is an event that says all but its words. What titles,
-// notes and labels say is not in the log (LG5), so they are compared with nothing.
+// A session's boards derived from its log: every change of a board is an event with everything but its texts. Titles,
+// notes and labels are not in the log (LG5), so they are compared with nothing.
 import type { CheckedBoardRow, CheckedTaskRow } from "../contracts/check-queries.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { SecondLook } from "./findings.ts";

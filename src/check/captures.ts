@@ -1,4 +1,4 @@
-// A session's captures as its log tells them: every save, change and removal is an event. The list of files is a payload
+// A session's captures derived from its log: every save, change and removal is an event. The list of files is a payload
 // that the last save committed to.
 import type { CheckedCaptureRow } from "../contracts/capture-queries.ts";
 import type { JsonObject } from "../contracts/json.ts";

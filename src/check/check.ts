@@ -118,7 +118,10 @@ async function checkPart(run: Run, rows: readonly string[], look: (found: Second
   });
 }
 
-/** What a read said of damage. Where the engine has found some, a row may hold anything, and any error may come of it. */
+/**
+ * The damage that a read reported. Where the engine has found damage, a row may hold anything, and any error may
+ * follow.
+ */
 function damageOf(error: unknown, findings: Findings): string | null {
   if (error instanceof HoldfastError) {
     const isDamage = error.code === "StoreCorrupted" || (error.code === "Internal" && findings.hasPhysicalDamage);

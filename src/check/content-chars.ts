@@ -11,7 +11,7 @@ export class ContentChars {
   readonly #contents = new BlobSet();
   #counts = new Uint32Array(1024);
 
-  /** False when another message said something else of the same blob. */
+  /** False when another message counted the same blob differently. */
   add(no: number, chars: number | null): boolean {
     const known = this.#contents.has(no) ? this.of(no) : null;
     this.#contents.add(no);
@@ -31,7 +31,7 @@ export class ContentChars {
     return this.#contents.has(no);
   }
 
-  /** null: no message said. */
+  /** null: no message counted it. */
   of(no: number): number | null {
     const count = this.#counts[no] ?? 0;
     return count === 0 ? null : count - 1;

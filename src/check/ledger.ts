@@ -79,7 +79,7 @@ export interface ExpectedSession {
   readonly aliases: ReadonlyMap<string, unknown>;
 }
 
-/** Where a branch goes on from. */
+/** Where a branch continues from. */
 interface Cut {
   readonly branch: number;
   readonly seq: number;
@@ -104,7 +104,7 @@ export class Ledger {
   readonly #awaited: Marks;
   /** For each seq how many values of the state have yet to show. */
   readonly #values: Marks | null;
-  /** Seqs of aborts that have yet to show the turn's end on the line that goes on. */
+  /** Seqs of aborts whose turn must still be ended on the line that continues. */
   readonly #aborts: Set<number>;
   readonly #heads: ReadonlyMap<number, string | null | undefined>;
   readonly #cuts: ReadonlyMap<number, Cut>;

@@ -9,7 +9,7 @@ import { rowId } from "../core/row-id.ts";
 import { verifyChain } from "../log/verify.ts";
 import type { SecondLook } from "./findings.ts";
 
-/** `see` is told of every event in turn, once it is known to be what was written. */
+/** `see` is called with every event in order, once it is verified. */
 export async function verifyLog(
   storage: Storage,
   look: SecondLook,

@@ -1,8 +1,8 @@
-// What a check has looked at so far, and how it tells its caller: at every step, and again and again inside a long one.
+// What a check has looked at so far, and how it reports to its caller: at every step, and repeatedly inside a long one.
 import type { CheckOptions, CheckProgress } from "../contracts/check.ts";
 import type { Environment } from "../contracts/environment.ts";
 
-/** How often a caller is told inside a step; the clock is read once for so many things that were counted. */
+/** How often progress is reported inside a step; the clock is read once for so many counted things. */
 const REPORT_MS = 200;
 const COUNTS_PER_CLOCK = 256;
 

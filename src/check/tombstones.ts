@@ -1,6 +1,6 @@
-// What is left of a deleted session, or came of one with a fork: stretches of its log that others inherit, each from the
-// beginning of a branch on, with the rows of their events. All that the others read through it is compared like the rows
-// of a session that is there; what only the rest of the log could tell is not known.
+// Tombstones: stretches of a deleted session's log that others inherit, or that came with a fork, each from the
+// beginning of a branch on, with the rows of their events. Everything that other sessions read through them is compared
+// like the rows of a living session; what only the rest of the log could show is unknown.
 import type { CheckKind } from "../contracts/check.ts";
 import type { CheckedEventRow, CheckedSessionRow } from "../contracts/check-queries.ts";
 import type { JsonObject } from "../contracts/json.ts";

@@ -23,7 +23,7 @@ interface Version {
   readonly status: string;
 }
 
-/** A version begins, or ends what had begun; what has ended goes on no more. */
+/** A version begins, or ends what had begun; what has ended never continues. */
 export function checkVersion(
   { look, session }: Subject,
   kind: CheckKind,

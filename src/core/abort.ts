@@ -1,7 +1,7 @@
 // Signals that follow other signals. Not by AbortSignal.any(): Node keeps the listeners of such a signal for ever, even
 // when it can no longer abort.
 
-/** Aborts when `signal` does, or by itself; `free` lets go of the signal. */
+/** Aborts when `signal` does, or by itself; `free` removes the listener from the signal. */
 export interface LinkedSignal {
   readonly controller: AbortController;
   readonly free: () => void;

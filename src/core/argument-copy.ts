@@ -26,7 +26,7 @@ function copyData(value: unknown, copies: Map<object, unknown>, level: number): 
     return copy;
   }
   if (Array.isArray(value)) {
-    // An array with gaps keeps them: what reads it tells gaps from undefined.
+    // An array with gaps keeps them: readers distinguish gaps from undefined.
     const copy: unknown[] = new Array(value.length);
     copies.set(value, copy);
     for (const index of Object.keys(value)) copy[Number(index)] = copyData(value[Number(index)], copies, level + 1);

@@ -29,7 +29,7 @@ export function sha256Hex(text: string | Uint8Array): string {
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 export function toHex(bytes: Uint8Array): string {
-  // A digest, as every append has one, is told sooner than a buffer is made for it.
+  // A digest, which every append has, is compared directly: that is faster than making a buffer for it.
   if (bytes.byteLength <= DIGEST_BYTES) {
     let text = "";
     for (let i = 0; i < bytes.byteLength; i++) text += HEX[bytes[i] as number];

@@ -161,7 +161,7 @@ export function checkOneOf<T extends string>(value: unknown, what: string, allow
 
 const ORDERS: readonly ListOrder[] = ["newest", "oldest"];
 
-/** Lists are newest first when nothing is said. */
+/** Lists are newest first by default. */
 export function checkOrder(value: unknown): ListOrder {
   return value === undefined ? "newest" : checkOneOf(value, "order", ORDERS);
 }

@@ -20,19 +20,19 @@ export interface Decision<T> {
 
 /**
  * `decide` reads and returns a commit with the guards it relied on, or an answer. A refused guard means that the
- * snapshot was stale, so it is asked again; a refused session is the caller's and becomes a typed error.
- * `handedOver` is told as soon as a commit has its place in the queue.
+ * snapshot was stale, so `decide` is called again; a refused session is the caller's mistake and becomes a typed error.
+ * `onQueued` is called as soon as a commit has its place in the queue.
  */
 export async function decide<T>(
   storage: Storage,
   rule: () => Promise<Decision<T> | FinalAnswer<T>>,
-  handedOver?: () => void,
+  onQueued?: () => void,
 ): Promise<T> {
   for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
     const decision = await rule();
     if (!("commit" in decision)) return decision.answer;
     const committing = storage.commit(decision.commit);
-    handedOver?.();
+    onQueued?.();
     const outcome = await committing;
     if (outcome.ok) return decision.answer(outcome);
     if (outcome.refused.reason !== "guard") throw refusalError(outcome.refused);

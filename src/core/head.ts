@@ -21,8 +21,8 @@ export interface HeadRoot {
 }
 
 /**
- * Without what is null or none: there is a root for every head, so it is short. Its counter is the head's own seq. Heads
- * of version 1 were made before roots said anything of the summary and the cache id.
+ * Fields that are null or zero are left out: there is a root for every head, so it is short. Its counter is the head's
+ * own seq. Heads of version 1 were made before roots contained the summary and the cache id.
  */
 export function encodeRoot(root: HeadRoot, v: 1 | 2 = 2): Uint8Array {
   const { counts, compaction, final, fingerprint, vars } = root;
@@ -95,7 +95,7 @@ export function headId({ basis, branch, chain, root, seq, session, source, statu
   return `hd-${sha256Hex(canonicalJson(event))}`;
 }
 
-/** A head, and what the next one goes on from. */
+/** A head, and what the next one needs of it. */
 export interface NewestHead {
   readonly id: string;
   readonly counts: Counts;

@@ -95,7 +95,7 @@ export function nextWidth(wanted: number, found: number, stretches: number, widt
   return Math.min(WIDEST, Math.max(likely, width * 2));
 }
 
-/** Nothing comes of it when there is no such session. */
+/** Yields nothing when there is no such session. */
 export function readCurrentLineage(storage: Storage, session: string): LineageReader {
   return new LineageReader(storage, (deepest) => storage.query("lineage.current", session, deepest));
 }

@@ -1,8 +1,8 @@
-// The time at which a message was said, as far as its importer knows: an import keeps the agent's own time in
-// `metadata.at`, a mirrored entry in its `timestamp`. Rows have the time of their commit, and keep the order.
+// The time of a message, as far as its importer knows: an import keeps the agent's own time in `metadata.at`, a
+// mirrored entry in its `timestamp`. Rows have the time of their commit, and keep the order.
 import type { Message } from "../contracts/messages.ts";
 
-/** Others may mean something else by the same name: only what can be a time of that message is taken for one. */
+/** Other programs may use the same field for something else: only a plausible time of that message counts as one. */
 const EARLIEST_MS = 946_684_800_000;
 const CLOCKS_APART_MS = 24 * 3_600_000;
 

@@ -1,4 +1,4 @@
-// Which Node is new enough. An old one must be able to read this file in order to be told so: it imports nothing, and
+// Which Node is new enough. An old Node must be able to run this file in order to report that: it imports nothing, and
 // its syntax is that of Node 14.
 
 /** One line that refuses the Node that runs this, or undefined when it will do. */

@@ -7,7 +7,7 @@ export interface Machine {
   readonly boot: string;
   /** Pids have a meaning only within their namespace. */
   readonly pidNamespace: string;
-  /** Start times are told in the clock of the reader's own time namespace. */
+  /** Start times are in the clock of the reader's own time namespace. */
   readonly timeNamespace: string;
 }
 

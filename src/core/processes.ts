@@ -1,5 +1,5 @@
-// The processes of this machine, as Linux tells of them. A lease names the process of its owner, so that a worker that was
-// killed is known to be gone at once, and nothing has to wait for the lease to end (rule RU3).
+// The processes of this machine, from Linux's /proc. A lease names the process of its owner, so that a killed worker is
+// known to be gone at once, and recovery need not wait for the lease to end (rule RU3).
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Processes } from "../contracts/environment.ts";
@@ -27,7 +27,7 @@ export function machineProcesses(): Processes {
   };
 }
 
-/** All processes that this one started, directly or not, as far as the platform tells. */
+/** All processes that this one started, directly or not, as far as the platform shows them. */
 export function descendantsOf(pid: number): readonly number[] {
   const children = new Map<number, number[]>();
   for (const one of processIds()) {

@@ -10,13 +10,13 @@ export interface RunDifference {
   readonly table: keyof RunRows;
   /** The id of a run, the seq of a signal, a question or a checkpoint. */
   readonly key: string | number;
-  /** In which it is not what was said. */
+  /** The column that differs from the projection. */
   readonly column?: string;
 }
 
 export const PART_TABLES = ["signals", "decisions", "checkpoints"] as const;
 
-/** In all four tables; `beside` is all there is of the runs that `said` has heard of. */
+/** In all four tables; `rows` are all stored rows of the runs in the projection. */
 export function diffRuns(expected: RunProjection, rows: RunRows): readonly RunDifference[] {
   const ofParts = PART_TABLES.flatMap((table) => [
     ...diffPartRows(table, expected[table], rows[table]),

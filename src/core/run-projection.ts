@@ -30,7 +30,7 @@ export class RunProjection {
   readonly signals = new Map<number, RunColumns>();
   readonly decisions = new Map<number, RunColumns>();
   readonly checkpoints = new Map<number, RunColumns>();
-  /** Runs that went on after their end. */
+  /** Runs with an event after their end. */
   readonly endedTwice = new Set<string>();
 
   apply(event: RunEvent): void {

@@ -35,7 +35,7 @@ export function mayHoldPassword(text: string): boolean {
   return /:(?!\/\/)[^\\@]*@|password\s*=/i.test(text);
 }
 
-/** postgres://me:secret@host/db → postgres://me:***@host/db; what cannot be told apart from a password is hidden with it. */
+/** postgres://me:secret@host/db → postgres://me:***@host/db; what might be part of a password is hidden with it. */
 export function hidePassword(text: string): string {
   const shown = text
     .replace(/^([a-z][a-z0-9+.-]*:\/\/[^/?#]*?):[^/?#]*@/i, "$1:***@")
@@ -82,7 +82,7 @@ function parseWhole(text: string): URL {
     const url = new URL(text);
     // The client decodes them, and fails with what it could not.
     for (const part of [url.username, url.password, url.pathname]) decodeURIComponent(part);
-    // A password with / ? or # in it ends the host early: the rest of it would be taken for something else, and shown.
+    // A password with / ? or # in it ends the host early: the rest of it would be parsed as something else, and shown.
     const isWhole = /^postgres(ql)?:\/\/[^\\]*$/i.test(text) && !/[@#]/.test(`${url.pathname}${url.search}${url.hash}`);
     if (isWhole) return url;
   } catch {

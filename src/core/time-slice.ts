@@ -42,7 +42,7 @@ class LoopShare {
     this.#environment.defer(() => void this.#resume());
   }
 
-  /** The one that waited longest goes on in any case, the others while something is left of the slice. */
+  /** The one that waited longest always continues, the others while something is left of the slice. */
   async #resume(): Promise<void> {
     this.#startedAt = this.#environment.monotonic();
     for (let next = this.#paused.shift(); next !== undefined; next = this.#paused.shift()) {

@@ -154,7 +154,7 @@ function mediaOf(value: unknown, what: string, gathered: GatheredContent): Json 
   if (data instanceof Uint8Array) {
     if (data.byteLength > LIMITS.blobInMemoryBytes) throw invalid(`${what}.data`, "smaller", data.byteLength);
     const media = stringOf(mediaType, `${what}.mediaType`);
-    // A copy, because the caller may go on writing into its own.
+    // A copy, because the caller may keep writing into its own.
     const bytes = Uint8Array.from(data);
     const digest = sha256(bytes);
     gathered.carried.push({ bytes, sha256: digest, media });

@@ -70,7 +70,7 @@ export function createHistory(storage: Storage, payloads: Payloads, resolveSessi
       const ready = readyMessage(message);
       const id = resolveSessionId(asked.session, ADDED);
       const appending = typeof id === "string" ? asked : { ...asked, session: await id };
-      // Most messages: nothing to prepare, nothing to wait for, nothing to let go of.
+      // Most messages: nothing to prepare, nothing to wait for, nothing to release.
       const isPlain = ready.key === undefined && ready.named.length === 0 && ready.carried.length === 0;
       const payload = isPlain && !queue.isBusy(appending.session) ? payloads.short(ready.bytes) : null;
       if (payload !== null) {
@@ -176,7 +176,7 @@ async function clear(
   scope: HistoryScope,
   run: string | undefined,
 ): Promise<Erasure> {
-  // Nothing is said to be gone of a session that was only named in another way.
+  // A session that was only named by an alias or locator is not reported as gone.
   const [known] = await storage.query("session.get", scope.session);
   if (known === undefined) await refuseAlias(storage, scope.session);
   return eraseMessages(storage, payloads, scope, run);

@@ -84,7 +84,7 @@ export function messageOf(row: MessageRow, bytes: Uint8Array): Message {
   };
 }
 
-/** Stands for content that was erased, where a reader went on without it. */
+/** The placeholder for erased content, where the caller continued without it. */
 const ERASED_TEXT = "[erased]";
 
 /** In place of a message that was erased since, for a reader that needs content there; no blob holds it. */

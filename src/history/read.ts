@@ -89,7 +89,7 @@ function begin(lineage: readonly Segment[], scope: Scope, { after, run }: Checke
 /** The next stretches from the newest on; null at the end. */
 type NextStretches = (width: number) => Promise<readonly Stretch[] | null>;
 
-/** A lineage is read no further than it is asked for, but for one thing: only all of it tells whether a point is on it. */
+/** A lineage is read no further than needed, except that only all of it shows whether a point is on it. */
 async function stretchesBack(storage: Storage, scope: Scope, range: CheckedRange): Promise<NextStretches> {
   const lineage = readCurrentLineage(storage, scope.session);
   if (range.after === 0) {

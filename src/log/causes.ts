@@ -89,7 +89,10 @@ export class CauseReader {
     return head;
   }
 
-  /** The step it is about and what a person said of it, or the run; of an end also the last thing that happened before. */
+  /**
+   * The step it is about and a person's answer about it, or the run; of an end also the last thing that happened
+   * before.
+   */
   async #ofRun(event: LogEvent, step: Cause | null): Promise<readonly (Cause | null)[]> {
     const { session, seq, type, data, run } = event;
     if (type === "run/created") {
@@ -127,7 +130,7 @@ export class CauseReader {
     return head === null ? null : { kind: "head", id: head.id, event: rowId(head.session, head.seq) };
   }
 
-  /** A head, or (where there was none) the event that what was made goes on from. */
+  /** A head, or (where there was none) the event that it continues. */
   async #source(source: JsonObject | undefined): Promise<Cause | null> {
     const { session, seq, head } = source ?? {};
     const place = typeof session === "string" && typeof seq === "number" ? named("event", rowId(session, seq)) : null;
@@ -145,7 +148,7 @@ export class CauseReader {
     const last = Math.min(seq, ...stored.map((one) => one.seq)) - 1;
     const causes = [
       typeof data.turn === "number" ? named("turn", rowId(session, data.turn)) : null,
-      // The first of a fork goes on from what the fork was made of.
+      // The first event of a fork continues what the fork was made of.
       basis ?? (await this.#origin(session)),
       ...stored.map((one) => named(one.kind, rowId(session, one.seq))),
     ];
@@ -153,7 +156,7 @@ export class CauseReader {
     return causes.some((cause) => cause?.event === event.event) ? causes : [...causes, event];
   }
 
-  /** What a session was made from is said by the event that follows its creation. */
+  /** The source of a session is in the event that follows its creation. */
   async #origin(session: string): Promise<Cause | null> {
     const [made] = await this.#storage.query("events.read", session, 1, 1);
     if (made?.type !== "derivation/added") return null;

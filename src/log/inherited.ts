@@ -55,7 +55,7 @@ export function lastOf(branches: ReadonlyMap<number, number>): number {
   return last;
 }
 
-/** What branches that begin behind one seq and not behind another go on from. */
+/** What branches that begin after one seq and not after another continue. */
 async function readParentRanges(
   storage: Storage,
   no: number,

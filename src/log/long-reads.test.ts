@@ -1,4 +1,4 @@
-// Long reads, exports and imports beside others in the same process: the event loop runs while they go on. Under a clock by
+// Long reads, exports and imports beside others in the same process: the event loop runs meanwhile. Under a clock by
 // which every row takes a millisecond, it must run at least once for every few rows.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -28,7 +28,7 @@ export class EventPage {
     this.#decode = decode;
   }
 
-  /** The log may go on behind it. */
+  /** The log may be longer. */
   get isFull(): boolean {
     return this.rows.length >= PAGE;
   }

@@ -20,7 +20,7 @@ const TAILS = 200;
 /** How often the waker looks at all followed logs by itself. */
 const LOOK_MS = 2000;
 
-/** The engine's own polling goes on; the waker's own looks come after so many milliseconds. */
+/** The engine's own polling continues; the waker's own looks come after so many milliseconds. */
 function lookingEvery(ms: number): Environment {
   const real = realEnvironment();
   return { ...real, sleep: (asked, signal) => real.sleep(asked === LOOK_MS ? ms : asked, signal) };
@@ -142,7 +142,7 @@ async function followed(
     await here.storage.close();
   });
   await until(() => readers.every(({ seqs }) => seqs.length === 1));
-  // PostgreSQL tells when it has begun to listen, and then everything is looked at once.
+  // PostgreSQL notifies when it has begun to listen, and then everything is looked at once.
   await sleep(100);
   asked.forget();
   return [here, asked, readers];
@@ -206,7 +206,7 @@ describe.each(ENGINES)("many tails on $name", (engine) => {
         for (let n = 0; n < 120; n++) await write(by, `s${(n * (i + 5)) % 12}`);
       }),
     );
-    // The last word in every session is one that this handle is not told of.
+    // The last event in every session is one that this handle is not notified of.
     for (const name of names) await write(other, name);
     const lengths = new Map<string, number>();
     for (const name of names) lengths.set(name, (await other.log.read(name)).length);

@@ -44,7 +44,7 @@ interface VerifiedPosition {
 
 const ANCHOR_DIFFERS = "the anchor has another hash";
 
-/** `see`: told of every event in turn, once it is known to be as it was written. */
+/** `see`: called with every event in order, once it is verified. */
 export async function verifyChain(
   storage: Storage,
   session: string,
@@ -60,7 +60,7 @@ export async function verifyChain(
     }
   }
   const row = await existingSession(storage, session);
-  // Verified up to where the log stood when asked; writers go on meanwhile.
+  // Verified up to the length that the log had at the call; writers continue meanwhile.
   const end = row.seq;
   let events = 0;
   const bad = (found: ChainFault): VerifyReport => ({

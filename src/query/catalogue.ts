@@ -50,7 +50,7 @@ function nearest(name: string): readonly string[] {
     .map(({ one }) => one);
 }
 
-/** All attributes of a kind, for `*`; links are told once, as refs that can be followed. */
+/** All attributes of a kind, for `*`; links are listed once, as refs that can be followed. */
 export function attributesOf(kind: KindName): readonly Attribute[] {
   const own = ATTRIBUTES.filter((one) => one.kind === kind);
   return own.filter((one) => !(one.name.endsWith("-id") && own.some((other) => `${other.name}-id` === one.name)));

@@ -256,7 +256,7 @@ function isKept({ params, call }: Arm, i: number): boolean {
   return arg?.kind === "variable" && arg.name === params[i];
 }
 
-/** The call goes on from other values in these places, and everything else it only passes on. */
+/** The recursive call has other values in these places, and passes everything else on. */
 function isContext(arm: Arm, places: readonly number[]): boolean {
   const used = new Set(arm.clauses.flatMap((clause) => [...clause.needs, ...clause.binds]));
   return arm.params.every((param, i) => {

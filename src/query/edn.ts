@@ -1,5 +1,5 @@
-// The reader of EDN text. What it refuses is said with line and column; what it accepts is bounded before anything is
-// built: length, nesting and number of forms, so that no text can exhaust the stack or the memory.
+// The reader of EDN text. Errors name line and column; input is bounded before anything is built: length, nesting and
+// number of forms, so that no text can exhaust the stack or the memory.
 import { LIMITS } from "../contracts/limits.ts";
 import { invalid } from "../core/check.ts";
 import {

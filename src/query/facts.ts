@@ -14,7 +14,7 @@ export interface Source {
   readonly table: string;
   /** The columns that are the key of the entity. */
   readonly entity: readonly string[];
-  /** No two rows that `where` lets through are alike in these; null when that cannot be said. */
+  /** No two rows that `where` accepts are alike in these; null when that is not certain. */
   readonly unique: readonly string[] | null;
   where?(alias: string, fragments: SqlFragments): string;
 }

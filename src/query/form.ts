@@ -56,7 +56,7 @@ export const KEYWORD = new RegExp(`^:${KEYWORD_PART}(?:/${KEYWORD_PART})?$`);
 /** `?x`: what a query calls a variable. */
 export const VARIABLE = /^\?[-A-Za-z0-9.*+!_?$%&=<>]{1,254}$/;
 
-/** Numbers beyond this cannot be told from their neighbours, so that no answer about them would be true. */
+/** Numbers beyond this cannot be distinguished from their neighbours, so that no answer about them would be true. */
 export function isExact(value: number): boolean {
   return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
 }

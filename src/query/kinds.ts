@@ -1,5 +1,5 @@
-// What there is to ask about: the kinds of entities, how each is told from others of its kind, and how its id is written.
-// An entity is its key columns (numbers of the database) as long as SQL works with it; people see and give its id.
+// The kinds of entities that queries know, the key of each kind, and how its id is written. An entity is its key
+// columns (numbers of the database) as long as SQL works with it; people see and give its id.
 import type { SqlFragments } from "../contracts/storage.ts";
 import { type Param, param, raw, type Sql, sql } from "./sql.ts";
 
@@ -96,7 +96,7 @@ function within(name: KindName, mark: string): Kind {
   };
 }
 
-/** Entities of another one that are told apart by a text. */
+/** Entities of another one that are distinguished by a text. */
 function under(name: KindName, owner: Kind): Kind {
   return {
     name,

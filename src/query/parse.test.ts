@@ -1,4 +1,4 @@
-// From text to tree: what each part of a query becomes, and what is said about each mistake.
+// From text to tree: what each part of a query becomes, and the message of each mistake.
 import { describe, expect, test } from "vitest";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";

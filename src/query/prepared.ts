@@ -52,7 +52,7 @@ export class PreparedQueries {
   }
 }
 
-/** Only of plain values, which JSON tells apart. */
+/** Only of plain values, which JSON distinguishes. */
 function keyOf(query: unknown, values: readonly unknown[]): string | null {
   const isPlain = (one: unknown) => typeof one === "string" || typeof one === "boolean" || Number.isFinite(one);
   if (typeof query !== "string" || !values.every(isPlain)) return null;

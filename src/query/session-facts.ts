@@ -162,7 +162,7 @@ const ROWS = [
   "SELECT session_no, seq, seq AS n FROM events WHERE agent_no IS NOT NULL",
 ].join(" UNION ALL ");
 
-/** What an event did is told by the rows that carry its seq. */
+/** What an event did is in the rows that carry its seq. */
 const ROW_FACTS = [
   ...facts("event", ofEvents(`(${ROWS})`), {
     "row-id": many(

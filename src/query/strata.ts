@@ -62,7 +62,7 @@ function callsOnAPath(clauses: readonly Clause[], group: readonly string[]): num
 
 function reachable(byName: ReadonlyMap<string, Rule>, roots: readonly string[]): ReadonlySet<string> {
   const seen = new Set(roots);
-  // A set goes on to what is added to it while it is walked.
+  // Iterating a set includes what is added to it meanwhile.
   for (const name of seen) for (const call of byName.get(name)?.calls ?? []) seen.add(call.name);
   return seen;
 }

@@ -50,7 +50,7 @@ export async function runInOrder<I, T, M>(
 ): Promise<readonly Envelope<T, M>[]> {
   const envelopes: Envelope<T, M>[] = [];
   const next = items.entries();
-  // They share one iterator: each takes the next item when it is done with the one before.
+  // They share one iterator: each takes the next item when it has finished the one before.
   const worker = async () => {
     for (const [index, item] of next) envelopes[index] = (await each(item, index)).envelope;
   };

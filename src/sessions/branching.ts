@@ -30,7 +30,7 @@ export function positionOf({ session, session_no: no, branch, seq }: HeadRow): B
   return { session, no, branch, seq };
 }
 
-/** The session goes on from there, on a branch of its own. */
+/** The session continues from there, on a branch of its own. */
 export function branchEvent(
   session: SessionRow,
   type: "branch/begun" | "head/moved",
@@ -158,7 +158,7 @@ export async function fork(storage: Storage, locator: Locator, input: ForkInput 
   });
 }
 
-/** A new session that goes on from a place in the log of another. */
+/** A new session that continues from a position in the log of another. */
 export async function forkAt(
   storage: Storage,
   session: SessionRow,

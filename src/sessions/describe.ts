@@ -20,7 +20,7 @@ export interface SessionColumns {
   readonly request: string | null;
 }
 
-/** What is said once, when it is created. */
+/** What is set once, at creation. */
 export interface SessionOrigin {
   readonly kind: SessionKind;
   readonly origin: string | null;

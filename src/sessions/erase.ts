@@ -1,5 +1,5 @@
-// Erasing (rule LG6): content leaves the store, the chain stays verifiable, and the caller is told what went and what
-// was kept because something else still refers to it.
+// Erasing (rule LG6): content leaves the store, the chain stays verifiable, and the report says what was removed and
+// what was kept because something else still refers to it.
 import type { Erasure, HistoryScope } from "../contracts/history.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { CopyRow, DiscardedRow, ErasableRow } from "../contracts/queries.ts";

@@ -1,4 +1,4 @@
-// Evals: code an agent wrote and had evaluated, with what came of it.
+// Evals: code an agent wrote and had evaluated, with its results.
 import type { Eval, EvalInput, EvalOutcome, EvalStatus, Evals } from "../contracts/lineage.ts";
 import type { EvalRow } from "../contracts/lineage-queries.ts";
 import type { Payloads, Prepare } from "../contracts/payloads.ts";

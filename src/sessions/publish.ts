@@ -104,7 +104,7 @@ export async function decideHead(storage: Storage, plan: HeadPlan): Promise<Deci
   };
 }
 
-/** What its branch goes on from, unless that has a head already. None of it changes while the session is on the branch. */
+/** What its branch continues, unless that has a head already. None of it changes while the session is on the branch. */
 export async function inheritedBy(storage: Storage, session: SessionRow): Promise<HeadDraft["inherits"]> {
   const { no, branch, seq } = session;
   const [own] = await storage.query("head.before", no, branch, seq);

@@ -136,7 +136,7 @@ async function list(storage: Storage, filter: SessionFilter | undefined): Promis
     status,
     time("createdAfter", 0),
     time("createdBefore", Number.MAX_SAFE_INTEGER),
-    // One more than asked for tells whether there is a next page.
+    // One more row than requested shows whether there is a next page.
     limit + 1,
   ] as const;
   const agent = checkOptionalId(given.agent, "agent");
@@ -149,7 +149,7 @@ async function list(storage: Storage, filter: SessionFilter | undefined): Promis
   return { items, next: rows.length > limit && last !== undefined ? writeCursor(last.no) : null };
 }
 
-/** A row that is damaged is told with the cursor behind it, so that a list can be read past it. */
+/** The error about a damaged row contains the cursor after it, so that a list can be read past it. */
 async function listed(storage: Storage, row: SessionRow): Promise<Session> {
   try {
     return await withAliases(storage, row);

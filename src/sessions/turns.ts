@@ -137,7 +137,7 @@ function endRow({ first_seq, agent, run }: TurnRow, status: "done" | "aborted", 
   return { op: "insert", table: "turns", row: { first_seq, status, run, at, agent_no: by } };
 }
 
-/** A line that goes on from a head inside the turn would show it as open: its end stands there, too. */
+/** A line that continues from a head inside the turn would show it as open: its end is written there, too. */
 function goingOn(session: SessionRow, turn: TurnRow, from: BranchPoint, at: number): EventDraft {
   const isInside = from.seq >= turn.first_seq;
   const said = { verb: "abort", ...(isInside ? { turn: turn.first_seq } : {}) };

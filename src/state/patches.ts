@@ -25,7 +25,7 @@ interface PatchRequest {
   readonly reject: (error: unknown) => void;
 }
 
-/** What becomes of a patch: the state it leaves, or why it cannot be. */
+/** The outcome of a patch: the new state, or the error. */
 type PatchOutcome = Pick<Versioned, "value"> | { readonly error: unknown };
 type Answer = Versioned | { readonly error: unknown };
 

@@ -58,7 +58,7 @@ function running(agent: typeof loop, wanted: readonly string[]): Simulation {
       await client.start(agent.id, { id: "run", session: "s", input: "Charge twice." });
       const result = await client.ended("run");
       client.expect(result.status === "completed", `it is ${result.status}: ${result.error?.message}`);
-      const messages = await client.retryWithDeadline(() => client.store.history.session("s"));
+      const messages = await client.patiently(() => client.store.history.session("s"));
       const found = messages.map(({ role, content }) => `${role} ${content.map(({ type }) => type).join(" ")}`);
       client.expect(JSON.stringify(found) === JSON.stringify(wanted), `the transcript is ${JSON.stringify(found)}`);
       const exact = JSON.stringify(messages.map(({ role, content }) => ({ role, content })));

@@ -35,7 +35,7 @@ function waiting(seed: number): Simulation {
     faults: [{ kind: "latency", probability: 0.3, ms: 2000 }],
     async scenario(client) {
       await client.start("waiter", { id: "run", session: "s" });
-      await client.until("run", ({ status }) => status !== "running" || client.external.times("note") > 0);
+      await client.until("run", ({ status }) => status !== "running" || client.world.times("note") > 0);
       await client.signal("run", "go", "now");
       await client.ended("run");
     },

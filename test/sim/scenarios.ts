@@ -26,10 +26,10 @@ const agentCrud: Scenario = {
     async scenario(client) {
       const { agents } = client.store;
       for (const id of ["a", "b", "c"]) {
-        await client.retryWithDeadline(() => agents.create({ id, name: `first ${id}` }));
-        await client.retryWithDeadline(() => agents.update(id, { name: `second ${id}` }));
+        await client.patiently(() => agents.create({ id, name: `first ${id}` }));
+        await client.patiently(() => agents.update(id, { name: `second ${id}` }));
       }
-      await client.retryWithDeadline(() => agents.delete("b"));
+      await client.patiently(() => agents.delete("b"));
       const { items } = await agents.list();
       const names = items.map(({ name }) => name).sort();
       client.expect(names.join() === "second a,second c", `the agents are ${names.join()}`);
@@ -108,7 +108,7 @@ const handoff: Scenario = {
       await second.store.runs.signal("run", "go", seed);
       const after = await second.store.runs.resume(client.agent("waiter"), "run");
       client.expect(after.status === "completed" && after.value === seed, `the run is ${after.status}`);
-      client.expect(client.external.times("note") === 1, "what was done before was done again");
+      client.expect(client.world.times("note") === 1, "what was done before was done again");
     },
   }),
 };

@@ -140,7 +140,7 @@ function working(seed: number, faults: readonly Fault[]): Simulation {
       for (const key of ["a", "b", "c", "d"]) {
         for (const session of ["s-0", "s-1", "own"]) {
           const message = { role: "user", content: key, key } as const;
-          await client.retryWithDeadline(() => client.store.history.append({ session, agent: "visitor" }, message));
+          await client.patiently(() => client.store.history.append({ session, agent: "visitor" }, message));
           acknowledged.add(`${session} ${key}`);
         }
       }
@@ -157,7 +157,7 @@ function working(seed: number, faults: readonly Fault[]): Simulation {
 async function expectAll(client: Client, acknowledged: ReadonlySet<string>): Promise<void> {
   const found: string[] = [];
   for (const session of ["s-0", "s-1", "own"]) {
-    const messages = await client.retryWithDeadline(() => client.store.history.get({ session, agent: "visitor" }));
+    const messages = await client.patiently(() => client.store.history.get({ session, agent: "visitor" }));
     found.push(...messages.map(({ content: [part] }) => `${session} ${part?.type === "text" ? part.text : ""}`));
   }
   const isSame = found.length === acknowledged.size && found.every((one) => acknowledged.has(one));

@@ -58,7 +58,7 @@ class RandomPerson {
   async meddle(client: Client): Promise<void> {
     while (this.#left-- > 0) {
       await client.sleep(this.#rng() ** 2 * 12_000);
-      const { items } = await client.retryWithDeadline(() => client.store.runs.list({ limit: 100 }));
+      const { items } = await client.patiently(() => client.store.runs.list({ limit: 100 }));
       const run = this.#one(items);
       if (run !== undefined) await this.#act(client, run, items.length < MOST_RUNS);
     }
@@ -88,7 +88,7 @@ class RandomPerson {
 /** Signals whatever waits for one, until all is over. */
 export async function finish(client: Client): Promise<void> {
   for (;;) {
-    const { items } = await client.retryWithDeadline(() => client.store.runs.list({ limit: 100 }));
+    const { items } = await client.patiently(() => client.store.runs.list({ limit: 100 }));
     const alive = items.filter(({ endedAt }) => endedAt === null);
     if (alive.length === 0) return;
     for (const { id, waitsFor } of alive)

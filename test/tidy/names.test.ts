@@ -49,6 +49,7 @@ const MEANT: Readonly<Record<string, readonly string[]>> = {
   "src/contracts/state.ts": ["Versioned"],
   "src/coding/conversation/import.ts": ["Imported"],
   "src/coding/saver.ts": ["Saved"],
+  "src/testing/sim/client.ts": ["patiently"],
 };
 
 /** What is not renamed yet. It only gets shorter: an entry that is not needed any more is a complaint. */

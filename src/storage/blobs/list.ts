@@ -1,4 +1,4 @@
-// Blobs as callers are told of them: one by its ref, or all there are, page by page.
+// Blobs as callers see them: one by its ref, or all there are, page by page.
 import type { BlobRange, BlobStat } from "../../contracts/blobs.ts";
 import type { Page } from "../../contracts/json.ts";
 import type { BlobRow } from "../../contracts/queries.ts";
@@ -43,7 +43,7 @@ export async function listBlobs(context: BlobContext, range: BlobRange | undefin
   if (sort === "size") return listLargest(context, limit, given.cursor);
   const found: BlobRow[] = [];
   let before = readCursor(given.cursor) ?? Number.MAX_SAFE_INTEGER;
-  // One more than asked for tells whether there is a next page.
+  // One more row than requested shows whether there is a next page.
   for (let asked = limit + 1; found.length <= limit; asked = ROWS) {
     const rows = await context.storage.query("blobs.list", before, asked);
     for (const row of rows) if (!isMerePart(row)) found.push(row);

@@ -77,7 +77,7 @@ function prepare(
   given: Uint8Array,
   options: PayloadOptions,
 ): PreparedPayload | Promise<PreparedPayload> {
-  // Attachments are the caller's arrays, and a commit may wait for its turn.
+  // Attachments are the caller's arrays, and a commit may wait in the queue.
   const bytes = options.owned === true ? given : new Uint8Array(given);
   if (options.inRow === true && options.children === undefined && bytes.length <= IN_ROW_BYTES) {
     return inRow(context, bytes);

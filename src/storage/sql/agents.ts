@@ -12,7 +12,7 @@ const BLOCK = "b.label, b.char_limit, b.description, b.read_only, b.version, b.c
 
 const PAYLOAD = "p.sha256, p.size, p.form, p.body, p.store, p.key AS blob_key";
 
-/** A block with the value of its present version; one whose value is gone is told, not passed over. */
+/** A block with the value of its current version; one whose value is gone is reported, not left out. */
 const VALUE =
   "LEFT JOIN block_versions v ON v.block_id = b.id AND v.version = b.version LEFT JOIN blobs p ON p.no = v.value";
 

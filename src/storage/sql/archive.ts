@@ -194,7 +194,7 @@ function ownCells({ table, row }: RestoredRow): readonly Param[] {
   return table === "runs" ? [isHeldRun({ beat: Number(row.beat) }) ? 1 : 0] : [];
 }
 
-/** Without ON CONFLICT: a row that is there already must fail the transaction, and not be taken for ours. */
+/** Without ON CONFLICT: a row that exists already must fail the transaction, and not pass as ours. */
 function restoreSpec(table: ArchivedTable): BulkSpec {
   const columns = PORTABLE[table].filter(({ column }) => LATER[table] !== column).map(bulkColumn);
   const suffix = table === "remains" ? " ON CONFLICT (session_no, branch) DO UPDATE SET upto = excluded.upto" : "";

@@ -6,7 +6,7 @@ const COLUMNS =
   "c.no, c.id, s.id AS session, c.session_no, c.seq, c.request, c.agent, c.agent_session, c.generation, c.diverged, c.cwd, " +
   "c.config_dir, c.project_key, c.agent_version, b.sha256 AS manifest, c.salt, c.files, c.size, c.stored, c.created_at, " +
   "c.saved_at, c.expires_at";
-/** One whose blob is gone is still a row, so that it can be told. */
+/** One whose blob is gone is still a row, so that it can be reported. */
 const CAPTURES = `SELECT ${COLUMNS} FROM captures c JOIN sessions s ON s.no = c.session_no LEFT JOIN blobs b ON b.no = c.manifest`;
 
 /** An archive may have brought another, of another session. */

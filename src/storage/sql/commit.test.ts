@@ -200,7 +200,7 @@ for (const engine of ENGINES) {
 
     test("LG2 a handle that remembers a session sees that the same seq was reached another way", async () => {
       for (const text of ["a", "b"]) await storage.commit(append("s", text));
-      // What a server does that lost its last commits and went on with others.
+      // Like a server that lost its last commits and continued with others.
       const [before] = await storage.query("events.at", "s", 2);
       await ground.driver.transact(function* () {
         yield {

@@ -182,7 +182,10 @@ const FORGET_LABELS =
 // A key that held something holds nothing now, and not what it held before.
 const FORGET_VALUES = `UPDATE state SET value = NULL, salt = NULL, expires_at = NULL, ord = -1 WHERE ${OF_SESSION}`;
 
-/** One row that was erased in another store: what it refers to is let go, and then it forgets. Parameters: session number, seq. */
+/**
+ * One row that was erased in another store: its blobs are released, and then it forgets them. Parameters: session
+ * number, seq.
+ */
 const OF_SEQ = `${OF_SESSION} AND seq = ?`;
 const ROW_FORGETS: Readonly<Record<ErasedRow, string>> = {
   // Erased by another event than here: the earlier event decides which heads still showed a placeholder.

@@ -1,4 +1,4 @@
-// Which commits of a batch can happen, told from what was read before any of them.
+// Which commits of a batch can happen, judged by what was read before any of them.
 import type { Commit, Guard, Refusal } from "../../contracts/storage.ts";
 import { toHex } from "../../core/bytes.ts";
 import { isReserved } from "../../core/locator.ts";

@@ -12,7 +12,7 @@ const MOST_COMMITS = 128;
 const MOST_EVENTS = 512;
 /** A batch under way for so long is stuck: others no longer wait for it to end. */
 const STUCK_MS = 100;
-/** What a batch of several commits waits for locks: if one of them is stuck, the others go on without it. */
+/** How long a batch of several commits waits for locks: if one of them is stuck, the others continue without it. */
 const SHARED_WAIT_MS = 200;
 
 interface Waiting {

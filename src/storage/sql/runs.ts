@@ -11,7 +11,7 @@ const RUNS = `SELECT ${COLUMNS} FROM runs r JOIN sessions s ON s.no = r.session_
 const NEWEST =
   "SELECT (SELECT max(r.first_seq) FROM runs r WHERE r.session_no = s.no) AS value FROM sessions s WHERE s.id = ?";
 
-/** What ended it badly, or keeps it from going on, is told by its last event. */
+/** Why it ended badly, or cannot continue, is in its last event. */
 const LISTED =
   `SELECT ${COLUMNS}, CASE WHEN r.status IN ('failed', 'cancelled') OR r.status = 'running' AND r.owner IS NULL ` +
   "THEN (SELECT e.body FROM events e " +

@@ -3,7 +3,7 @@
 const COLUMNS =
   "st.key, st.seq, CASE WHEN st.ord < 0 THEN 0 ELSE 1 END AS given, st.expires_at, " +
   "b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key";
-/** A value whose blob is gone is still a row, so that it can be told and is not passed over. */
+/** A value whose blob is gone is still a row, so that it is reported and not left out. */
 const ROWS = `SELECT ${COLUMNS} FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ?`;
 const CURRENT = `${ROWS} AND st.until_seq IS NULL`;
 /** What held at a seq, given twice. */
@@ -18,7 +18,7 @@ export const queries = {
 
 export const statements = {
   "state.close": "UPDATE state SET until_seq = ? WHERE session_no = ? AND branch = ? AND key = ? AND until_seq IS NULL",
-  // On a branch that inherits, what is taken away must be said: one key, or (no key) all that came before the branch.
+  // On a branch that inherits, a removal must be written: of one key, or (no key) of all that came before the branch.
   "state.hide":
     "INSERT INTO state (session_no, branch, key, seq, ord) SELECT b.session_no, b.branch, CAST(? AS TEXT), CAST(? AS BIGINT), -1 " +
     "FROM branches b WHERE b.session_no = ? AND b.branch = ?",

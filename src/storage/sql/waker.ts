@@ -199,7 +199,7 @@ export class SessionWaker implements FollowedLogs {
     }
     for (const [i, followed] of logs.entries()) {
       const { seq, isGone } = found.get(followed.session) ?? { seq: 0, isGone: true };
-      // What the handle's own commits said meanwhile may be newer than what was read.
+      // What the handle's own commits reported meanwhile may be newer than what was read.
       followed.noteChange(followed.news === marks[i] ? seq : Math.max(seq, followed.seq), isGone);
       followed.looked();
     }

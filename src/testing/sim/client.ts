@@ -34,13 +34,13 @@ const LOOK_MS = 8000;
 
 export class Client {
   readonly store: Holdfast;
-  readonly external: ExternalEffects;
+  readonly world: ExternalEffects;
   readonly open: ClientOptions["open"];
   readonly #setting: ClientOptions;
 
   constructor(setting: ClientOptions) {
     this.store = setting.store;
-    this.external = setting.external;
+    this.world = setting.external;
     this.open = setting.open;
     this.#setting = setting;
   }
@@ -61,7 +61,7 @@ export class Client {
   }
 
   /** Again while the store says that it may succeed later. */
-  retryWithDeadline<T>(call: () => Promise<T>): Promise<T> {
+  patiently<T>(call: () => Promise<T>): Promise<T> {
     return retryWithDeadline(this.#setting.process.environment, call);
   }
 
@@ -90,7 +90,7 @@ export class Client {
 
   async #deliver(call: () => Promise<unknown>, refusals: readonly string[]): Promise<void> {
     try {
-      await this.retryWithDeadline(call);
+      await this.patiently(call);
     } catch (error) {
       if (!(error instanceof HoldfastError) || !refusals.includes(error.code)) throw error;
     }
@@ -114,7 +114,7 @@ export class Client {
   /** When it is over. */
   async ended(run: string): Promise<RunResult> {
     await this.until(run, ({ endedAt }) => endedAt !== null);
-    const result = await this.retryWithDeadline(() => this.store.runs.result(run));
+    const result = await this.patiently(() => this.store.runs.result(run));
     if (result === null) throw new Error(`the run ${run} is gone`);
     return result;
   }
@@ -122,7 +122,7 @@ export class Client {
   /** When the run is as the condition says. */
   async until(run: string, isSo: (run: Run) => boolean): Promise<Run> {
     for (;;) {
-      const found = await this.retryWithDeadline(() => this.store.runs.get(run));
+      const found = await this.patiently(() => this.store.runs.get(run));
       if (found !== null && isSo(found)) return found;
       await this.sleep(LOOK_MS);
     }
@@ -139,7 +139,7 @@ export class Client {
       if (over.signal.aborted) return never();
       throw new ExpectationFailed(`${what} took longer than ${ms} ms`);
     });
-    const done = this.retryWithDeadline(call);
+    const done = this.patiently(call);
     done.catch(() => {});
     try {
       return await Promise.race([done, late]);

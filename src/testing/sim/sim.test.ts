@@ -185,7 +185,7 @@ describe("a simulation", () => {
           };
           const slowly = append(first.store, "slow");
           await client.sleep(1);
-          await Promise.all([slowly, client.retryWithDeadline(() => append(second.store, "other"))]);
+          await Promise.all([slowly, client.patiently(() => append(second.store, "other"))]);
         },
       }),
     );

@@ -31,7 +31,7 @@ interface Answer extends ReadonlyArray<Row> {
   readonly state?: { readonly pid?: number };
 }
 
-/** The first of the hosts that answers; `onSocket` is told of every try. */
+/** The first of the hosts that answers; `onSocket` is called for every try. */
 export async function dialAny({ host, port, path }: Address, onSocket: (socket: Socket) => void): Promise<Socket> {
   const addresses =
     typeof path === "string" ? [{ path }] : host.map((name, i) => ({ host: name, port: port[i] ?? 5432 }));

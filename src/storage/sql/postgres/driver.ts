@@ -37,7 +37,7 @@ import { type LockWait, PlanRunner } from "./transaction.ts";
 
 export type PostgresOptions = ConnectOptions;
 
-/** Races a plan may lose in a row before its caller is told. */
+/** How many races in a row a plan may lose before its caller gets an error. */
 const MOST_RACES = 100;
 /** How long a statement whose answer is optional may wait for a connection, and for its answer. */
 const HINT_MS = 1000;

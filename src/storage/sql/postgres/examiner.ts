@@ -1,6 +1,6 @@
-// PostgreSQL's own check of a store's tables and indexes: the functions of the extension amcheck. It runs in a transaction
-// that the driver rolls back: where the extension is not installed it is created there, so that a check leaves nothing
-// behind; a role that may not do that is told what to ask for.
+// PostgreSQL's own check of a store's tables and indexes: the functions of the extension amcheck. It runs in a
+// transaction that the driver rolls back: where the extension is not installed it is created there, so that a check
+// leaves nothing behind; if the role may not do that, the report says which grant is missing.
 import type { EngineReport } from "../../../contracts/engine-check.ts";
 import type { Row } from "../driver.ts";
 import { groupDamages, schemaObjects } from "../schema.ts";

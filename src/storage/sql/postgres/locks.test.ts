@@ -55,7 +55,7 @@ for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
     });
     afterEach(() => ground.end());
 
-    /** What becomes of the commit, and of what the other handle asks for in the middle of it. */
+    /** What happens to the commit, and to a call of the other handle in the middle of it. */
     async function amid(commit: Commit, theirs: Commit): Promise<{ ours: Outcome | null; theirs: Outcome }> {
       let asked: Promise<Outcome> | undefined;
       let isOver = false;

@@ -21,7 +21,7 @@ export class StatementTexts {
     return known;
   }
 
-  /** A plan of one trip that can be said in one statement. */
+  /** A plan of one trip that fits into one statement. */
   together(steps: readonly Step[]): { readonly text: string; readonly params: readonly Param[] } | null {
     const bulks = steps.flatMap((step) => (step.kind === "bulk" && step.rows.length > 0 ? [step] : []));
     if (bulks.length !== steps.length || bulks.some(({ rows }) => pieces(rows, MOST_ROWS, MOST_BYTES).length > 1))

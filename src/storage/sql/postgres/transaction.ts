@@ -32,7 +32,7 @@ export interface LockWait {
   readonly lockMs: number | null;
   /** How long all of them together, before the server's silence means that it hangs. */
   readonly totalMs: number;
-  /** Told the server process that works on the plan. */
+  /** Called with the server process that works on the plan. */
   readonly onProcess?: (pid: number) => void;
 }
 
@@ -106,7 +106,7 @@ export class PlanRunner {
   }
 
   async #pause(sent: readonly Promise<unknown>[]): Promise<void> {
-    // What fails meanwhile is told when all are settled.
+    // A failure meanwhile is thrown when all are settled.
     for (const one of sent) one.catch(() => {});
     await this.#slice.pause();
   }

@@ -134,7 +134,7 @@ test("ST1 where no thread may be started, a commit that happened is not called f
 });
 
 test("ST1 a thread that cannot open the file takes nobody with it", () => {
-  // Connections that are there go on; the thread finds nothing under the old name.
+  // Existing connections continue; the thread finds nothing under the old name.
   const folders = [path.dirname(file), path.join(folder, "there")].map((one) => JSON.stringify(one));
   runAlone([], `renameSync(${folders.join(", ")});`, "await hf.close();");
 });

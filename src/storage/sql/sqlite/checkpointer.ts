@@ -27,7 +27,7 @@ db.close();
 
 /** From this many frames on, the WAL is begun anew; writers wait for that moment, by timers. */
 const RESTART_FRAMES = 8000;
-/** How long it waits for its turn among writers that hardly let go; and then for readers, while the writers wait. */
+/** How long it waits for the lock between busy writers; and then for readers, while the writers wait. */
 const WAIT_MS = 20;
 
 const ASKED = 0;

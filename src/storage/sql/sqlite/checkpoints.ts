@@ -51,7 +51,7 @@ export class Checkpoints {
       try {
         this.#checkpointer = new Checkpointer(this.#path);
       } catch (error) {
-        // No thread may be started here: commits go on checkpointing.
+        // No thread may be started here: commits keep checkpointing.
         this.#threadless = true;
         this.#environment.log("info", "sqlite.checkpointer", { error: String(error) });
         return;

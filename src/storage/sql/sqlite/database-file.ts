@@ -17,7 +17,8 @@ export function createDatabaseFile(file: string, mode: number): void {
       at = path.resolve(path.dirname(at), readlinkSync(at));
     }
   } catch {
-    // What cannot be made or looked at is not explained here: SQLite meets the same obstacle, and its error is told.
+    // Failures to create or inspect the file are not explained here: SQLite meets the same obstacle, and its error is
+    // reported.
   }
 }
 
@@ -41,7 +42,7 @@ function tryCreate(file: string, mode: number): boolean {
   return true;
 }
 
-/** A store that every user of the machine can read or write, and was not meant to be, is told to the log. */
+/** Warns in the log about a store that every user of the machine can read or write, unless that was configured. */
 export function warnIfExposed(file: string, fileMode: number, environment: Environment): void {
   const exposed = [file, `${file}-wal`, `${file}-shm`].flatMap((one) => {
     const mode = statSync(one, { throwIfNoEntry: false })?.mode ?? 0;

@@ -108,7 +108,9 @@ class SqliteDriver implements Driver {
     }
   }
 
-  /** null, and said in the log, where there can be none; then the main thread writes, and holds the event loop meanwhile. */
+  /**
+   * null, with a log entry, where there can be none; then the main thread writes, and holds the event loop meanwhile.
+   */
   async #startThread(file: OpenFile): Promise<WriterThread | null> {
     const { path, environment } = this.#options;
     let thread: WriterThread | null = null;
@@ -311,7 +313,7 @@ class SqliteDriver implements Driver {
     return this.#typed(() => rewrite(this.#space()));
   }
 
-  /** A checkpoint writes to the file outside of any transaction: what SQLite says of that is told like all else. */
+  /** A checkpoint writes to the file outside of any transaction: its errors are reported like all others. */
   async #typed<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();

@@ -15,7 +15,7 @@ export function isBusy(error: unknown): boolean {
   return code === BUSY || code === LOCKED;
 }
 
-/** SQLite has limits of its own, and no code that tells them from mistakes in a statement. */
+/** SQLite has limits of its own, and no code that distinguishes them from mistakes in a statement. */
 export function isTooMuch(error: unknown): boolean {
   const code = resultCode(error);
   const isLimit = /too many|too large|too big|at most \d+|overflow/.test(messageOf(error));

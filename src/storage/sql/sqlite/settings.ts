@@ -17,7 +17,7 @@ export interface SqliteOptions {
 const OUR_TABLE = "SELECT name FROM sqlite_master WHERE name = 'holdfast_meta'";
 
 export function makeReady(db: DatabaseSync, path: string): void {
-  // Before the first page, or not at all; said to a store that is there, it would be a write, for which all must wait.
+  // Before the first page, or not at all; on an existing store it would be a write, for which all must wait.
   if (db.prepare("PRAGMA page_count").get()?.page_count === 0) db.exec("PRAGMA auto_vacuum = INCREMENTAL");
   if (path !== ":memory:") db.exec("PRAGMA journal_mode = WAL");
 }

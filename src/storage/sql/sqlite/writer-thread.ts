@@ -1,5 +1,6 @@
-// A large transaction runs in a thread of its own, on a connection of its own: the main thread's event loop goes on, and
-// other writers wait by timers, as they do for another process. If the thread dies, SQLite rolls the transaction back.
+// A large transaction runs in a thread of its own, on a connection of its own: the main thread's event loop keeps
+// running, and other writers wait by timers, as they do for another process. If the thread dies, SQLite rolls the
+// transaction back.
 import { type BigIntStats, statSync } from "node:fs";
 import type { Worker } from "node:worker_threads";
 import { HoldfastError } from "../../../contracts/errors.ts";
