@@ -108,9 +108,7 @@ class SqliteDriver implements Driver {
     }
   }
 
-  /**
-   * null, with a log entry, where there can be none; then the main thread writes, and holds the event loop meanwhile.
-   */
+  /** null, with a log entry, if no thread can start; then the main thread writes, and holds the event loop meanwhile. */
   async #startThread(file: OpenFile): Promise<WriterThread | null> {
     const { path, environment } = this.#options;
     let thread: WriterThread | null = null;
