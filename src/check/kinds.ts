@@ -150,10 +150,10 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
   },
   "remains-left": {
     mode: "deep",
-    meaning: "rows of a deleted session that nobody inherits, or that only a deleted session has",
+    meaning: "rows of a deleted session that no session inherits, or that only a deleted session has",
     hint:
-      "If it was never deleted, restore its row from a backup; otherwise `npx holdfast gc` frees what nobody inherits, and " +
-      "what is still named then was left behind by something else: delete it.",
+      "If it was never deleted, restore its row from a backup; otherwise `npx holdfast gc` frees what no session inherits; " +
+      "delete what the check still names after that.",
   },
   "row-session-missing": { mode: "quick", meaning: "rows of a session that has no row", hint: ERASE_REST },
   "turn-missing": { mode: "quick", meaning: "a row names a turn that is not there", hint: RESTORE },

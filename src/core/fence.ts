@@ -81,7 +81,7 @@ function committing(storage: Storage, commit: Storage["commit"]): Storage {
 }
 
 function overtaken(session: string): HoldfastError {
-  return new HoldfastError("Conflict", `somebody else has added to ${JSON.stringify(session)} meanwhile`, {
+  return new HoldfastError("Conflict", `another writer has added to ${JSON.stringify(session)} meanwhile`, {
     retryable: true,
     details: { kind: "session", id: session },
     hint: "Try again.",

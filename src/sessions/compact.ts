@@ -84,7 +84,7 @@ function checkCompaction({ keep, upTo }: Readonly<Record<string, unknown>>): Che
       "a compaction says how many messages to keep, or up to which it goes, not both",
       {
         details: { what: "compaction" },
-        hint: "upTo is the surer one: the last message that whoever wrote the summary had read.",
+        hint: "Prefer upTo: the last message that the author of the summary had read.",
       },
     );
   }

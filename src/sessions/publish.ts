@@ -176,6 +176,6 @@ export function headEvent(
 function headMoved(session: SessionRow, expected: string | null): HoldfastError {
   return new HoldfastError("Conflict", `the current head of ${JSON.stringify(session.id)} is another one`, {
     details: { session: session.id, expected, actual: session.head },
-    hint: "Read the session again: somebody published, or moved the head. Fork to keep both.",
+    hint: "Another writer has published a head or moved it. Read the session again; fork to keep both.",
   });
 }
