@@ -5,7 +5,6 @@ import { fileURLToPath } from "node:url";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { realEnvironment } from "../core/environment.ts";
 import { checkArguments, GLOBAL_OPTIONS, type Request, readRequest, wants, withRest } from "./arguments.ts";
-import { capture } from "./capture.ts";
 import type { Command, Context } from "./command.ts";
 import { EXIT, EXIT_MEANINGS } from "./exit.ts";
 import { exposureLog, noteExposure } from "./exposure.ts";
@@ -20,9 +19,6 @@ import { chooseStore, openStore, storeOptions } from "./store.ts";
 export async function main(words: string[], given: Partial<Io> = {}): Promise<number> {
   const argv = withRest(words, COMMANDS);
   const io = processIo(given);
-  // Failed writes are told to whoever wrote; without a listener they would end the process with a stack trace.
-  io.stdout.on("error", () => {});
-  io.stderr.on("error", () => {});
   // Looked for by hand, because a command line that cannot be read is also told as JSON.
   const output = new Output(io, argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined).includes("--json"));
   try {
@@ -79,7 +75,10 @@ async function execute(request: Request, command: Command, io: Io, output: Outpu
       opened.push(holdfast);
       return holdfast;
     },
-    capture: (argv, options) => capture(main, argv, { cwd: io.cwd, env: io.env, ...options }),
+    capture: async (argv, options) => {
+      const { capture } = await import("./capture.ts");
+      return capture(main, argv, { cwd: io.cwd, env: io.env, ...options });
+    },
   };
   let code: number;
   try {
