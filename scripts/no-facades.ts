@@ -21,7 +21,8 @@ export function noFacades(replaced: ReadonlySet<string>): Plugin {
       }
       for (const name of replaced) {
         const left = chunks.find((one) => one.isEntry && one.name === name);
-        if (left !== undefined && left.fileName in bundle) throw new Error(`${left.fileName} does more than pass exports on`);
+        if (left !== undefined && left.fileName in bundle)
+          throw new Error(`${left.fileName} does more than pass exports on`);
       }
     },
   };

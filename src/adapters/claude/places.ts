@@ -135,7 +135,12 @@ export class Places {
   #tags(place: Place): readonly string[] {
     const own = [`claude-key:${this.#digest(place)}`, this.#familyTag(place)];
     if (place.subpath !== undefined) return ["claude-subpath", ...own];
-    return [MIRROR_TAG, `claude-project:${wordOf(place.projectKey)}`, `${MIRROR_TAG}:${wordOf(place.sessionId)}`, ...own];
+    return [
+      MIRROR_TAG,
+      `claude-project:${wordOf(place.projectKey)}`,
+      `${MIRROR_TAG}:${wordOf(place.sessionId)}`,
+      ...own,
+    ];
   }
 
   #familyTag({ projectKey, sessionId }: Place): string {

@@ -84,8 +84,7 @@ async function put(root: Root, key: string, bytes: Uint8Array): Promise<void> {
 }
 
 /** A link of that name is refused. */
-const replaceFlags = () =>
-  constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | (constants.O_NOFOLLOW ?? 0);
+const replaceFlags = () => constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | (constants.O_NOFOLLOW ?? 0);
 
 /** The umask takes rights away, and the file may be another process's of the group. */
 async function setMode(file: FileHandle, mode: number): Promise<void> {
