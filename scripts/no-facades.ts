@@ -30,8 +30,9 @@ export function noFacades(replaced: ReadonlySet<string>): Plugin {
 
 /** The chunk whose exports it passes on, all under the names that they have there; undefined when it is no facade. */
 function targetOf({ code, fileName }: OutputChunk, bundle: OutputBundle): OutputChunk | undefined {
-  const [, imported, from = "", exported] = FACADE.exec(code) ?? [];
-  if (imported === undefined || imported !== exported || imported.includes(" as ")) return undefined;
+  const [, imported = "", from = "", exported = ""] = FACADE.exec(code) ?? [];
+  const names = exported.split(", ");
+  if (exported === "" || !names.every((name) => imported.split(", ").includes(name))) return undefined;
   const target = bundle[path.posix.join(path.posix.dirname(fileName), from)];
   return target?.type === "chunk" ? target : undefined;
 }
