@@ -75,7 +75,7 @@ describe("what is loaded", () => {
     [
       "import and first append",
       () => use(append),
-      { files: ["index.js", "core", "node-version.js", "refusals", "file", "store", "common"], kilobytes: 580 },
+      { files: ["index.js", "core", "node-version.js", "refusals", "store", "common"], kilobytes: 580 },
       SLOW.filter((name) => name !== "crypto"),
     ],
     ["holdfast --version", () => command("--version"), { files: line, kilobytes: 280 }, [...SLOW, "sqlite"]],

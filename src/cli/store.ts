@@ -1,14 +1,12 @@
 // Which store a command works on, and what to say when it is not there. Only `init`, `demo` and what brings a coding agent's
 // sessions in create one: a slip in --store must not leave an empty store behind.
 import * as path from "node:path";
-import type { BlobBackend } from "../contracts/blobs.ts";
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
 import type { Session } from "../contracts/sessions.ts";
 import { isSessionIdOf, MIRROR_TAG } from "../core/agent-sessions.ts";
 import { checkStore } from "../core/locator.ts";
 import { hidePassword, mayHoldPassword } from "../core/store-url.ts";
-import type { FileBlobsOptions } from "../storage/blobs/file.ts";
 import { UsageError } from "./failure.ts";
 import { givenFileMode } from "./file-mode.ts";
 import type { Io } from "./io.ts";
@@ -73,9 +71,9 @@ export async function openStore(choice: StoreChoice, options: OpenOptions = {}):
     throw new UsageError("a store in memory is gone when the command ends; name a file with --store");
   }
   // Loaded only now, so that --help does not wait for a database engine. Not index.ts: a command needs no models and no loop.
-  const { open } = await import("../open.ts");
+  const { blobsIn, open } = await import("../open.ts");
   const mode = choice.fileMode === undefined ? {} : { fileMode: choice.fileMode };
-  const blobs = choice.blobDirectory === undefined ? {} : { blobs: await directoryBlobs(choice.blobDirectory, mode) };
+  const blobs = choice.blobDirectory === undefined ? {} : { blobs: blobsIn(choice.blobDirectory, mode) };
   try {
     return await open(choice.url, { create: false, ...blobs, ...mode, ...options });
   } catch (error) {
@@ -89,11 +87,6 @@ export async function openStore(choice: StoreChoice, options: OpenOptions = {}):
       cause: error,
     });
   }
-}
-
-async function directoryBlobs(directory: string, options: FileBlobsOptions): Promise<BlobBackend> {
-  const { fileBlobs } = await import("../storage/blobs/file.ts");
-  return fileBlobs(directory, options);
 }
 
 /** `holdfast:store#session` as other programs write it; of another store it is refused. */

@@ -83,84 +83,81 @@ const NAMING_SESSIONS = [
   ["invocations", "source_session_no"],
 ] as const;
 
-export const queries = () =>
-  ({
-    ...(Object.fromEntries([
-      ...LOGGED_TABLES.map((table) => [`archive.${table}`, logged(table)]),
-      ...Object.entries(OWNED).map(([table, where]) => [
-        `archive.${table}`,
-        `${selected(table as ArchivedTable)} ${where}`,
-      ]),
-    ]) as Readonly<Record<`archive.${ArchivedTable}`, string>>),
-    "session.linked":
-      "SELECT s.id FROM sessions s WHERE s.deleted_at IS NULL AND s.no IN " +
-      "(SELECT d.source_session_no FROM derivations d WHERE d.session_no = ? " +
-      "UNION SELECT d.session_no FROM derivations d WHERE d.source_session_no = ? " +
-      "UNION SELECT i.callee_session_no FROM invocations i WHERE i.session_no = ? " +
-      "UNION SELECT i.session_no FROM invocations i WHERE i.callee_session_no = ?) ORDER BY s.no",
-    "invocations.naming": `${NAMING}callee_session_no = ${THIS} UNION ${NAMING}source_session_no = ${THIS} ORDER BY 1, 2`,
-    "invocations.marked": MARKED,
-    /** Who names a session that is here by name alone; and whom of those a session names. */
-    "session.namers":
-      "SELECT s.id FROM sessions s WHERE s.no IN (SELECT i.session_no FROM invocations i WHERE i.callee_session_no = ? " +
-      "UNION SELECT i.session_no FROM invocations i WHERE i.source_session_no = ?) ORDER BY s.no LIMIT ?",
-    "session.names":
-      "SELECT s.no, s.id FROM sessions s WHERE s.no IN (SELECT i.callee_session_no FROM invocations i WHERE i.session_no = ? " +
-      "UNION SELECT i.source_session_no FROM invocations i WHERE i.session_no = ?) " +
-      `AND s.deleted_at IS NOT NULL AND s.version = ${IN_PART} ORDER BY s.no`,
-    "session.heirs":
-      "WITH RECURSIVE d (no) AS (SELECT CAST(? AS BIGINT) UNION SELECT b.session_no FROM d JOIN sessions p ON p.no = d.no " +
-      "JOIN branches b ON b.parent_session_no = d.no WHERE p.deleted_at IS NOT NULL) " +
-      "SELECT s.id FROM d JOIN sessions s ON s.no = d.no WHERE s.deleted_at IS NULL ORDER BY s.no LIMIT ?",
-    "calls.spending":
-      "SELECT s.id AS session, c.provider, c.model, count(*) AS calls, " +
-      `${["in", "out", "cached"].map((name) => `CAST(coalesce(sum(c.tokens_${name}), 0) AS BIGINT) AS tokens_${name}`).join(", ")}, ` +
-      "sum(CASE WHEN c.tokens_in IS NULL OR c.tokens_out IS NULL THEN 1 ELSE 0 END) AS unknown_tokens, " +
-      "coalesce(sum(c.cost_usd), 0) AS cost_usd, sum(CASE WHEN c.cost_usd IS NULL THEN 1 ELSE 0 END) AS unknown_costs " +
-      "FROM sessions s JOIN calls c ON c.session_no = s.no WHERE s.deleted_at IS NULL AND (CAST(? AS TEXT) IS NULL OR s.id = ?) " +
-      "AND NOT EXISTS (SELECT 1 FROM calls n WHERE n.session_no = c.session_no AND n.first_seq = c.first_seq AND n.seq > c.seq) " +
-      "GROUP BY s.id, c.provider, c.model ORDER BY s.id, c.provider, c.model",
-    /** Blobs a payload names, in the order of the names. */
-    "blob.names":
-      "SELECT b.sha256 FROM blobs p JOIN blob_links l ON l.parent_no = p.no JOIN blobs b ON b.no = l.child_no " +
-      "WHERE p.sha256 = ? AND l.ord < 0 ORDER BY l.ord DESC",
-  }) as const;
+export const queries = () => ({
+  ...(Object.fromEntries([
+    ...LOGGED_TABLES.map((table) => [`archive.${table}`, logged(table)]),
+    ...Object.entries(OWNED).map(([table, where]) => [
+      `archive.${table}`,
+      `${selected(table as ArchivedTable)} ${where}`,
+    ]),
+  ]) as Readonly<Record<`archive.${ArchivedTable}`, string>>),
+  "session.linked":
+    "SELECT s.id FROM sessions s WHERE s.deleted_at IS NULL AND s.no IN " +
+    "(SELECT d.source_session_no FROM derivations d WHERE d.session_no = ? " +
+    "UNION SELECT d.session_no FROM derivations d WHERE d.source_session_no = ? " +
+    "UNION SELECT i.callee_session_no FROM invocations i WHERE i.session_no = ? " +
+    "UNION SELECT i.session_no FROM invocations i WHERE i.callee_session_no = ?) ORDER BY s.no",
+  "invocations.naming": `${NAMING}callee_session_no = ${THIS} UNION ${NAMING}source_session_no = ${THIS} ORDER BY 1, 2`,
+  "invocations.marked": MARKED,
+  /** Who names a session that is here by name alone; and whom of those a session names. */
+  "session.namers":
+    "SELECT s.id FROM sessions s WHERE s.no IN (SELECT i.session_no FROM invocations i WHERE i.callee_session_no = ? " +
+    "UNION SELECT i.session_no FROM invocations i WHERE i.source_session_no = ?) ORDER BY s.no LIMIT ?",
+  "session.names":
+    "SELECT s.no, s.id FROM sessions s WHERE s.no IN (SELECT i.callee_session_no FROM invocations i WHERE i.session_no = ? " +
+    "UNION SELECT i.source_session_no FROM invocations i WHERE i.session_no = ?) " +
+    `AND s.deleted_at IS NOT NULL AND s.version = ${IN_PART} ORDER BY s.no`,
+  "session.heirs":
+    "WITH RECURSIVE d (no) AS (SELECT CAST(? AS BIGINT) UNION SELECT b.session_no FROM d JOIN sessions p ON p.no = d.no " +
+    "JOIN branches b ON b.parent_session_no = d.no WHERE p.deleted_at IS NOT NULL) " +
+    "SELECT s.id FROM d JOIN sessions s ON s.no = d.no WHERE s.deleted_at IS NULL ORDER BY s.no LIMIT ?",
+  "calls.spending":
+    "SELECT s.id AS session, c.provider, c.model, count(*) AS calls, " +
+    `${["in", "out", "cached"].map((name) => `CAST(coalesce(sum(c.tokens_${name}), 0) AS BIGINT) AS tokens_${name}`).join(", ")}, ` +
+    "sum(CASE WHEN c.tokens_in IS NULL OR c.tokens_out IS NULL THEN 1 ELSE 0 END) AS unknown_tokens, " +
+    "coalesce(sum(c.cost_usd), 0) AS cost_usd, sum(CASE WHEN c.cost_usd IS NULL THEN 1 ELSE 0 END) AS unknown_costs " +
+    "FROM sessions s JOIN calls c ON c.session_no = s.no WHERE s.deleted_at IS NULL AND (CAST(? AS TEXT) IS NULL OR s.id = ?) " +
+    "AND NOT EXISTS (SELECT 1 FROM calls n WHERE n.session_no = c.session_no AND n.first_seq = c.first_seq AND n.seq > c.seq) " +
+    "GROUP BY s.id, c.provider, c.model ORDER BY s.id, c.provider, c.model",
+  /** Blobs a payload names, in the order of the names. */
+  "blob.names":
+    "SELECT b.sha256 FROM blobs p JOIN blob_links l ON l.parent_no = p.no JOIN blobs b ON b.no = l.child_no " +
+    "WHERE p.sha256 = ? AND l.ord < 0 ORDER BY l.ord DESC",
+});
 
 /** Parameters: title, status, metadata, created_at, version. */
 const COMPLETE = rowChecksumSql("sessions", {
   ...{ title: "?", status: "?", metadata: "?", created_at: "?", deleted_at: "NULL", version: "?" },
 });
 
-export const statements = () =>
-  ({
-    /** Of a session that is here only in part: where it ends now. */
-    "session.remainsTo":
-      "UPDATE sessions SET seq = ?, chain = ?, created_at = ?, kind = ?, " +
-      `${keepChecksum("sessions", { created_at: "?" })} WHERE id = ? AND deleted_at IS NOT NULL AND seq < ?`,
-    /** What was here in part is here whole. */
-    "session.complete":
-      "UPDATE sessions SET deleted_at = NULL, agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, " +
-      "request = ?, created_at = ?, updated_at = ?, version = ?, branch = ?, seq = ?, chain = ?, messages = ?, state_seq = ?, " +
-      "kind = ?, origin = ?, cache_id = ?, head_no = (SELECT no FROM heads WHERE id = ?), " +
-      `checksum = ${COMPLETE} WHERE id = ?`,
-    /** What was never here but in part, or by name, and of which nobody keeps or names anything any more. */
-    "session.forget":
-      `DELETE FROM sessions WHERE no = ? AND deleted_at IS NOT NULL AND version = ${IN_PART} ` +
-      NAMING_SESSIONS.map(
-        ([table, column]) => `AND NOT EXISTS (SELECT 1 FROM ${table} x WHERE x.${column} = sessions.no)`,
-      ).join(" "),
-    /** With the heads of others that it names and that are here. */
-    "invocation.link":
-      `UPDATE invocations SET callee_head_before = ${HEAD_OF}, callee_head_after = ${HEAD_OF}, source_head = ${HEAD_OF} ` +
-      `WHERE session_no = ${THIS} AND seq = ?`,
-  }) as const;
+export const statements = () => ({
+  /** Of a session that is here only in part: where it ends now. */
+  "session.remainsTo":
+    "UPDATE sessions SET seq = ?, chain = ?, created_at = ?, kind = ?, " +
+    `${keepChecksum("sessions", { created_at: "?" })} WHERE id = ? AND deleted_at IS NOT NULL AND seq < ?`,
+  /** What was here in part is here whole. */
+  "session.complete":
+    "UPDATE sessions SET deleted_at = NULL, agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, " +
+    "request = ?, created_at = ?, updated_at = ?, version = ?, branch = ?, seq = ?, chain = ?, messages = ?, state_seq = ?, " +
+    "kind = ?, origin = ?, cache_id = ?, head_no = (SELECT no FROM heads WHERE id = ?), " +
+    `checksum = ${COMPLETE} WHERE id = ?`,
+  /** What was never here but in part, or by name, and of which nobody keeps or names anything any more. */
+  "session.forget":
+    `DELETE FROM sessions WHERE no = ? AND deleted_at IS NOT NULL AND version = ${IN_PART} ` +
+    NAMING_SESSIONS.map(
+      ([table, column]) => `AND NOT EXISTS (SELECT 1 FROM ${table} x WHERE x.${column} = sessions.no)`,
+    ).join(" "),
+  /** With the heads of others that it names and that are here. */
+  "invocation.link":
+    `UPDATE invocations SET callee_head_before = ${HEAD_OF}, callee_head_after = ${HEAD_OF}, source_head = ${HEAD_OF} ` +
+    `WHERE session_no = ${THIS} AND seq = ?`,
+});
 
-export const guards = () =>
-  ({
-    "session.named": MARKED,
-    "remains.upto":
-      "SELECT r.upto AS value FROM remains r WHERE r.session_no = (SELECT no FROM sessions WHERE id = ?) AND r.branch = ?",
-  }) as const;
+export const guards = () => ({
+  "session.named": MARKED,
+  "remains.upto":
+    "SELECT r.upto AS value FROM remains r WHERE r.session_no = (SELECT no FROM sessions WHERE id = ?) AND r.branch = ?",
+});
 
 /** Set once all of them are there, because a head may be named by the very statement that inserts it. */
 const LATER: Readonly<Record<string, string>> = { sessions: "head_no", heads: "basis_no" };

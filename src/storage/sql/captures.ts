@@ -1,7 +1,4 @@
 // Captures: for every request and session of a coding agent the newest, and beside it those that went another way.
-import type { QueryName } from "../../contracts/queries.ts";
-import type { GuardName, StatementName } from "../../contracts/storage.ts";
-
 const COLUMNS =
   "c.no, c.id, s.id AS session, c.session_no, c.seq, c.request, c.agent, c.agent_session, c.generation, c.diverged, c.cwd, " +
   "c.config_dir, c.project_key, c.agent_version, b.sha256 AS manifest, c.salt, c.files, c.size, c.stored, c.created_at, " +
@@ -23,44 +20,41 @@ function list(where: string): string {
 /** Claims are no part of any session: they stand beside the facts about the store, and their names begin with "claim:". */
 const CLAIM = "SELECT value FROM holdfast_meta WHERE name = ?";
 
-export const queries = () =>
-  ({
-    "capture.get": `${CAPTURES} WHERE c.id = ?`,
-    "capture.newest": `${CAPTURES} WHERE c.request = ? AND c.agent = ? AND c.agent_session = ? AND c.diverged = 0 ${LAST}`,
-    "captures.list": list(""),
-    "captures.byRequest": list("c.request = ? AND "),
-    "captures.bySession": list("c.agent_session = ? AND "),
-    "captures.byBoth": list("c.request = ? AND c.agent_session = ? AND "),
-    /** All that a blob is kept in, whoever else is. */
-    "capture.stored": `
+export const queries = () => ({
+  "capture.get": `${CAPTURES} WHERE c.id = ?`,
+  "capture.newest": `${CAPTURES} WHERE c.request = ? AND c.agent = ? AND c.agent_session = ? AND c.diverged = 0 ${LAST}`,
+  "captures.list": list(""),
+  "captures.byRequest": list("c.request = ? AND "),
+  "captures.bySession": list("c.agent_session = ? AND "),
+  "captures.byBoth": list("c.request = ? AND c.agent_session = ? AND "),
+  /** All that a blob is kept in, whoever else is. */
+  "capture.stored": `
     SELECT CAST(b.stored + coalesce((SELECT sum(p.stored) FROM blob_links l JOIN blobs p ON p.no = l.child_no
       WHERE l.parent_no = b.no AND l.ord >= 0), 0) + coalesce((SELECT sum(f.stored) FROM blob_segments u
       JOIN segment_frames f ON f.segment_id = u.segment_id WHERE u.blob_no = b.no), 0) AS BIGINT) AS stored, b.size
     FROM blobs b WHERE b.sha256 = ?`,
-    "captures.ofRequest": `${CAPTURES} WHERE c.request = ? ORDER BY c.no LIMIT ?`,
-    "captures.expired":
-      `${CAPTURES} WHERE c.expires_at IS NOT NULL AND c.expires_at <= ? AND (c.expires_at, c.no) > (?, ?) ` +
-      "ORDER BY c.expires_at, c.no LIMIT ?",
-    "claim.get": CLAIM,
-  }) as const satisfies Partial<Record<QueryName, string>>;
+  "captures.ofRequest": `${CAPTURES} WHERE c.request = ? ORDER BY c.no LIMIT ?`,
+  "captures.expired":
+    `${CAPTURES} WHERE c.expires_at IS NOT NULL AND c.expires_at <= ? AND (c.expires_at, c.no) > (?, ?) ` +
+    "ORDER BY c.expires_at, c.no LIMIT ?",
+  "claim.get": CLAIM,
+});
 
-export const statements = () =>
-  ({
-    "capture.expire": "UPDATE captures SET expires_at = ?, seq = ? WHERE id = ?",
-    "capture.diverge": "UPDATE captures SET diverged = ?, seq = ? WHERE id = ?",
-    "claim.put":
-      "INSERT INTO holdfast_meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-    "claim.remove": "DELETE FROM holdfast_meta WHERE name = ?",
-  }) as const satisfies Partial<Record<StatementName, string>>;
+export const statements = () => ({
+  "capture.expire": "UPDATE captures SET expires_at = ?, seq = ? WHERE id = ?",
+  "capture.diverge": "UPDATE captures SET diverged = ?, seq = ? WHERE id = ?",
+  "claim.put":
+    "INSERT INTO holdfast_meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+  "claim.remove": "DELETE FROM holdfast_meta WHERE name = ?",
+});
 
-export const guards = () =>
-  ({
-    "capture.seq":
-      "SELECT (SELECT CAST(c.session_no AS TEXT) || ' ' || CAST(c.seq AS TEXT) FROM captures c WHERE c.id = ?) AS value " +
-      "FROM sessions s WHERE s.id = ?",
-    "capture.newest":
-      "SELECT (SELECT c.id FROM captures c WHERE c.request = ? AND c.agent = ? AND c.agent_session = ? AND c.diverged = 0 " +
-      `${LAST}) AS value ` +
-      "FROM sessions s WHERE s.id = ?",
-    "claim.value": CLAIM,
-  }) as const satisfies Partial<Record<GuardName, string>>;
+export const guards = () => ({
+  "capture.seq":
+    "SELECT (SELECT CAST(c.session_no AS TEXT) || ' ' || CAST(c.seq AS TEXT) FROM captures c WHERE c.id = ?) AS value " +
+    "FROM sessions s WHERE s.id = ?",
+  "capture.newest":
+    "SELECT (SELECT c.id FROM captures c WHERE c.request = ? AND c.agent = ? AND c.agent_session = ? AND c.diverged = 0 " +
+    `${LAST}) AS value ` +
+    "FROM sessions s WHERE s.id = ?",
+  "claim.value": CLAIM,
+});

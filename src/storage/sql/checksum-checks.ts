@@ -1,6 +1,6 @@
 // What the checker reads of checksums: which rows do not have the one of their columns. The engine computes it, so that a row
 // that no read could decode is named as well.
-import type { ChecksumQueries, OwnedChecksumTable, StoreChecksumTable } from "../../contracts/checksum-queries.ts";
+import type { OwnedChecksumTable, StoreChecksumTable } from "../../contracts/checksum-queries.ts";
 import type { CheckedTable } from "../../core/checksum.ts";
 import { checksumSql, counterChecksumSql, rowChecksumSql } from "./checksum.ts";
 
@@ -34,36 +34,35 @@ const OF_META = checksumSql("holdfast_meta", [
   ["text", "(SELECT value FROM holdfast_meta WHERE name = 'created_at')"],
 ]);
 
-export const queries = () =>
-  ({
-    "checksums.sessions": ofSession("sessions", "r.id AS name", "r.no = ?"),
-    "checksums.boards": ofSession("boards", "r.id AS name", OF_SESSION),
-    "checksums.tasks": ofSession(
-      "tasks",
-      "r.id AS name",
-      "r.board_id IN (SELECT b.id FROM boards b WHERE b.session_no = ?)",
-    ),
-    "checksums.invocations": ofSession("invocations", "r.seq AS seq", OF_SESSION),
-    "checksums.captures": ofSession("captures", "r.id AS name", OF_SESSION),
-    "checksums.agents": paged("agents", ["no"], ", r.id"),
-    "checksums.agent_blocks": paged("agent_blocks", ["agent_no", "ord"], ", r.block_id"),
-    "checksums.blocks": paged("blocks", ["id"]),
-    "checksums.block_versions": paged("block_versions", ["block_id", "version"]),
-    "checksums.segments": paged("segments", ["id"]),
-    "checksums.segment_frames": paged("segment_frames", ["segment_id", "start"]),
-    "checksums.blobs": paged("blobs", ["no"], ", r.sha256"),
-    "checksums.counters":
-      `SELECT counters.name FROM counters WHERE counters.checksum IS NOT NULL AND counters.checksum <> ${counterChecksumSql()} ` +
-      "ORDER BY counters.name",
-    "checksums.meta": `SELECT m.name FROM holdfast_meta m WHERE m.name = 'checksum' AND m.value = ${OF_META}`,
-    "check.epochs":
-      "SELECT b.no, b.sha256, CASE WHEN b.epoch >= 0 AND b.epoch <= g.n AND " +
-      "(b.condemned IS NULL OR b.condemned <= g.n AND b.condemned >= b.epoch + 2) THEN 1 ELSE 0 END AS proven " +
-      "FROM blobs b CROSS JOIN counters g WHERE g.name = 'gc' AND b.no > ? ORDER BY b.no LIMIT ?",
-    "check.held":
-      "SELECT r.id FROM runs r WHERE r.session_no = ? AND NOT ((r.beat < 0 AND r.held = 1) OR (r.beat >= 0 AND r.held = 0)) " +
-      "LIMIT ?",
-    "check.aliasCount":
-      "SELECT s.alias_count AS stored, (SELECT count(*) FROM aliases l WHERE l.session_no = s.no) AS counted " +
-      "FROM sessions s WHERE s.no = ?",
-  }) as const satisfies Record<keyof ChecksumQueries, string>;
+export const queries = () => ({
+  "checksums.sessions": ofSession("sessions", "r.id AS name", "r.no = ?"),
+  "checksums.boards": ofSession("boards", "r.id AS name", OF_SESSION),
+  "checksums.tasks": ofSession(
+    "tasks",
+    "r.id AS name",
+    "r.board_id IN (SELECT b.id FROM boards b WHERE b.session_no = ?)",
+  ),
+  "checksums.invocations": ofSession("invocations", "r.seq AS seq", OF_SESSION),
+  "checksums.captures": ofSession("captures", "r.id AS name", OF_SESSION),
+  "checksums.agents": paged("agents", ["no"], ", r.id"),
+  "checksums.agent_blocks": paged("agent_blocks", ["agent_no", "ord"], ", r.block_id"),
+  "checksums.blocks": paged("blocks", ["id"]),
+  "checksums.block_versions": paged("block_versions", ["block_id", "version"]),
+  "checksums.segments": paged("segments", ["id"]),
+  "checksums.segment_frames": paged("segment_frames", ["segment_id", "start"]),
+  "checksums.blobs": paged("blobs", ["no"], ", r.sha256"),
+  "checksums.counters":
+    `SELECT counters.name FROM counters WHERE counters.checksum IS NOT NULL AND counters.checksum <> ${counterChecksumSql()} ` +
+    "ORDER BY counters.name",
+  "checksums.meta": `SELECT m.name FROM holdfast_meta m WHERE m.name = 'checksum' AND m.value = ${OF_META}`,
+  "check.epochs":
+    "SELECT b.no, b.sha256, CASE WHEN b.epoch >= 0 AND b.epoch <= g.n AND " +
+    "(b.condemned IS NULL OR b.condemned <= g.n AND b.condemned >= b.epoch + 2) THEN 1 ELSE 0 END AS proven " +
+    "FROM blobs b CROSS JOIN counters g WHERE g.name = 'gc' AND b.no > ? ORDER BY b.no LIMIT ?",
+  "check.held":
+    "SELECT r.id FROM runs r WHERE r.session_no = ? AND NOT ((r.beat < 0 AND r.held = 1) OR (r.beat >= 0 AND r.held = 0)) " +
+    "LIMIT ?",
+  "check.aliasCount":
+    "SELECT s.alias_count AS stored, (SELECT count(*) FROM aliases l WHERE l.session_no = s.no) AS counted " +
+    "FROM sessions s WHERE s.no = ?",
+});

@@ -37,35 +37,33 @@ const liveUpTo = (name: string) =>
   "SELECT (SELECT count(*) FROM events m WHERE m.session_no = s.no AND m.erased_seq IS NULL AND m.seq <= ? " +
   `AND m.agent_no = (SELECT no FROM agents WHERE id = ?)) AS ${name} FROM sessions s WHERE s.id = ?`;
 
-export const queries = () =>
-  ({
-    "history.range": messages(ofAgent + forward, "m.seq"),
-    "history.rangeRun": messages(ofRun + forward, "m.seq"),
-    "history.last": messages(ofAgent + backward, "m.seq"),
-    "history.lastRun": messages(ofRun + backward, "m.seq"),
-    "history.session": messages(ofSession + forward, "m.seq"),
-    "history.sessionLast": messages(ofSession + backward, "m.seq"),
-    "history.sessionRun": messages(ofSessionRun + forward, "m.seq"),
-    "history.sessionRunLast": messages(ofSessionRun + backward, "m.seq"),
-    "history.byAgent": messages(
-      `${ROWS} WHERE agent_no = ${AGENT} AND erased_seq IS NULL AND at >= ? ORDER BY no DESC LIMIT ?`,
-      "m.no",
-    ),
-    // On several branches the same key may be used again; the newest comes first. They are sorted by no column of an index:
-    // for the order of one, the engine would read through the whole session instead of looking the key up.
-    "history.byKey": messages(
-      `${ROWS.replace("SELECT no", "SELECT branch, no")} WHERE session_no = ${SESSION} AND key = ? AND erased_seq IS NULL`,
-      "m.seq + 0 DESC",
-    ).replace("SELECT ", "SELECT m.branch, "),
-    "history.count": `SELECT count(*) AS n FROM events WHERE ${SCOPE} AND agent_no = ${AGENT}`,
-    "history.countUpTo": liveUpTo("n"),
-    "history.countRun": `SELECT count(*) AS n FROM events WHERE ${SCOPE} AND agent_no = ${AGENT} AND run = ?`,
-  }) as const;
+export const queries = () => ({
+  "history.range": messages(ofAgent + forward, "m.seq"),
+  "history.rangeRun": messages(ofRun + forward, "m.seq"),
+  "history.last": messages(ofAgent + backward, "m.seq"),
+  "history.lastRun": messages(ofRun + backward, "m.seq"),
+  "history.session": messages(ofSession + forward, "m.seq"),
+  "history.sessionLast": messages(ofSession + backward, "m.seq"),
+  "history.sessionRun": messages(ofSessionRun + forward, "m.seq"),
+  "history.sessionRunLast": messages(ofSessionRun + backward, "m.seq"),
+  "history.byAgent": messages(
+    `${ROWS} WHERE agent_no = ${AGENT} AND erased_seq IS NULL AND at >= ? ORDER BY no DESC LIMIT ?`,
+    "m.no",
+  ),
+  // On several branches the same key may be used again; the newest comes first. They are sorted by no column of an index:
+  // for the order of one, the engine would read through the whole session instead of looking the key up.
+  "history.byKey": messages(
+    `${ROWS.replace("SELECT no", "SELECT branch, no")} WHERE session_no = ${SESSION} AND key = ? AND erased_seq IS NULL`,
+    "m.seq + 0 DESC",
+  ).replace("SELECT ", "SELECT m.branch, "),
+  "history.count": `SELECT count(*) AS n FROM events WHERE ${SCOPE} AND agent_no = ${AGENT}`,
+  "history.countUpTo": liveUpTo("n"),
+  "history.countRun": `SELECT count(*) AS n FROM events WHERE ${SCOPE} AND agent_no = ${AGENT} AND run = ?`,
+});
 
-export const guards = () =>
-  ({
-    "messages.live": liveUpTo("value"),
-    "message.key":
-      "SELECT e.seq AS value FROM sessions s JOIN events e ON e.session_no = s.no AND e.branch = s.branch " +
-      "WHERE s.id = ? AND e.key = ?",
-  }) as const;
+export const guards = () => ({
+  "messages.live": liveUpTo("value"),
+  "message.key":
+    "SELECT e.seq AS value FROM sessions s JOIN events e ON e.session_no = s.no AND e.branch = s.branch " +
+    "WHERE s.id = ? AND e.key = ?",
+});

@@ -185,90 +185,86 @@ const SNAPSHOTS =
   "SELECT s.id AS session, r.seq, r.branch, r.turn_seq, b.sha256 AS vars, r.salt, r.at, r.erased_seq FROM snapshots r " +
   "JOIN sessions s ON s.no = r.session_no LEFT JOIN blobs b ON b.no = r.vars";
 
-export const queries = () =>
-  ({
-    "lineage.current": lineage(CURRENT),
-    "lineage.at": lineage(AT),
-    "lineage.newestHead":
-      `${line(AT, `${headIn("no")} IS NULL`)}SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.no = ` +
-      `(SELECT ${headIn("no")} FROM l WHERE l.session_no IS NOT NULL ORDER BY l.depth DESC LIMIT 1)`,
-    "lineage.countsSince":
-      `${line(AT, `${headIn("no")} IS NULL`)}SELECT ${SUMS} ` +
-      `FROM (SELECT ${COUNTS} FROM (SELECT l.session_no, l.branch, coalesce(${headIn("seq")}, 0) AS after, l.upto ` +
-      "FROM l WHERE l.session_no IS NOT NULL) w) c",
-    "lineage.stated": statedIn(CURRENT, "", ""),
-    "lineage.statedAt": statedIn(AT, "", ""),
-    "lineage.statedKey": statedIn(CURRENT, " AND st.key IN (?, '')", " LIMIT 1"),
-    "lineage.messages": countedOver("e.agent_no IS NOT NULL"),
-    "lineage.agentMessages": countedOver(`e.agent_no + 0 = ${AGENT}`),
-    "lineage.runMessages": countedOver(`e.agent_no + 0 = ${AGENT} AND e.run = ?`),
-    "lineage.clears":
-      "SELECT c.seq, a.id AS agent, c.run FROM clears c JOIN agents a ON a.no = c.agent_no " +
-      "WHERE c.session_no = ? AND c.branch = ? AND c.seq <= ? ORDER BY c.seq",
-    "messages.at": messagesAt("ASC"),
-    "messages.lastAt": messagesAt("DESC"),
-    // Of those that were there, whose they are and how many: what a context leaves out is counted, not read.
-    "messages.count": countedBy("CAST(NULL AS TEXT)", "e.agent_no"),
-    "messages.countRuns": countedBy("e.run", "e.agent_no, e.run"),
-    "messages.erasedUpTo": `SELECT max(e.erased_seq) AS value FROM events e WHERE ${STRETCH("e")} AND e.agent_no IS NOT NULL`,
-    "lineage.counts":
-      `SELECT ${COUNTS} FROM (SELECT CAST(? AS BIGINT) AS session_no, CAST(? AS BIGINT) AS branch, ` +
-      "CAST(? AS BIGINT) AS after, CAST(? AS BIGINT) AS upto) w",
-    // No head of a branch is older than the branch, whose number is the seq it begins with.
-    "branch.standing":
-      `SELECT w.head_id, w.head_root, ${COUNTS} FROM (SELECT s.no AS session_no, s.branch, ` +
-      `h.id AS head_id, h.root AS head_root, coalesce(h.seq, 0) AS after, CAST(${NOW} AS BIGINT) AS upto ` +
-      "FROM sessions s LEFT JOIN heads h ON h.no = (SELECT n.no FROM heads n WHERE n.session_no = s.no AND n.branch = s.branch " +
-      "AND n.seq >= s.branch ORDER BY n.seq DESC LIMIT 1) WHERE s.id = ?) w",
-    "head.get": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.id = ? AND s.deleted_at IS NULL`,
-    "head.current": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.no = (SELECT c.head_no FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL)`,
-    "head.before":
-      `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.session_no = ? AND h.branch = ? AND h.seq >= h.branch AND h.seq <= ? ` +
-      "ORDER BY h.seq DESC LIMIT 1",
-    "heads.list": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE s.id = ? AND s.deleted_at IS NULL AND h.seq < ? ORDER BY h.seq DESC LIMIT ?`,
-    "heads.oldest": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE s.id = ? AND s.deleted_at IS NULL AND h.seq > ? ORDER BY h.seq LIMIT ?`,
-    "heads.between": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.id >= ? AND h.id < ? AND s.deleted_at IS NULL ORDER BY h.id LIMIT ?`,
-    "heads.beginning":
-      "SELECT h.id FROM heads h WHERE h.session_no = ? AND h.id >= ? AND h.id < ? ORDER BY h.id LIMIT ?",
-    "heads.at": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE ${STRETCH("h")} ORDER BY h.seq, h.no`,
-    "turns.at": versionsAt(TURNS),
-    "turn.get": newest(TURNS),
-    "evals.at": versionsAt(EVALS),
-    "eval.get": newest(EVALS),
-    "calls.at": versionsAt(CALLS),
-    "call.get": newest(CALLS),
-    "snapshots.at": `${SNAPSHOTS} WHERE ${STRETCH("r")} ORDER BY r.seq`,
-    "snapshot.get": `${SNAPSHOTS} WHERE s.id = ? AND s.deleted_at IS NULL AND r.seq = ?`,
-    "invocations.at": versionsAt(INVOCATIONS),
-    "invocation.get": newest(INVOCATIONS),
-    "invocations.waiting":
-      `${waiting("SELECT c.no FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL")} ` +
-      "SELECT s.id FROM up JOIN sessions s ON s.no = up.no WHERE s.deleted_at IS NULL ORDER BY s.no",
-  }) as const;
+export const queries = () => ({
+  "lineage.current": lineage(CURRENT),
+  "lineage.at": lineage(AT),
+  "lineage.newestHead":
+    `${line(AT, `${headIn("no")} IS NULL`)}SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.no = ` +
+    `(SELECT ${headIn("no")} FROM l WHERE l.session_no IS NOT NULL ORDER BY l.depth DESC LIMIT 1)`,
+  "lineage.countsSince":
+    `${line(AT, `${headIn("no")} IS NULL`)}SELECT ${SUMS} ` +
+    `FROM (SELECT ${COUNTS} FROM (SELECT l.session_no, l.branch, coalesce(${headIn("seq")}, 0) AS after, l.upto ` +
+    "FROM l WHERE l.session_no IS NOT NULL) w) c",
+  "lineage.stated": statedIn(CURRENT, "", ""),
+  "lineage.statedAt": statedIn(AT, "", ""),
+  "lineage.statedKey": statedIn(CURRENT, " AND st.key IN (?, '')", " LIMIT 1"),
+  "lineage.messages": countedOver("e.agent_no IS NOT NULL"),
+  "lineage.agentMessages": countedOver(`e.agent_no + 0 = ${AGENT}`),
+  "lineage.runMessages": countedOver(`e.agent_no + 0 = ${AGENT} AND e.run = ?`),
+  "lineage.clears":
+    "SELECT c.seq, a.id AS agent, c.run FROM clears c JOIN agents a ON a.no = c.agent_no " +
+    "WHERE c.session_no = ? AND c.branch = ? AND c.seq <= ? ORDER BY c.seq",
+  "messages.at": messagesAt("ASC"),
+  "messages.lastAt": messagesAt("DESC"),
+  // Of those that were there, whose they are and how many: what a context leaves out is counted, not read.
+  "messages.count": countedBy("CAST(NULL AS TEXT)", "e.agent_no"),
+  "messages.countRuns": countedBy("e.run", "e.agent_no, e.run"),
+  "messages.erasedUpTo": `SELECT max(e.erased_seq) AS value FROM events e WHERE ${STRETCH("e")} AND e.agent_no IS NOT NULL`,
+  "lineage.counts":
+    `SELECT ${COUNTS} FROM (SELECT CAST(? AS BIGINT) AS session_no, CAST(? AS BIGINT) AS branch, ` +
+    "CAST(? AS BIGINT) AS after, CAST(? AS BIGINT) AS upto) w",
+  // No head of a branch is older than the branch, whose number is the seq it begins with.
+  "branch.standing":
+    `SELECT w.head_id, w.head_root, ${COUNTS} FROM (SELECT s.no AS session_no, s.branch, ` +
+    `h.id AS head_id, h.root AS head_root, coalesce(h.seq, 0) AS after, CAST(${NOW} AS BIGINT) AS upto ` +
+    "FROM sessions s LEFT JOIN heads h ON h.no = (SELECT n.no FROM heads n WHERE n.session_no = s.no AND n.branch = s.branch " +
+    "AND n.seq >= s.branch ORDER BY n.seq DESC LIMIT 1) WHERE s.id = ?) w",
+  "head.get": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.id = ? AND s.deleted_at IS NULL`,
+  "head.current": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.no = (SELECT c.head_no FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL)`,
+  "head.before":
+    `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.session_no = ? AND h.branch = ? AND h.seq >= h.branch AND h.seq <= ? ` +
+    "ORDER BY h.seq DESC LIMIT 1",
+  "heads.list": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE s.id = ? AND s.deleted_at IS NULL AND h.seq < ? ORDER BY h.seq DESC LIMIT ?`,
+  "heads.oldest": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE s.id = ? AND s.deleted_at IS NULL AND h.seq > ? ORDER BY h.seq LIMIT ?`,
+  "heads.between": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.id >= ? AND h.id < ? AND s.deleted_at IS NULL ORDER BY h.id LIMIT ?`,
+  "heads.beginning": "SELECT h.id FROM heads h WHERE h.session_no = ? AND h.id >= ? AND h.id < ? ORDER BY h.id LIMIT ?",
+  "heads.at": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE ${STRETCH("h")} ORDER BY h.seq, h.no`,
+  "turns.at": versionsAt(TURNS),
+  "turn.get": newest(TURNS),
+  "evals.at": versionsAt(EVALS),
+  "eval.get": newest(EVALS),
+  "calls.at": versionsAt(CALLS),
+  "call.get": newest(CALLS),
+  "snapshots.at": `${SNAPSHOTS} WHERE ${STRETCH("r")} ORDER BY r.seq`,
+  "snapshot.get": `${SNAPSHOTS} WHERE s.id = ? AND s.deleted_at IS NULL AND r.seq = ?`,
+  "invocations.at": versionsAt(INVOCATIONS),
+  "invocation.get": newest(INVOCATIONS),
+  "invocations.waiting":
+    `${waiting("SELECT c.no FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL")} ` +
+    "SELECT s.id FROM up JOIN sessions s ON s.no = up.no WHERE s.deleted_at IS NULL ORDER BY s.no",
+});
 
 /** The seq of the newest version: whoever ends something ends it once. */
 const version = (table: string) =>
   `SELECT (SELECT max(r.seq) FROM ${table} r WHERE r.session_no = s.no AND r.first_seq = ?) AS value FROM sessions s WHERE s.id = ?`;
 
-export const guards = () =>
-  ({
-    "session.seq": "SELECT seq AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
-    "session.branch": "SELECT branch AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
-    "session.head":
-      "SELECT (SELECT h.id FROM heads h WHERE h.no = s.head_no) AS value FROM sessions s WHERE s.id = ? AND s.deleted_at IS NULL",
-    "turn.version": version("turns"),
-    "call.version": version("calls"),
-    "eval.version": version("evals"),
-    "invocation.version": version("invocations"),
-    /** 1 when the second waits for the first. */
-    "invocation.waits":
-      `SELECT (${waiting("SELECT c.no FROM sessions c WHERE c.id = ?")} SELECT count(*) FROM up WHERE up.no = s.no) AS value ` +
-      "FROM sessions s WHERE s.id = ?",
-    "store.turn": "SELECT name AS value FROM holdfast_meta WHERE name = ?",
-  }) as const;
+export const guards = () => ({
+  "session.seq": "SELECT seq AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
+  "session.branch": "SELECT branch AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
+  "session.head":
+    "SELECT (SELECT h.id FROM heads h WHERE h.no = s.head_no) AS value FROM sessions s WHERE s.id = ? AND s.deleted_at IS NULL",
+  "turn.version": version("turns"),
+  "call.version": version("calls"),
+  "eval.version": version("evals"),
+  "invocation.version": version("invocations"),
+  /** 1 when the second waits for the first. */
+  "invocation.waits":
+    `SELECT (${waiting("SELECT c.no FROM sessions c WHERE c.id = ?")} SELECT count(*) FROM up WHERE up.no = s.no) AS value ` +
+    "FROM sessions s WHERE s.id = ?",
+  "store.turn": "SELECT name AS value FROM holdfast_meta WHERE name = ?",
+});
 
-export const statements = () =>
-  ({
-    "session.branchTo": "UPDATE sessions SET branch = ? WHERE no = ?",
-    "session.headTo": "UPDATE sessions SET head_no = (SELECT no FROM heads WHERE id = ?) WHERE no = ?",
-  }) as const;
+export const statements = () => ({
+  "session.branchTo": "UPDATE sessions SET branch = ? WHERE no = ?",
+  "session.headTo": "UPDATE sessions SET head_no = (SELECT no FROM heads WHERE id = ?) WHERE no = ?",
+});

@@ -1,7 +1,5 @@
 // Which rows refer to a blob, and what each session refers to. No index leads from a blob to its rows: each of these is a
 // walk through all rows, asked by people and on no hot path.
-import type { QueryName } from "../../contracts/queries.ts";
-
 export const EVAL_BLOBS = ["code", "result", "final", "error"] as const;
 export const CALL_BLOBS = ["request", "response", "result", "error"] as const;
 
@@ -51,29 +49,28 @@ const sum = (what: string) => `CAST(coalesce(sum(${what}), 0) AS BIGINT)`;
 const INLINE =
   "SELECT 'events' AS source, 0 AS named, s.id AS session, e.seq, e.type, CAST(NULL AS TEXT) AS name FROM ";
 
-export const queries = () =>
-  ({
-    "blob.referrers":
-      "WITH t (via, named) AS (SELECT b.no, 0 FROM blobs b WHERE b.sha256 = ? UNION " +
-      "SELECT l.parent_no, 1 FROM blobs b JOIN blob_links l ON l.child_no = b.no AND l.ord < 0 WHERE b.sha256 = ?) " +
-      "SELECT x.source, x.named, s.id AS session, x.seq, x.type, x.name " +
-      `FROM (${referringRows()}) x LEFT JOIN sessions s ON s.no = x.session_no ` +
-      "ORDER BY coalesce(x.session_no, 0) DESC, x.seq DESC, x.source, x.name LIMIT ?",
-    // Content that stands in the rows of its events: what the index has, and what came since.
-    "words.referrers":
-      `${INLINE}word_refs r JOIN events e ON e.no = r.event_no JOIN sessions s ON s.no = e.session_no ` +
-      "WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no DESC LIMIT ?",
-    "words.referrersUnindexed":
-      `${INLINE}events e JOIN sessions s ON s.no = e.session_no WHERE e.no > (SELECT n FROM counters WHERE name = 'word_refs') ` +
-      "AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no DESC LIMIT ?",
-    "stats.sessions":
-      `WITH ${OWNED}, holders (no, n) AS (SELECT no, count(*) FROM owned GROUP BY no), ` +
-      `sizes (session_no, bytes, shared) AS (SELECT o.session_no, ${sum("b.size")}, ` +
-      `${sum("CASE WHEN k.n > 1 THEN b.size ELSE 0 END")} FROM owned o JOIN holders k ON k.no = o.no JOIN blobs b ON b.no = o.no ` +
-      "GROUP BY o.session_no), " +
-      `inlined (session_no, bytes) AS (SELECT e.session_no, ${sum("length(e.words)")} FROM events e WHERE e.words IS NOT NULL ` +
-      "GROUP BY e.session_no) " +
-      "SELECT s.id, s.seq AS events, s.messages, coalesce(z.bytes, 0) + coalesce(i.bytes, 0) AS bytes, coalesce(z.shared, 0) AS shared " +
-      "FROM sessions s LEFT JOIN sizes z ON z.session_no = s.no LEFT JOIN inlined i ON i.session_no = s.no " +
-      "WHERE s.deleted_at IS NULL ORDER BY bytes DESC, s.no LIMIT ?",
-  }) as const satisfies Partial<Record<QueryName, string>>;
+export const queries = () => ({
+  "blob.referrers":
+    "WITH t (via, named) AS (SELECT b.no, 0 FROM blobs b WHERE b.sha256 = ? UNION " +
+    "SELECT l.parent_no, 1 FROM blobs b JOIN blob_links l ON l.child_no = b.no AND l.ord < 0 WHERE b.sha256 = ?) " +
+    "SELECT x.source, x.named, s.id AS session, x.seq, x.type, x.name " +
+    `FROM (${referringRows()}) x LEFT JOIN sessions s ON s.no = x.session_no ` +
+    "ORDER BY coalesce(x.session_no, 0) DESC, x.seq DESC, x.source, x.name LIMIT ?",
+  // Content that stands in the rows of its events: what the index has, and what came since.
+  "words.referrers":
+    `${INLINE}word_refs r JOIN events e ON e.no = r.event_no JOIN sessions s ON s.no = e.session_no ` +
+    "WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no DESC LIMIT ?",
+  "words.referrersUnindexed":
+    `${INLINE}events e JOIN sessions s ON s.no = e.session_no WHERE e.no > (SELECT n FROM counters WHERE name = 'word_refs') ` +
+    "AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no DESC LIMIT ?",
+  "stats.sessions":
+    `WITH ${OWNED}, holders (no, n) AS (SELECT no, count(*) FROM owned GROUP BY no), ` +
+    `sizes (session_no, bytes, shared) AS (SELECT o.session_no, ${sum("b.size")}, ` +
+    `${sum("CASE WHEN k.n > 1 THEN b.size ELSE 0 END")} FROM owned o JOIN holders k ON k.no = o.no JOIN blobs b ON b.no = o.no ` +
+    "GROUP BY o.session_no), " +
+    `inlined (session_no, bytes) AS (SELECT e.session_no, ${sum("length(e.words)")} FROM events e WHERE e.words IS NOT NULL ` +
+    "GROUP BY e.session_no) " +
+    "SELECT s.id, s.seq AS events, s.messages, coalesce(z.bytes, 0) + coalesce(i.bytes, 0) AS bytes, coalesce(z.shared, 0) AS shared " +
+    "FROM sessions s LEFT JOIN sizes z ON z.session_no = s.no LEFT JOIN inlined i ON i.session_no = s.no " +
+    "WHERE s.deleted_at IS NULL ORDER BY bytes DESC, s.no LIMIT ?",
+});

@@ -71,99 +71,96 @@ export const CHECKED = {
     "FROM checkpoints r WHERE r.session_no = ?",
 } as const;
 
-export const queries = () =>
-  ({
-    "run.get": `${RUNS} WHERE r.id = ? AND s.deleted_at IS NULL`,
-    "run.taken": "SELECT r.session_no FROM runs r WHERE r.id = ?",
-    "runs.beginning": `${RUNS} WHERE r.id >= ? AND r.id < ? AND s.deleted_at IS NULL ORDER BY r.id LIMIT ?`,
-    /** The root; or, where that has ended, who works for it in the session and has yet to hear of it. */
-    "run.active": `${RUNS} WHERE s.id = ? AND s.deleted_at IS NULL AND r.ended_at IS NULL ORDER BY r.nested, r.no LIMIT 1`,
-    "runs.list": list("s.deleted_at IS NULL AND "),
-    "runs.bySession": list("r.session_no = (SELECT no FROM sessions WHERE id = ? AND deleted_at IS NULL) AND "),
-    "runs.byAgent": list("s.deleted_at IS NULL AND r.agent_no = (SELECT no FROM agents WHERE id = ?) AND "),
-    "runs.byStatus": list("s.deleted_at IS NULL AND r.status = ? AND "),
-    "runs.createdAfter":
-      `SELECT ${EVENT}, e.run FROM events e ${BLOB} WHERE e.session_no = ? AND e.seq > ? AND e.type = 'run/created' ` +
-      "ORDER BY e.seq LIMIT ?",
-    "runs.newest": NEWEST,
-    "runs.children": `${RUNS} WHERE r.parent = ? ORDER BY r.no`,
-    /** What somebody could work on by now, or is working on; not what is held (core/held.ts). */
-    "runs.owned":
-      `${RUNS} WHERE r.ended_at IS NULL AND r.owner IS NOT NULL AND r.beat >= 0 AND s.deleted_at IS NULL AND r.no > ? ` +
-      "ORDER BY r.no LIMIT ?",
-    "runs.due":
-      `${RUNS} WHERE r.ended_at IS NULL AND r.wake_at <= ? AND r.beat >= 0 AND s.deleted_at IS NULL ` +
-      "ORDER BY r.wake_at, r.no LIMIT ?",
-    "run.journal":
-      `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? ` +
-      "AND e.seq <= ? ORDER BY e.seq LIMIT ?",
-    "run.events":
-      "SELECT e.seq, e.branch, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL " +
-      "AND e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ?",
-    "run.event": `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq = ?`,
-    "run.signals": `${CHECKED.signals} AND r.run = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
-    "run.decisions": `${CHECKED.decisions} AND r.run = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
-    "run.checkpoints": `${CHECKED.checkpoints} AND r.run = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
-    "signal.next":
-      `SELECT ${EVENT} FROM signals g JOIN events e ON e.session_no = g.session_no AND e.seq = g.seq ${BLOB} ` +
-      "WHERE g.run = ? AND g.name = ? AND g.taken_seq IS NULL AND e.run = g.run ORDER BY g.seq LIMIT 1",
-    "decisions.open": `${DECISIONS} AND d.answered_seq IS NULL AND ${ALIVE} AND ${NEWEST_FIRST}`,
-    "decisions.open.oldest": `${DECISIONS} AND d.answered_seq IS NULL AND ${ALIVE} AND ${OLDEST_FIRST}`,
-    "decisions.answered": `${DECISIONS} AND d.answered_seq IS NOT NULL AND ${NEWEST_FIRST}`,
-    "decisions.answered.oldest": `${DECISIONS} AND d.answered_seq IS NOT NULL AND ${OLDEST_FIRST}`,
-    "decisions.list": `${DECISIONS} AND ${NEWEST_FIRST}`,
-    "decisions.list.oldest": `${DECISIONS} AND ${OLDEST_FIRST}`,
-    "decisions.openByRun": `${DECISIONS} AND d.run = ? AND d.answered_seq IS NULL AND ${ALIVE} AND ${NEWEST_FIRST}`,
-    "decisions.openByRun.oldest": `${DECISIONS} AND d.run = ? AND d.answered_seq IS NULL AND ${ALIVE} AND ${OLDEST_FIRST}`,
-    "decisions.answeredByRun": `${DECISIONS} AND d.run = ? AND d.answered_seq IS NOT NULL AND ${NEWEST_FIRST}`,
-    "decisions.answeredByRun.oldest": `${DECISIONS} AND d.run = ? AND d.answered_seq IS NOT NULL AND ${OLDEST_FIRST}`,
-    "decisions.byRun": `${DECISIONS} AND d.run = ? AND ${NEWEST_FIRST}`,
-    "decisions.byRun.oldest": `${DECISIONS} AND d.run = ? AND ${OLDEST_FIRST}`,
-    "decision.get": `${DECISIONS} AND s.id = ? AND d.step_seq = ? ORDER BY d.seq DESC LIMIT 1`,
-    "checkpoint.last": `${CHECKPOINTS} ORDER BY c.seq DESC LIMIT 1`,
-    "checkpoint.at": `${CHECKPOINTS} AND c.iteration = ? ORDER BY c.seq DESC LIMIT 1`,
-  }) as const;
+export const queries = () => ({
+  "run.get": `${RUNS} WHERE r.id = ? AND s.deleted_at IS NULL`,
+  "run.taken": "SELECT r.session_no FROM runs r WHERE r.id = ?",
+  "runs.beginning": `${RUNS} WHERE r.id >= ? AND r.id < ? AND s.deleted_at IS NULL ORDER BY r.id LIMIT ?`,
+  /** The root; or, where that has ended, who works for it in the session and has yet to hear of it. */
+  "run.active": `${RUNS} WHERE s.id = ? AND s.deleted_at IS NULL AND r.ended_at IS NULL ORDER BY r.nested, r.no LIMIT 1`,
+  "runs.list": list("s.deleted_at IS NULL AND "),
+  "runs.bySession": list("r.session_no = (SELECT no FROM sessions WHERE id = ? AND deleted_at IS NULL) AND "),
+  "runs.byAgent": list("s.deleted_at IS NULL AND r.agent_no = (SELECT no FROM agents WHERE id = ?) AND "),
+  "runs.byStatus": list("s.deleted_at IS NULL AND r.status = ? AND "),
+  "runs.createdAfter":
+    `SELECT ${EVENT}, e.run FROM events e ${BLOB} WHERE e.session_no = ? AND e.seq > ? AND e.type = 'run/created' ` +
+    "ORDER BY e.seq LIMIT ?",
+  "runs.newest": NEWEST,
+  "runs.children": `${RUNS} WHERE r.parent = ? ORDER BY r.no`,
+  /** What somebody could work on by now, or is working on; not what is held (core/held.ts). */
+  "runs.owned":
+    `${RUNS} WHERE r.ended_at IS NULL AND r.owner IS NOT NULL AND r.beat >= 0 AND s.deleted_at IS NULL AND r.no > ? ` +
+    "ORDER BY r.no LIMIT ?",
+  "runs.due":
+    `${RUNS} WHERE r.ended_at IS NULL AND r.wake_at <= ? AND r.beat >= 0 AND s.deleted_at IS NULL ` +
+    "ORDER BY r.wake_at, r.no LIMIT ?",
+  "run.journal":
+    `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? ` +
+    "AND e.seq <= ? ORDER BY e.seq LIMIT ?",
+  "run.events":
+    "SELECT e.seq, e.branch, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL " +
+    "AND e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ?",
+  "run.event": `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq = ?`,
+  "run.signals": `${CHECKED.signals} AND r.run = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
+  "run.decisions": `${CHECKED.decisions} AND r.run = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
+  "run.checkpoints": `${CHECKED.checkpoints} AND r.run = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
+  "signal.next":
+    `SELECT ${EVENT} FROM signals g JOIN events e ON e.session_no = g.session_no AND e.seq = g.seq ${BLOB} ` +
+    "WHERE g.run = ? AND g.name = ? AND g.taken_seq IS NULL AND e.run = g.run ORDER BY g.seq LIMIT 1",
+  "decisions.open": `${DECISIONS} AND d.answered_seq IS NULL AND ${ALIVE} AND ${NEWEST_FIRST}`,
+  "decisions.open.oldest": `${DECISIONS} AND d.answered_seq IS NULL AND ${ALIVE} AND ${OLDEST_FIRST}`,
+  "decisions.answered": `${DECISIONS} AND d.answered_seq IS NOT NULL AND ${NEWEST_FIRST}`,
+  "decisions.answered.oldest": `${DECISIONS} AND d.answered_seq IS NOT NULL AND ${OLDEST_FIRST}`,
+  "decisions.list": `${DECISIONS} AND ${NEWEST_FIRST}`,
+  "decisions.list.oldest": `${DECISIONS} AND ${OLDEST_FIRST}`,
+  "decisions.openByRun": `${DECISIONS} AND d.run = ? AND d.answered_seq IS NULL AND ${ALIVE} AND ${NEWEST_FIRST}`,
+  "decisions.openByRun.oldest": `${DECISIONS} AND d.run = ? AND d.answered_seq IS NULL AND ${ALIVE} AND ${OLDEST_FIRST}`,
+  "decisions.answeredByRun": `${DECISIONS} AND d.run = ? AND d.answered_seq IS NOT NULL AND ${NEWEST_FIRST}`,
+  "decisions.answeredByRun.oldest": `${DECISIONS} AND d.run = ? AND d.answered_seq IS NOT NULL AND ${OLDEST_FIRST}`,
+  "decisions.byRun": `${DECISIONS} AND d.run = ? AND ${NEWEST_FIRST}`,
+  "decisions.byRun.oldest": `${DECISIONS} AND d.run = ? AND ${OLDEST_FIRST}`,
+  "decision.get": `${DECISIONS} AND s.id = ? AND d.step_seq = ? ORDER BY d.seq DESC LIMIT 1`,
+  "checkpoint.last": `${CHECKPOINTS} ORDER BY c.seq DESC LIMIT 1`,
+  "checkpoint.at": `${CHECKPOINTS} AND c.iteration = ? ORDER BY c.seq DESC LIMIT 1`,
+});
 
-export const guards = () =>
-  ({
-    "run.version": "SELECT version AS value FROM runs WHERE id = ?",
-    "run.epoch": "SELECT epoch AS value FROM runs WHERE id = ?",
-    "run.beat": "SELECT beat AS value FROM runs WHERE id = ?",
-    /** The root run that has not ended. */
-    "runs.newest": NEWEST,
-    "run.active":
-      "SELECT (SELECT r.id FROM runs r WHERE r.session_no = s.no AND r.ended_at IS NULL ORDER BY r.nested, r.no LIMIT 1) AS value " +
-      "FROM sessions s WHERE s.id = ?",
-    /** The last that a loop of somebody's saved. */
-    "checkpoint.last":
-      "SELECT (SELECT max(c.seq) FROM checkpoints c JOIN agents a ON a.no = c.agent_no WHERE a.id = ? " +
-      "AND c.session_no = s.no AND c.run = '') AS value FROM sessions s WHERE s.id = ?",
-    "decision.answered":
-      "SELECT (SELECT d.answered_seq FROM decisions d WHERE d.session_no = s.no AND d.seq = ?) AS value FROM sessions s WHERE s.id = ?",
-    "signal.taken":
-      "SELECT (SELECT g.taken_seq FROM signals g WHERE g.session_no = s.no AND g.seq = ?) AS value FROM sessions s WHERE s.id = ?",
-  }) as const;
+export const guards = () => ({
+  "run.version": "SELECT version AS value FROM runs WHERE id = ?",
+  "run.epoch": "SELECT epoch AS value FROM runs WHERE id = ?",
+  "run.beat": "SELECT beat AS value FROM runs WHERE id = ?",
+  /** The root run that has not ended. */
+  "runs.newest": NEWEST,
+  "run.active":
+    "SELECT (SELECT r.id FROM runs r WHERE r.session_no = s.no AND r.ended_at IS NULL ORDER BY r.nested, r.no LIMIT 1) AS value " +
+    "FROM sessions s WHERE s.id = ?",
+  /** The last that a loop of somebody's saved. */
+  "checkpoint.last":
+    "SELECT (SELECT max(c.seq) FROM checkpoints c JOIN agents a ON a.no = c.agent_no WHERE a.id = ? " +
+    "AND c.session_no = s.no AND c.run = '') AS value FROM sessions s WHERE s.id = ?",
+  "decision.answered":
+    "SELECT (SELECT d.answered_seq FROM decisions d WHERE d.session_no = s.no AND d.seq = ?) AS value FROM sessions s WHERE s.id = ?",
+  "signal.taken":
+    "SELECT (SELECT g.taken_seq FROM signals g WHERE g.session_no = s.no AND g.seq = ?) AS value FROM sessions s WHERE s.id = ?",
+});
 
-export const statements = () =>
-  ({
-    "run.move":
-      "UPDATE runs SET status = ?, version = ?, epoch = ?, owner = ?, iteration = ?, checkpoint_seq = ?, wake_at = ?, waits = ?, " +
-      "cancel = ?, pause_at = ?, stop = ?, tokens = ?, cost_usd = ?, seq = ?, updated_at = ?, ended_at = ? WHERE id = ?",
-    "run.goOn":
-      "UPDATE runs SET version = ?, iteration = ?, checkpoint_seq = ?, tokens = ?, cost_usd = ?, seq = ?, updated_at = ? WHERE id = ?",
-    /** A run that begins with another's checkpoint. */
-    "run.takeUp": "UPDATE runs SET iteration = ?, checkpoint_seq = ?, seq = ?, version = 2 WHERE id = ?",
-    "run.beat": "UPDATE runs SET beat = beat + 1 WHERE id = ? AND epoch = ?",
-    "run.admit": "UPDATE runs SET beat = -1 - beat, held = 0 WHERE id = ? AND beat < 0",
-    "signal.take": "UPDATE signals SET taken_seq = ? WHERE session_no = ? AND seq = ?",
-    "runs.removeAll": `${TOMBSTONE} WHERE session_no = ?`,
-    "signals.removeAll": "DELETE FROM signals WHERE session_no = ?",
-    "decisions.removeAll": "DELETE FROM decisions WHERE session_no = ?",
-    "checkpoints.removeAll": "DELETE FROM checkpoints WHERE session_no = ?",
-    "runs.drop": `${TOMBSTONE} WHERE id = ?`,
-    "signals.drop": "DELETE FROM signals WHERE run = ?",
-    "decisions.drop": "DELETE FROM decisions WHERE run = ?",
-    "checkpoints.drop": "DELETE FROM checkpoints WHERE session_no = ? AND agent_no = ? AND run = ?",
-    "checkpoints.dropSaved": "DELETE FROM checkpoints WHERE session_no = ? AND agent_no = ? AND run = ''",
-    "decision.answer": "UPDATE decisions SET answered_seq = ? WHERE session_no = ? AND seq = ?",
-  }) as const;
+export const statements = () => ({
+  "run.move":
+    "UPDATE runs SET status = ?, version = ?, epoch = ?, owner = ?, iteration = ?, checkpoint_seq = ?, wake_at = ?, waits = ?, " +
+    "cancel = ?, pause_at = ?, stop = ?, tokens = ?, cost_usd = ?, seq = ?, updated_at = ?, ended_at = ? WHERE id = ?",
+  "run.goOn":
+    "UPDATE runs SET version = ?, iteration = ?, checkpoint_seq = ?, tokens = ?, cost_usd = ?, seq = ?, updated_at = ? WHERE id = ?",
+  /** A run that begins with another's checkpoint. */
+  "run.takeUp": "UPDATE runs SET iteration = ?, checkpoint_seq = ?, seq = ?, version = 2 WHERE id = ?",
+  "run.beat": "UPDATE runs SET beat = beat + 1 WHERE id = ? AND epoch = ?",
+  "run.admit": "UPDATE runs SET beat = -1 - beat, held = 0 WHERE id = ? AND beat < 0",
+  "signal.take": "UPDATE signals SET taken_seq = ? WHERE session_no = ? AND seq = ?",
+  "runs.removeAll": `${TOMBSTONE} WHERE session_no = ?`,
+  "signals.removeAll": "DELETE FROM signals WHERE session_no = ?",
+  "decisions.removeAll": "DELETE FROM decisions WHERE session_no = ?",
+  "checkpoints.removeAll": "DELETE FROM checkpoints WHERE session_no = ?",
+  "runs.drop": `${TOMBSTONE} WHERE id = ?`,
+  "signals.drop": "DELETE FROM signals WHERE run = ?",
+  "decisions.drop": "DELETE FROM decisions WHERE run = ?",
+  "checkpoints.drop": "DELETE FROM checkpoints WHERE session_no = ? AND agent_no = ? AND run = ?",
+  "checkpoints.dropSaved": "DELETE FROM checkpoints WHERE session_no = ? AND agent_no = ? AND run = ''",
+  "decision.answer": "UPDATE decisions SET answered_seq = ? WHERE session_no = ? AND seq = ?",
+});

@@ -19,18 +19,17 @@ function listed(number: string): string {
   );
 }
 
-export const queries = () =>
-  ({
-    "session.get": `SELECT ${COLUMNS} ${FROM} WHERE s.id = ?`,
-    "session.byAlias": `SELECT ${COLUMNS} ${FROM} JOIN aliases l ON l.session_no = s.no WHERE l.name = ? AND s.deleted_at IS NULL`,
-    "alias.get": `SELECT ${HOLDER} AS session FROM aliases l WHERE l.name = ?`,
-    "session.aliases":
-      "SELECT l.name FROM aliases l JOIN sessions s ON s.no = l.session_no WHERE s.id = ? ORDER BY l.name",
-    "sessions.list": `SELECT ${COLUMNS} ${FROM} WHERE ${listed("s.no")}`,
-    "sessions.byAgent": `SELECT ${COLUMNS} ${FROM} WHERE s.agent_no = (SELECT no FROM agents WHERE id = ?) AND ${listed("s.no")}`,
-    "sessions.byTag": `SELECT ${COLUMNS} ${FROM} JOIN session_tags t ON t.session_no = s.no WHERE t.tag = ? AND ${listed("t.session_no")}`,
-    "sessions.byRequest": `SELECT ${COLUMNS} ${FROM} WHERE s.request = ? AND ${listed("s.no")}`,
-  }) as const;
+export const queries = () => ({
+  "session.get": `SELECT ${COLUMNS} ${FROM} WHERE s.id = ?`,
+  "session.byAlias": `SELECT ${COLUMNS} ${FROM} JOIN aliases l ON l.session_no = s.no WHERE l.name = ? AND s.deleted_at IS NULL`,
+  "alias.get": `SELECT ${HOLDER} AS session FROM aliases l WHERE l.name = ?`,
+  "session.aliases":
+    "SELECT l.name FROM aliases l JOIN sessions s ON s.no = l.session_no WHERE s.id = ? ORDER BY l.name",
+  "sessions.list": `SELECT ${COLUMNS} ${FROM} WHERE ${listed("s.no")}`,
+  "sessions.byAgent": `SELECT ${COLUMNS} ${FROM} WHERE s.agent_no = (SELECT no FROM agents WHERE id = ?) AND ${listed("s.no")}`,
+  "sessions.byTag": `SELECT ${COLUMNS} ${FROM} JOIN session_tags t ON t.session_no = s.no WHERE t.tag = ? AND ${listed("t.session_no")}`,
+  "sessions.byRequest": `SELECT ${COLUMNS} ${FROM} WHERE s.request = ? AND ${listed("s.no")}`,
+});
 
 /** Parameters: title, status, metadata, version. */
 const DESCRIBED = rowChecksumSql("sessions", { title: "?", status: "?", metadata: "?", version: "?" });
@@ -38,30 +37,28 @@ const BURIED = rowChecksumSql("sessions", {
   ...{ title: "NULL", metadata: "NULL", deleted_at: "?", version: "sessions.version + 1" },
 });
 
-export const statements = () =>
-  ({
-    /** Parameters: the columns, then those of DESCRIBED, then the session's number. */
-    "session.describe":
-      "UPDATE sessions SET agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, request = ?, " +
-      `version = ?, checksum = ${DESCRIBED} WHERE no = ?`,
-    "session.born": "UPDATE sessions SET kind = ?, origin = ?, cache_id = ? WHERE no = ?",
-    "session.untag": "DELETE FROM session_tags WHERE session_no = ?",
-    "session.unalias": "DELETE FROM aliases WHERE session_no = ?",
-    /** Parameters: how many names it got, or lost (below 0), and its number. */
-    "session.countAliases": "UPDATE sessions SET alias_count = alias_count + ? WHERE no = ?",
-    "session.recountAliases":
-      "UPDATE sessions SET alias_count = (SELECT count(*) FROM aliases l WHERE l.session_no = sessions.no) WHERE no = ?",
-    // The id, its number and where its chain ended are all that stays. Parameters: the time twice, the session's number.
-    "session.tombstone":
-      "UPDATE sessions SET deleted_at = ?, agent_no = NULL, title = NULL, tags = NULL, metadata = NULL, request = NULL, " +
-      "messages = 0, head_no = NULL, origin = NULL, cache_id = NULL, version = version + 1, alias_count = 0, " +
-      `checksum = ${BURIED} WHERE no = ?`,
-  }) as const;
+export const statements = () => ({
+  /** Parameters: the columns, then those of DESCRIBED, then the session's number. */
+  "session.describe":
+    "UPDATE sessions SET agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, request = ?, " +
+    `version = ?, checksum = ${DESCRIBED} WHERE no = ?`,
+  "session.born": "UPDATE sessions SET kind = ?, origin = ?, cache_id = ? WHERE no = ?",
+  "session.untag": "DELETE FROM session_tags WHERE session_no = ?",
+  "session.unalias": "DELETE FROM aliases WHERE session_no = ?",
+  /** Parameters: how many names it got, or lost (below 0), and its number. */
+  "session.countAliases": "UPDATE sessions SET alias_count = alias_count + ? WHERE no = ?",
+  "session.recountAliases":
+    "UPDATE sessions SET alias_count = (SELECT count(*) FROM aliases l WHERE l.session_no = sessions.no) WHERE no = ?",
+  // The id, its number and where its chain ended are all that stays. Parameters: the time twice, the session's number.
+  "session.tombstone":
+    "UPDATE sessions SET deleted_at = ?, agent_no = NULL, title = NULL, tags = NULL, metadata = NULL, request = NULL, " +
+    "messages = 0, head_no = NULL, origin = NULL, cache_id = NULL, version = version + 1, alias_count = 0, " +
+    `checksum = ${BURIED} WHERE no = ?`,
+});
 
-export const guards = () =>
-  ({
-    "session.id": "SELECT id AS value FROM sessions WHERE id = ?",
-    "session.version": "SELECT version AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
-    "session.tombstone": "SELECT version AS value FROM sessions WHERE id = ? AND deleted_at IS NOT NULL",
-    "alias.session": `SELECT ${HOLDER} AS value FROM aliases l WHERE l.name = ?`,
-  }) as const;
+export const guards = () => ({
+  "session.id": "SELECT id AS value FROM sessions WHERE id = ?",
+  "session.version": "SELECT version AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
+  "session.tombstone": "SELECT version AS value FROM sessions WHERE id = ? AND deleted_at IS NOT NULL",
+  "alias.session": `SELECT ${HOLDER} AS value FROM aliases l WHERE l.name = ?`,
+});

@@ -43,7 +43,8 @@ function printed(dialect: Dialect): string {
               `-- ${trip === APPEND ? "append, short" : "append"} × ${width}\n${renderTogether(trip.map((spec) => ({ spec, width })))};`,
           ),
         );
-  return `${[...named(QUERIES.all()), ...named(STATEMENTS.all()), ...named(GUARDS.all(), dialect.lockRow), ...lookups, ...bulks, ...together].join("\n")}\n`;
+  const texts = [...named(QUERIES.all()), ...named(STATEMENTS.all()), ...named(GUARDS.all(), dialect.lockRow)];
+  return `${[...texts, ...lookups, ...bulks, ...together].join("\n")}\n`;
 }
 
 describe("statements", () => {

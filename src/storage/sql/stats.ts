@@ -1,6 +1,5 @@
 // How much there is of everything, in SQL. Each is one scan: asked by people and `holdfast stats`, on no hot path.
 
-import type { QueryName } from "../../contracts/queries.ts";
 import { TABLES } from "../../contracts/rows.ts";
 import { IN_PART } from "../../core/existing.ts";
 
@@ -16,22 +15,21 @@ function total(what: string): string {
   return `CAST(coalesce(sum(${what}), 0) AS BIGINT)`;
 }
 
-export const queries = () =>
-  ({
-    "stats.tables": Object.entries(TABLES)
-      .map(([table, { columns }]) => {
-        const counts =
-          "deleted_at" in columns
-            ? "count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted"
-            : table === "runs"
-              ? RUNS
-              : `${"first_seq" in columns ? FIRST : "count(*)"} AS rows, CAST(NULL AS BIGINT) AS deleted`;
-        const partial = table === "sessions" ? `count(CASE WHEN version = ${IN_PART} THEN deleted_at END)` : "0";
-        return `SELECT '${table}' AS name, ${counts}, ${partial} AS partial FROM ${table}`;
-      })
-      .concat("SELECT 'messages', count(*), NULL, 0 FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL")
-      .join(" UNION ALL "),
-    "stats.blobs": `
+export const queries = () => ({
+  "stats.tables": Object.entries(TABLES)
+    .map(([table, { columns }]) => {
+      const counts =
+        "deleted_at" in columns
+          ? "count(*) - count(deleted_at) AS rows, count(deleted_at) AS deleted"
+          : table === "runs"
+            ? RUNS
+            : `${"first_seq" in columns ? FIRST : "count(*)"} AS rows, CAST(NULL AS BIGINT) AS deleted`;
+      const partial = table === "sessions" ? `count(CASE WHEN version = ${IN_PART} THEN deleted_at END)` : "0";
+      return `SELECT '${table}' AS name, ${counts}, ${partial} AS partial FROM ${table}`;
+    })
+    .concat("SELECT 'messages', count(*), NULL, 0 FROM events WHERE agent_no IS NOT NULL AND erased_seq IS NULL")
+    .join(" UNION ALL "),
+  "stats.blobs": `
     SELECT CASE WHEN b.part = 1 THEN 2 ELSE b.form END AS form, ${total("1 - b.part")} AS n,
       ${total("b.size * (1 - b.part)")} AS size, ${total("b.stored")} AS stored,
       ${total("CASE WHEN b.part = 1 THEN 0 WHEN b.refs > 1 THEN b.size * b.refs ELSE b.size END")} AS referenced,
@@ -42,4 +40,4 @@ export const queries = () =>
       FROM segment_frames
     UNION ALL SELECT 0, count(*), ${total("length(words)")}, ${total("length(words)")}, ${total("length(words)")}, 0
       FROM events WHERE words IS NOT NULL`,
-  }) as const satisfies Partial<Record<QueryName, string>>;
+});

@@ -6,8 +6,8 @@ type Part = () => Readonly<Record<string, string>>;
 /** The names of all parts together. */
 export type NamesOf<P extends readonly Part[]> = { [K in keyof P]: keyof ReturnType<P[K]> & string }[number];
 
-/** The names that there must be; an error where one has no text. */
-export type Complete<N extends Names, Names extends string> = N;
+/** The names that there must be: all of them have a text, and no other name has one. */
+export type Complete<N extends Names, Names extends string> = [Names] extends [N] ? N : never;
 
 export class Texts<N extends string> {
   readonly #parts: readonly Part[];

@@ -15,37 +15,34 @@ const FOUND =
   "SELECT e.no, (SELECT s.id FROM sessions s WHERE s.no = e.session_no) AS session, e.sha256, e.words AS body, " +
   "length(e.words) AS size, e.at AS created_at FROM ";
 
-export const queries = () =>
-  ({
-    "words.lag": `SELECT ${UPTO} AS upto, ${NEWEST} AS newest`,
-    "words.get":
-      `${FOUND}word_refs r JOIN events e ON e.no = r.event_no ` +
-      "WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL " +
-      "ORDER BY r.event_no LIMIT 1",
-    // What is not in the index yet, a page at a time.
-    "words.scan": `${FOUND}events e WHERE e.no > ? AND e.no <= ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no LIMIT 1`,
-    "words.count":
-      "SELECT count(*) AS n FROM (SELECT 1 AS one FROM word_refs r JOIN events e ON e.no = r.event_no " +
-      "WHERE r.prefix = ? AND r.event_no <= ? AND e.sha256 = ? AND e.words IS NOT NULL LIMIT ?) c",
-    "words.countUnindexed":
-      "SELECT count(*) AS n FROM events WHERE no > ? AND no <= ? AND sha256 = ? AND words IS NOT NULL",
-  }) as const;
+export const queries = () => ({
+  "words.lag": `SELECT ${UPTO} AS upto, ${NEWEST} AS newest`,
+  "words.get":
+    `${FOUND}word_refs r JOIN events e ON e.no = r.event_no ` +
+    "WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL " +
+    "ORDER BY r.event_no LIMIT 1",
+  // What is not in the index yet, a page at a time.
+  "words.scan": `${FOUND}events e WHERE e.no > ? AND e.no <= ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no LIMIT 1`,
+  "words.count":
+    "SELECT count(*) AS n FROM (SELECT 1 AS one FROM word_refs r JOIN events e ON e.no = r.event_no " +
+    "WHERE r.prefix = ? AND r.event_no <= ? AND e.sha256 = ? AND e.words IS NOT NULL LIMIT ?) c",
+  "words.countUnindexed":
+    "SELECT count(*) AS n FROM events WHERE no > ? AND no <= ? AND sha256 = ? AND words IS NOT NULL",
+});
 
-export const statements = () =>
-  ({
-    // In the order of the hashes, so that a page of the index is written once for all that belong on it.
-    "words.index":
-      `INSERT INTO word_refs (prefix, event_no) SELECT ${PREFIX("sha256")}, no FROM events WHERE ${UNINDEXED} ` +
-      "AND words IS NOT NULL ORDER BY 1 ON CONFLICT DO NOTHING",
-    // No further than there are rows: the numbers behind the last one may be given again.
-    // Parameters: up to which row, twice.
-    "words.indexed": `UPDATE counters SET n = ${LAST_UP_TO}, ${keepCounter(LAST_UP_TO)} WHERE name = 'word_refs'`,
-    // After rows were deleted: SQLite gives the highest numbers again.
-    "words.shorten": `UPDATE counters SET n = ${NEWEST}, ${keepCounter(NEWEST)} WHERE name = 'word_refs' AND n > ${NEWEST}`,
-  }) as const;
+export const statements = () => ({
+  // In the order of the hashes, so that a page of the index is written once for all that belong on it.
+  "words.index":
+    `INSERT INTO word_refs (prefix, event_no) SELECT ${PREFIX("sha256")}, no FROM events WHERE ${UNINDEXED} ` +
+    "AND words IS NOT NULL ORDER BY 1 ON CONFLICT DO NOTHING",
+  // No further than there are rows: the numbers behind the last one may be given again.
+  // Parameters: up to which row, twice.
+  "words.indexed": `UPDATE counters SET n = ${LAST_UP_TO}, ${keepCounter(LAST_UP_TO)} WHERE name = 'word_refs'`,
+  // After rows were deleted: SQLite gives the highest numbers again.
+  "words.shorten": `UPDATE counters SET n = ${NEWEST}, ${keepCounter(NEWEST)} WHERE name = 'word_refs' AND n > ${NEWEST}`,
+});
 
-export const guards = () =>
-  ({
-    /** By the hash as well: SQLite may give the number to another row. */
-    "words.there": "SELECT no AS value FROM events WHERE no = ? AND sha256 = ? AND words IS NOT NULL",
-  }) as const;
+export const guards = () => ({
+  /** By the hash as well: SQLite may give the number to another row. */
+  "words.there": "SELECT no AS value FROM events WHERE no = ? AND sha256 = ? AND words IS NOT NULL",
+});
