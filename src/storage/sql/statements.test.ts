@@ -11,6 +11,7 @@ import { postgres, renderTogether } from "./postgres/dialect.ts";
 import * as specs from "./specs.ts";
 import { sqlite } from "./sqlite/dialect.ts";
 import { GUARDS, QUERIES, STATEMENTS } from "./statements.ts";
+import type { Texts } from "./texts.ts";
 import { LENGTH_LOOKUP } from "./waker.ts";
 
 const { insertSpec, putSpec, removeSpec, FENCE_SESSION, ...single } = specs;
@@ -54,6 +55,15 @@ describe("statements", () => {
 
   test("ST9 the texts for PostgreSQL are the committed ones", async () => {
     await expect(printed(postgres)).toMatchFileSnapshot("./statements.postgres.sql");
+  });
+
+  test.each([
+    ["a read", QUERIES],
+    ["a change", STATEMENTS],
+    ["a guard", GUARDS],
+  ])("ST9 %s is found under its name, whichever is looked up first", (_, texts: Texts<string>) => {
+    for (const [name, text] of Object.entries(texts.all()).reverse()) expect(texts.get(name)).toBe(text);
+    expect(() => texts.get("no.such")).toThrow("bug: no statement is called no.such");
   });
 
   test("ST5 no text holds a value of a caller: parameters only", () => {
