@@ -187,10 +187,14 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<Snapsho
       { kind: "lookup", sql: ALIAS_LOOKUP, keys: sessionIds(batch), lock: false },
       { kind: "lookup", sql: BLOB_LOOKUP, keys: used, lock: true },
       ...asked.map(
-        ([, guard]): Step => ({ kind: "query", sql: GUARDS[guard.check] + dialect.lockRow, params: [...guard.key] }),
+        ([, guard]): Step => ({
+          kind: "query",
+          sql: GUARDS.get(guard.check) + dialect.lockRow,
+          params: [...guard.key],
+        }),
       ),
       // The rows of their sessions are locked by now, so nobody adds to what is counted.
-      ...published.map((id): Step => ({ kind: "query", sql: QUERIES["branch.standing"], params: [id] })),
+      ...published.map((id): Step => ({ kind: "query", sql: QUERIES.get("branch.standing"), params: [id] })),
     ],
     last: false,
   };
