@@ -64,9 +64,12 @@ function filterOf({ args }: Context): SessionFilter {
   return filter;
 }
 
+/** As wide as an id that is made up: a longer one stands on a line of its own, and leaves the others their room. */
+const SESSION_ID = { ...ID, min: 24 } as const;
+
 /** What is left out first, where there is no room for all, is what `sessions show` tells just as well. */
 const columns = (now: number): readonly Column<Session>[] => [
-  { title: "SESSION", cell: ({ id }) => id, ...ID, colour: (text, _, style) => style.name(text) },
+  { title: "SESSION", cell: ({ id }) => id, ...SESSION_ID, colour: (text, _, style) => style.name(text) },
   { title: "AGENT", cell: ({ agent }) => agent ?? "", shrink: 2, drop: 4 },
   { title: "STATUS", cell: ({ status }) => status, drop: 3 },
   { title: "MESSAGES", align: "right", cell: ({ messages }) => formatCount(messages), drop: 1 },
