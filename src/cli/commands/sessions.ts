@@ -75,7 +75,7 @@ const columns = (now: number): readonly Column<Session>[] => [
   { title: "MESSAGES", align: "right", cell: ({ messages }) => formatCount(messages), drop: 1 },
   { title: "EVENTS", align: "right", cell: ({ seq }) => formatCount(seq), drop: 5 },
   { title: "CHANGED", cell: ({ updatedAt }) => formatAge(updatedAt, now) },
-  { title: "REQUEST", cell: ({ request }) => request ?? "", shrink: 3, min: 12, drop: 2 },
+  { title: "REQUEST", cell: ({ request }) => request ?? "", shrink: 3, min: 20, drop: 2 },
   // Programs may make long ones, and many.
   { title: "TAGS", cell: ({ tags }) => truncate(safeLine(tags.join(" ")), 40), shrink: 5, min: 0, drop: 6 },
   { title: "TITLE", cell: ({ title }) => title ?? "", shrink: 4, min: 16 },
