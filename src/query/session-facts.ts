@@ -20,6 +20,7 @@ import {
   usd,
   words,
 } from "./facts.ts";
+import { shownMessages } from "./shown-messages.ts";
 
 const SESSIONS: Source = {
   table: "sessions",
@@ -100,7 +101,7 @@ const sessionFacts = () =>
     "current-head": maybeTo("head", "head_no"),
     branch: int("branch"),
     seq: int("seq"),
-    "message-count": int("messages"),
+    "message-count": { ...int("messages"), value: (a, own) => [shownMessages(a, own)] },
     version: int("version"),
   });
 
