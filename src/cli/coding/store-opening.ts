@@ -1,11 +1,11 @@
 // Opens the store of `holdfast run`. The agent is not started without it: what it did would be lost. A store that does not
 // answer is given up after the grace time, or waited for as long as --wait-store says.
-import { constants } from "node:os";
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Context } from "../command.ts";
 import { formatSpan } from "../units.ts";
+import { exitCodeOf } from "./child.ts";
 
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5000;
@@ -29,7 +29,7 @@ export class Interrupted extends Error {
 
   constructor(signal: NodeJS.Signals) {
     super(`ended by ${signal}`);
-    this.exitCode = 128 + constants.signals[signal];
+    this.exitCode = exitCodeOf(signal);
   }
 }
 

@@ -1,6 +1,7 @@
 // What `holdfast run` did, in one line on stderr: standard output is the agent's. It always says whether anything was kept.
-import type { Capture } from "../../contracts/captures.ts";
+import type { Capture, CodingAgent } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
+import { hidePassword } from "../../core/store-url.ts";
 import type { Context } from "../command.ts";
 import { quoted, safeJson } from "../terminal.ts";
 import { formatBytes, plural } from "../units.ts";
@@ -9,6 +10,7 @@ import type { WrittenBundle } from "./out.ts";
 import type { Start } from "./start.ts";
 
 export interface Told {
+  readonly agent: CodingAgent;
   readonly request: string;
   readonly start: Start;
   readonly follower: Follower;
@@ -40,12 +42,40 @@ export async function tell(context: Context, told: Told): Promise<void> {
     began(told),
     ...killed,
     ...kept(context, told),
+    ...stepsWhenApart(context, told),
     ...secretsIn(context, told),
     ...missing(context, told),
   ];
   const line = parts.join("; ");
   // The agent's last line may have no end.
   await output.note(`${io.stderr.isTTY === true ? "\n" : ""}holdfast: ${output.withCommands(line)}`);
+}
+
+/** What goes on with either line of a session that could not be put back, because another line of it is here. */
+export function stepsWhenApart({ args }: Context, { start, request, agent }: ApartStart): readonly string[] {
+  const apart = start.how === "resumed" ? null : start.apart;
+  if (apart === null) return [];
+  const { sessionId, isHere, capture } = apart;
+  const store = args.text("store");
+  const named = store === undefined || hidePassword(store) !== store ? "" : ` --store ${quoted(store)}`;
+  const line = (more: string, flags: string) =>
+    `\`holdfast run --request ${quoted(request)}${named}${more} -- ${flags} ${sessionId} …\``;
+  const kept = capture === null ? "" : `, which is saved as ${capture.id}`;
+  if (agent === "opencode") {
+    const own = line("", "opencode run --session");
+    return [
+      `go on with what is here${kept}, with ${own}, or with the stored one by the same line after \`opencode session delete ${sessionId}\``,
+    ];
+  }
+  const stored = line(" --overwrite", "claude --resume");
+  if (!isHere) return [`restore the stored one here all the same with ${stored}`];
+  return [`go on with what is here${kept}, with ${line("", "claude --resume")}, or with the stored one with ${stored}`];
+}
+
+export interface ApartStart {
+  readonly start: Start;
+  readonly request: string;
+  readonly agent: CodingAgent;
 }
 
 function began({ start, follower, chose }: Told): string {
