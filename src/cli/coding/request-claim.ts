@@ -5,7 +5,7 @@ import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Context } from "../command.ts";
 import { formatAge, formatTime } from "../units.ts";
-import { untilSignal } from "./store-opening.ts";
+import { agentNotStarted, untilSignal } from "./store-opening.ts";
 
 export interface ClaimedRequest {
   readonly claim: RequestClaim;
@@ -32,8 +32,8 @@ export async function claimRequest(
     const claim = await untilSignal((signal) => store.captures.claim(request, agent, { wait, signal, onWait }));
     return { claim, hasWaited };
   } catch (error) {
-    if (!isHoldfastError(error) || error.code !== "RequestBusy") throw error;
-    throw requestBusy(error, store.clock().now);
+    const isBusy = isHoldfastError(error) && error.code === "RequestBusy";
+    throw isBusy ? requestBusy(error, store.clock().now) : agentNotStarted(error);
   }
 }
 
@@ -44,7 +44,7 @@ function requestBusy({ message, details, retryable }: HoldfastError, now: number
   const request = JSON.stringify(details.request);
   const what =
     typeof orphan === "number"
-      ? `\`holdfast run\` (process ${pid} on ${host}) was killed, and its agent, process ${orphan}, still works on request ${request}`
+      ? `the holdfast run of process ${pid} on ${host} was killed, and its agent, process ${orphan}, still works on request ${request}`
       : message;
   const ending = typeof orphan === "number" ? `end it with \`kill ${orphan}\`, ` : "";
   return new HoldfastError("RequestBusy", `${what} ${begun}; the agent was not started`, {
@@ -55,7 +55,7 @@ function requestBusy({ message, details, retryable }: HoldfastError, now: number
 
 function describeOwner({ host, pid, since, orphan }: ClaimOwner, now: number): string {
   const begun = `begun ${formatAge(since, now)},`;
-  if (orphan !== null) return `process ${orphan}, the agent of a \`holdfast run\` that was killed, ${begun}`;
+  if (orphan !== null) return `process ${orphan}, the agent of a holdfast run that was killed, ${begun}`;
   return `${pid === null ? "another process" : `process ${pid} on ${host}`}, ${begun}`;
 }
 

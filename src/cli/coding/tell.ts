@@ -1,10 +1,10 @@
 // What `holdfast run` did, in one line on stderr: standard output is the agent's. It always says whether anything was kept.
+import type { FileFinding } from "../../coding/saver.ts";
 import type { Capture, CodingAgent } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
-import { hidePassword } from "../../core/store-url.ts";
 import type { Context } from "../command.ts";
-import { quoted, safeJson } from "../terminal.ts";
-import { formatBytes, plural } from "../units.ts";
+import { quoted, safe, safeJson } from "../terminal.ts";
+import { formatBytes, formatCount, plural } from "../units.ts";
 import type { Follower, ProblemKind } from "./follow.ts";
 import type { WrittenBundle } from "./out.ts";
 import type { Start } from "./start.ts";
@@ -33,7 +33,8 @@ export async function tell(context: Context, told: Told): Promise<void> {
     const missing = [...problems].map(([kind, problem]) => ({ missing: kind, message: wordsOf(problem) }));
     const error = missing[0]?.message ?? null;
     const done = { start: start.how, why, restored, sessionId, saved, isSaved, bundle, secrets: secrets.length };
-    await output.error(safeJson({ ...done, error, missing }));
+    const secretKinds = kindsOf(secrets);
+    await output.error(safeJson({ ...done, secretKinds, error, missing }));
     return;
   }
   const { killedAfter } = told;
@@ -52,14 +53,12 @@ export async function tell(context: Context, told: Told): Promise<void> {
 }
 
 /** What goes on with either line of a session that could not be put back, because another line of it is here. */
-export function stepsWhenApart({ args }: Context, { start, request, agent }: ApartStart): readonly string[] {
+export function stepsWhenApart({ output }: Context, { start, request, agent }: ApartStart): readonly string[] {
   const apart = start.how === "resumed" ? null : start.apart;
   if (apart === null) return [];
   const { sessionId, isHere, capture } = apart;
-  const store = args.text("store");
-  const named = store === undefined || hidePassword(store) !== store ? "" : ` --store ${quoted(store)}`;
   const line = (more: string, flags: string) =>
-    `\`holdfast run --request ${quoted(request)}${named}${more} -- ${flags} ${sessionId} …\``;
+    `\`holdfast run --request ${quoted(request)}${output.storeOptions}${more} -- ${flags} ${sessionId} …\``;
   const kept = capture === null ? "" : `, which is saved as ${capture.id}`;
   if (agent === "opencode") {
     const own = line("", "opencode run --session");
@@ -119,7 +118,26 @@ function nothing({ args }: Context, { problems, sessionId, isStored, isSaved }: 
 
 function secretsIn({ args }: Context, { follower: { secrets } }: Told): readonly string[] {
   if (secrets.length === 0) return [];
-  return [`${plural(secrets.length, "likely secret")} ${args.flag("mask-secrets") ? "replaced" : "in it"}`];
+  const kinds = kindsOf(secrets).map(({ kind, count }) => `${formatCount(count)} ${kind}`);
+  const [first = "", ...others] = new Set(secrets.map((one) => one.path));
+  const more = others.length === 0 ? "" : ` and ${plural(others.length, "other file")}`;
+  const which = safe`(${kinds.join(", ")} in ${first}${more})`;
+  const found = plural(secrets.length, "likely secret");
+  if (args.flag("mask-secrets")) return [`${found} replaced ${which}`];
+  return [`${found} in it ${which}`, "--mask-secrets replaces them in what is saved"];
+}
+
+interface SecretCount {
+  readonly kind: string;
+  readonly count: number;
+  readonly files: readonly string[];
+}
+
+function kindsOf(secrets: readonly FileFinding[]): readonly SecretCount[] {
+  const kinds = [...Map.groupBy(secrets, ({ kind }) => kind)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return kinds.map(([kind, found]) => {
+    return { kind, count: found.length, files: [...new Set(found.map((one) => one.path))] };
+  });
 }
 
 /** What is not there that should be, why, and what to do. */
