@@ -9,6 +9,7 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { PlacedEventRow } from "../contracts/queries.ts";
 import type { Sessions } from "../contracts/sessions.ts";
 import type { Storage } from "../contracts/storage.ts";
+import { isBytes } from "../core/bytes.ts";
 import { checkBoolean, checkId, checkInt, checkLimit, checkOneOf, checkRecord, invalid } from "../core/check.ts";
 import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decodeRow, jsonObject, plainObject } from "../core/decode.ts";
@@ -105,7 +106,7 @@ export function createCaptures(needs: CapturesNeeds): Captures {
 }
 
 function checkBytes(value: unknown, what: string): Uint8Array {
-  if (value instanceof Uint8Array) return value;
+  if (isBytes(value)) return value;
   throw invalid(what, "bytes", value);
 }
 
