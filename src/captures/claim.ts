@@ -125,12 +125,15 @@ class HeldClaim implements RequestClaim {
   async describe(given: ClaimedWork): Promise<void> {
     const { workerPid, sessionId, capture } = checkWork(given);
     const { processes } = this.#storage.environment;
-    this.#record = {
-      ...this.#record,
+    const before = this.#record;
+    const record = {
+      ...before,
       ...(workerPid === undefined ? {} : { worker: processes?.identify?.(workerPid) ?? null }),
       ...(sessionId === undefined ? {} : { sessionId }),
       ...(capture === undefined ? {} : { capture }),
     };
+    if (encodeClaim(record) === encodeClaim(before)) return;
+    this.#record = record;
     if (!this.#over.signal.aborted) await this.#showLife();
   }
 

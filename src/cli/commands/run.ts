@@ -55,8 +55,10 @@ export const run: Command = {
     "--session ID, --continue) nothing is added to its command line; that session is put back when it is in the store and not " +
     "here. The agent may be started by npx or by bash -c. Only one run at a time works on a request, unless --beside is given. " +
     "When the agent has ended, or a signal asked for the end, everything is over within --grace: what was saved and what was " +
-    "not is said. The exit code is the agent's; 127 when it cannot be started, 1 to 7 and 9 (see holdfast --help) when it was " +
-    "not, and 8 with --must-save.",
+    "not is said. The exit code is the agent's. When that is 0 and a signal asked for the end, it is 128 and the signal's number: " +
+    "130 after Ctrl-C, 143 after SIGTERM; with --must-save it is 8 when the session is not saved. 127 says that the agent's program " +
+    "cannot be started, 1 to 7 and 9 (see holdfast --help) that the agent was not started. kill -9 of this command alone leaves the " +
+    "agent working: the next run of the request then names it, and waits for its end with --wait.",
   options: {
     request: {
       type: "text",
@@ -86,7 +88,10 @@ export const run: Command = {
       value: "TIME",
       summary: "wait so long for a store that cannot be reached, before the agent starts",
     },
-    wait: { type: "flag", summary: "wait until another run of this request has ended, and resume what it left" },
+    wait: {
+      type: "flag",
+      summary: "wait until another run of this request, or its agent, has ended, and resume what it left",
+    },
     beside: { type: "flag", summary: "work beside another run of this request: both results are kept" },
     "must-resume": { type: "flag", summary: "do not start the agent (exit 7) when its session cannot be restored" },
     "must-save": { type: "flag", summary: "exit 8 when the agent ended with 0 and its session is not saved" },
@@ -317,6 +322,9 @@ function codeOf(
   return isWritten && (!follower.isStored || follower.isSaved) ? EXIT.ok : EXIT.notSaved;
 }
 
+const WITHOUT_MUST_RESUME =
+  "Run it without --must-resume: then the agent begins anew, and is told the stored conversation if there is one";
+
 /** A session that its command line names, or the newest, is resumed by the agent itself when it is here. */
 async function requireResumed(context: Context, start: Start, work: Work): Promise<void> {
   const { line, asked, here, request } = work;
@@ -336,7 +344,7 @@ async function requireResumed(context: Context, start: Start, work: Work): Promi
   const steps = stepsWhenApart(context, { start, request, agent: line.agent });
   throw new HoldfastError("NotResumed", `the session cannot be restored (${why}); the agent was not started`, {
     details: { request, sessionId, start: start.how },
-    hint: `${[...steps, "Run it without --must-resume: then the agent begins anew, and is told the stored conversation if there is one"].join("; ")}.`,
+    hint: `${[...steps, WITHOUT_MUST_RESUME].join("; ")}.`,
   });
 }
 

@@ -16,7 +16,7 @@ export const LARGE_BYTES = 1024 * 1024;
 
 export type Source = AsyncIterable<unknown> | Iterable<unknown>;
 
-/** Bytes of any size. They may be the caller's: nothing of them is needed, or believed, after a wait. */
+/** Bytes of any size, which nobody changes meanwhile. */
 export async function storeBytes(depot: Depot, bytes: Uint8Array, claim: Claim): Promise<Uint8Array> {
   if (bytes.length < LARGE_BYTES) return storePlain(depot, bytes, claim);
   const digest = await digestOf(depot, bytes);
