@@ -7,11 +7,13 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { scaled } from "../../src/testing/scale.ts";
 import type { FakeClaude } from "../fake-claude.ts";
+import { testLong } from "../long-test.ts";
 import { CLI, folder, lineOf, Machine, newStore, type Ran, saved, says } from "../run-machine.ts";
 import { withAgents } from "./agents.ts";
-import { eventually, runClaude, savedTranscript, newStore as storeFor, withStore } from "./holdfast.ts";
-import { type Machines, startMachines } from "./machine.ts";
+import { eventually, holdfast, runClaude, savedTranscript, newStore as storeFor, withStore } from "./holdfast.ts";
+import { type Machines, type Machine as RealMachine, startMachines } from "./machine.ts";
 import { call } from "./rich.ts";
 
 withAgents("CA21 `holdfast run` is killed with -9 while the real Claude Code works", (agents) => {
@@ -21,7 +23,7 @@ withAgents("CA21 `holdfast run` is killed with -9 while the real Claude Code wor
   });
   afterAll(() => machines.remove());
 
-  test.each(["sqlite", "postgres"] as const)(
+  test.each(scaled({ short: ["sqlite"], long: ["sqlite", "postgres"] } as const))(
     "the next run names the agent that works on, and with --wait goes on from what it leaves (%s)",
     async (engine) => {
       const store = await storeFor(machines, engine);
@@ -102,6 +104,62 @@ withAgents("CA21 `holdfast run` is killed with -9 while the real Claude Code wor
       words.push([...ran.stdout.matchAll(/CODEWORD-\d+/g)].map(([word]) => word));
     }
     expect(words).toEqual([["CODEWORD-72"], ["CODEWORD-71"]]);
+  });
+});
+
+withAgents("CA21 `holdfast run` is killed with -9 while the real OpenCode works", (agents) => {
+  let machines: Machines;
+  beforeAll(async () => {
+    machines = await startMachines(agents);
+  });
+  afterAll(() => machines.remove());
+
+  const go = (machine: RealMachine, store: string, prompt: string, more: readonly string[] = []) =>
+    holdfast(machine, ["run", "--request", "r-1", "--store", store, ...more, "--", "opencode", "run"], {
+      input: prompt,
+    });
+  const sessionsIn = (store: string) =>
+    withStore(store, async ({ captures }) => (await captures.list({ request: "r-1", diverged: true })).items);
+
+  testLong("the next run names the agent, and with --wait goes on from what it leaves", {}, async () => {
+    const { url: store } = await storeFor(machines, "sqlite");
+    const machine = machines.add();
+    const [marker, end] = ["begun", "end"].map((name) => path.join(machines.folder, `opencode-${name}`));
+    const command = `touch '${marker}'; while [ ! -e '${end}' ]; do sleep 0.1; done; echo CODEWORD-63`;
+    const first = go(machine, store, `ASKED-1 ${call("bash", { command, description: "wait" })}`);
+    await first.until(() => existsSync(marker ?? ""));
+    await eventually(async () => (await sessionsIn(store)).length > 0, "a save in mid-turn");
+    process.kill(first.pid, "SIGKILL");
+    const refused = await go(machine, store, "NEVER").ended;
+    expect(refused).toMatchObject({ code: 9, stderr: expect.stringMatching(/end it with `kill \d+`/) });
+    const waiting = go(machine, store, "[[recall CODEWORD-\\d+]]", ["--wait"]);
+    await sleep(500);
+    writeFileSync(end ?? "", "");
+    const ran = await waiting.ended;
+    expect(ran, ran.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining("CODEWORD-63") });
+    expect(await sessionsIn(store)).toHaveLength(1);
+  });
+
+  testLong("a run in the home that went apart says what to do, and it works", {}, async () => {
+    const { url: store } = await storeFor(machines, "sqlite");
+    const home = machines.add();
+    await go(home, store, "COMMON-1 [[say ok]]").done();
+    const [first] = await sessionsIn(store);
+    const sessionId = first?.sessionId ?? "";
+    await go(machines.add(), store, "CODEWORD-73 elsewhere [[say ok]]").done();
+    await home.opencode("CODEWORD-74 here [[say ok]]", { args: ["--session", sessionId] }).done();
+    const apart = await go(home, store, "[[say told]]").ended;
+    const [, line = ""] = /`holdfast (run [^`]+ --session \S+) …`/.exec(apart.stderr) ?? [];
+    const [, remove = ""] = /`(opencode session delete \S+)`/.exec(apart.stderr) ?? [];
+    expect(remove, apart.stderr).not.toBe("");
+    expect((await sessionsIn(store)).filter((one) => one.sessionId === sessionId)).toHaveLength(2);
+    const again = () =>
+      home.start("/bin/sh", ["-c", `"${process.execPath}" "${CLI}" ${line}`], { input: "[[recall CODEWORD-\\d+]]" })
+        .ended;
+    expect((await again()).stdout).toContain("CODEWORD-74");
+    await home.start("/bin/sh", ["-c", remove]).done();
+    const stored = await again();
+    expect(stored.stdout, stored.stderr).toContain("CODEWORD-73");
   });
 });
 
