@@ -235,6 +235,10 @@ describe("CA21 what an agent wrote after its `holdfast run` was killed", () => {
       expect(next.stderr).toMatch(/could not resume .*went on apart/);
       expect((await saved(store, "r")).toSorted()).toEqual(["SAID,BESIDE", "SAID,LATER"]);
     }
+    const json = await first.machine.run({ sessions: [] }, lineOf(store, "r", "--json"));
+    expect(JSON.parse(json.stderr)).toMatchObject({
+      apart: { sessionId: expect.any(String), capture: expect.stringMatching(/^cap_/) },
+    });
   });
 });
 

@@ -34,7 +34,9 @@ export async function tell(context: Context, told: Told): Promise<void> {
     const error = missing[0]?.message ?? null;
     const done = { start: start.how, why, restored, sessionId, saved, isSaved, bundle, secrets: secrets.length };
     const secretKinds = kindsOf(secrets);
-    await output.error(safeJson({ ...done, secretKinds, error, missing }));
+    const other = start.how === "resumed" ? null : start.apart;
+    const apart = other === null ? null : { sessionId: other.sessionId, capture: other.capture?.id ?? null };
+    await output.error(safeJson({ ...done, apart, secretKinds, error, missing }));
     return;
   }
   const { killedAfter } = told;
