@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import { encodeText, sameBytes } from "../core/bytes.ts";
+import { encodeText, isBytes, sameBytes } from "../core/bytes.ts";
 import { WINDOW_LOG_MAX } from "../core/unpack.ts";
 
 export const FORMAT = 1;
@@ -159,11 +159,6 @@ function unpacked(stored: Uint8Array, size: number): Uint8Array {
 function piecesOf(source: AsyncIterable<unknown> | Iterable<unknown>): AsyncIterator<unknown> | Iterator<unknown> {
   const { [Symbol.asyncIterator]: async } = source as Partial<AsyncIterable<unknown>>;
   return async === undefined ? (source as Iterable<unknown>)[Symbol.iterator]() : async.call(source);
-}
-
-/** Asked of the value itself: a proxy may throw when it is asked, and is no bytes whatever it says. */
-export function isBytes(value: unknown): value is Uint8Array {
-  return ArrayBuffer.isView(value) && value instanceof Uint8Array;
 }
 
 /** Bytes of a source by number, whatever pieces they come in. */

@@ -75,7 +75,8 @@ export class Output {
 
   /** A command that can be copied as it is, by whoever reads here. */
   commandLine(words: string): string {
-    return `${this.command} ${words}${words.includes(" --store ") ? "" : this.#store}`;
+    const isNamed = words.includes(" --store ") || words.includes(this.#store);
+    return `${this.command} ${words}${isNamed ? "" : this.#store}`;
   }
 
   /** Text whose `holdfast …` commands can be copied as they are, by whoever reads here. */

@@ -98,6 +98,11 @@ export class Saver {
     this.#last = options.basis;
   }
 
+  /** What the store has of the session since the last save; null: nothing was saved or found yet. */
+  get current(): CaptureWithFiles | null {
+    return this.#last ?? null;
+  }
+
   /** null: nothing changed since the last time. */
   save(found: FoundSession): Promise<Saved | null> {
     const saving = this.#turn.then(() => this.#save(found));

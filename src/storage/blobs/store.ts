@@ -5,7 +5,7 @@ import type { Json } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { BlobRow } from "../../contracts/queries.ts";
 import type { Storage, Write } from "../../contracts/storage.ts";
-import { decodeText, encodeText, toRef } from "../../core/bytes.ts";
+import { decodeText, encodeText, isBytes, toRef } from "../../core/bytes.ts";
 import {
   checkBoolean,
   checkId,
@@ -15,6 +15,7 @@ import {
   encodeJson,
   invalid,
   limitExceeded,
+  reading,
 } from "../../core/check.ts";
 import { type Claim, FORM, isExpired } from "./claims.ts";
 import { deleteBlob } from "./drop.ts";
@@ -27,7 +28,7 @@ import { expired, notFound, readBlob, streamBlob } from "./read.ts";
 import { findReferrers } from "./referrers.ts";
 import { sealBlob } from "./seal.ts";
 import { findWords, IN_ROW, pinWords } from "./words.ts";
-import { isBytes, type Source, storeBytes, storeSource } from "./write.ts";
+import { type Source, storeBytes, storeSource } from "./write.ts";
 
 export interface BlobsOptions {
   readonly backend?: BlobBackend;
@@ -126,10 +127,10 @@ async function storeWhole(depot: Depot, bytes: Uint8Array, { claim, growsFrom, o
   if (bytes.length > LIMITS.blobInMemoryBytes) {
     throw limitExceeded("blobInMemoryBytes", "the blob in bytes", bytes.length);
   }
-  if (growsFrom === null) return storeBytes(depot, bytes, claim);
-  // Growth is decided on a snapshot and encoded later: the caller's array may have changed by then.
+  // It is read more than once, and later: the caller's array may have changed by then.
   const ours = owned ? bytes : new Uint8Array(bytes);
-  return (await storeGrown(depot, ours, growsFrom, claim)) ?? storeBytes(depot, ours, claim);
+  const grown = growsFrom === null ? null : await storeGrown(depot, ours, growsFrom, claim);
+  return grown ?? storeBytes(depot, ours, claim);
 }
 
 function encodeChecked(text: string): Uint8Array {
@@ -142,10 +143,12 @@ function encodeChecked(text: string): Uint8Array {
 }
 
 function checkSource(data: unknown): Source {
-  if (typeof data === "object" && data !== null && !(data instanceof Uint8Array)) {
+  const isSource = reading("data", () => {
+    if (typeof data !== "object" || data === null || data instanceof Uint8Array) return false;
     const given = data as { [Symbol.asyncIterator]?: unknown; [Symbol.iterator]?: unknown };
-    if (typeof (given[Symbol.asyncIterator] ?? given[Symbol.iterator]) === "function") return data as Source;
-  }
+    return typeof (given[Symbol.asyncIterator] ?? given[Symbol.iterator]) === "function";
+  });
+  if (isSource) return data as Source;
   throw invalid("data", "a string, a Uint8Array or a stream of them", data);
 }
 

@@ -38,6 +38,7 @@ export const queries = () => ({
     `${CAPTURES} WHERE c.expires_at IS NOT NULL AND c.expires_at <= ? AND (c.expires_at, c.no) > (?, ?) ` +
     "ORDER BY c.expires_at, c.no LIMIT ?",
   "claim.get": CLAIM,
+  "claims.list": "SELECT name, value FROM holdfast_meta WHERE name LIKE 'claim:%'",
 });
 
 export const statements = () => ({
