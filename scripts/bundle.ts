@@ -3,7 +3,10 @@
 
 import * as path from "node:path";
 import { type Plugin, rolldown } from "rolldown";
+import { asciiCode } from "./ascii-code.ts";
+import { lazyBuiltins } from "./lazy-builtins.ts";
 import { lazyCommands } from "./lazy-commands.ts";
+import { noFacades } from "./no-facades.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 
@@ -17,6 +20,12 @@ const ENTRIES = {
   "demo-agent": "src/cli/demo/agent.ts",
   "node-version": "src/core/node.ts",
 } as const;
+
+/** Entries that other chunks import too: the chunk with their modules has the name of the file, and there is no other. */
+const SHARED_ENTRIES: ReadonlySet<string> = new Set(["cli", "node-version"]);
+
+/** What a command needs to read its input and to print tables: most of them do. */
+const COMMAND = [ENTRIES.cli, "src/cli/confirm.ts", "src/cli/input.ts", "src/cli/table.ts", "src/cli/tree.ts"];
 
 /** What a program that appends a message to a SQLite store loads; PostgreSQL and all else come in chunks of their own. */
 const STORE = ["src/open.ts", "src/storage/sql/sqlite/driver.ts"];
@@ -34,7 +43,7 @@ export async function bundle(folder: string): Promise<void> {
     input: ENTRIES,
     platform: "node",
     external: [/^node:/, "postgres"],
-    plugins: [modules.plugin, lazyCommands(path.join(root, "src/cli"))],
+    plugins: [modules.plugin, lazyBuiltins, lazyCommands(path.join(root, "src/cli"))],
     onLog: (level, log) => {
       if (level === "warn") throw new Error(`the bundler warns: ${log.message}`);
     },
@@ -47,11 +56,13 @@ export async function bundle(folder: string): Promise<void> {
     minify: false,
     minifyInternalExports: false,
     comments: false,
-    entryFileNames: "[name].js",
-    chunkFileNames: "chunks/[name]-[hash].js",
+    entryFileNames: ({ name }) => (SHARED_ENTRIES.has(name) ? "entries/[name].js" : "[name].js"),
+    chunkFileNames: ({ name }) => (SHARED_ENTRIES.has(name) ? "[name].js" : "chunks/[name]-[hash].js"),
+    plugins: [asciiCode, noFacades(SHARED_ENTRIES)],
     codeSplitting: {
       // Without these, modules would be split by which of the many entries and chunks use them, into many small files.
       groups: [
+        { name: "node-version", test: (id) => id === path.join(root, ENTRIES["node-version"]), priority: 3 },
         {
           name: "core",
           test: (id) => modules.sharedBy([[ENTRIES.index], [ENTRIES.cli], [...STORE, ...NOUNS]]).has(id),
@@ -61,7 +72,7 @@ export async function bundle(folder: string): Promise<void> {
         { name: "common", test: (id) => isOfStore(id) && modules.reachedFrom(OTHERS).has(id), priority: 1 },
         { name: "store", test: isOfStore },
         { name: "nouns", test: (id) => modules.reachedFrom(NOUNS).has(id) },
-        { name: "command", test: (id) => modules.reachedFrom([ENTRIES.cli]).has(id) },
+        { name: "cli", test: (id) => modules.reachedFrom(COMMAND).has(id) },
       ],
     },
   });

@@ -1,20 +1,27 @@
-// The command line knows the name, options and help of every command before it runs one of them. In a bundle these come as
-// data, read from the sources while building, and a command's module is loaded only when that command runs.
+// The command line knows the names and options of every command before it runs one of them. In a bundle these come as data, read
+// from the sources while building; the words of help are a module of their own, and a command's module is loaded when it runs.
 
 import { readdirSync } from "node:fs";
 import * as path from "node:path";
 import type { Plugin } from "rolldown";
-import type { AnyCommand } from "../src/cli/command.ts";
+import { type AnyCommand, isGroup } from "../src/cli/command.ts";
 import { SECTIONS } from "../src/cli/registry.ts";
+
+const LESSONS = "./command-help.js";
 
 /** Replaces src/cli/registry.ts. */
 export function lazyCommands(folder: string): Plugin {
   const registry = path.join(folder, "registry.ts");
+  const lessons = path.join(folder, LESSONS);
   return {
     name: "lazy-commands",
+    resolveId: (id) => (id === LESSONS ? lessons : null),
     load: {
-      filter: { id: registry },
-      handler: async () => ({ code: await registryCode(path.join(folder, "commands")), moduleType: "js" }),
+      filter: { id: [registry, lessons] },
+      handler: async (id) => ({
+        code: id === registry ? await registryCode(path.join(folder, "commands")) : lessonsCode(),
+        moduleType: "js",
+      }),
     },
   };
 }
@@ -25,27 +32,44 @@ const lazy = (command, load) =>
   "commands" in command
     ? { ...command, commands: command.commands.map((one, i) => lazy(one, async () => (await load()).commands[i])) }
     : { ...command, run: async (context) => (await load()).run(context) };
-export const SECTIONS = DATA.map(({ title, commands }) => ({
-  title,
-  commands: commands.map((one) => lazy(one, LOAD[one.name])),
-}));
-export const COMMANDS = SECTIONS.flatMap(({ commands }) => commands);
+export const COMMANDS = DATA.map((one) => lazy(one, LOAD[one.name]));
+export const loadSections = async () => (await import("${LESSONS}")).SECTIONS;
 `;
+
+const COMMANDS = SECTIONS.flatMap(({ commands }) => commands);
 
 async function registryCode(folder: string): Promise<string> {
   const places = await placesOf(folder);
-  const loaders = SECTIONS.flatMap(({ commands }) => commands).map((command) => {
+  const loaders = COMMANDS.map((command) => {
     const place = places.get(command);
     if (place === undefined) throw new Error(`no file in ${folder} exports the command ${command.name}`);
     const file = JSON.stringify(`./commands/${place.file}`);
     return `${JSON.stringify(command.name)}: async () => (await import(${file})).${place.name},`;
   });
+  return [`const LOAD = {\n${loaders.join("\n")}\n};`, `const DATA = ${parsed(COMMANDS.map(syntaxOf))};`, LAZY].join(
+    "\n",
+  );
+}
+
+function lessonsCode(): string {
   const data = SECTIONS.map(({ title, commands }) => ({ title, commands: commands.map(dataOf) }));
-  return [
-    `const LOAD = {\n${loaders.join("\n")}\n};`,
-    `const DATA = JSON.parse(${JSON.stringify(JSON.stringify(data))});`,
-    LAZY,
-  ].join("\n");
+  return `export const SECTIONS = ${parsed(data)};`;
+}
+
+/** V8 reads a text as JSON sooner than as code. */
+function parsed(data: unknown): string {
+  return `JSON.parse(${JSON.stringify(JSON.stringify(data))})`;
+}
+
+/** What a command line is read with: see CommandSyntax. */
+function syntaxOf(command: AnyCommand): unknown {
+  const { name, hidden } = command;
+  if (isGroup(command)) return { name, hidden, fallback: command.fallback, commands: command.commands.map(syntaxOf) };
+  const { aliases, operands, tellsExposure, rest } = command;
+  const options = Object.entries(command.options).map(([option, { type, short, min, max }]) => {
+    return [option, { type, short, min, max }] as const;
+  });
+  return { name, hidden, aliases, operands, tellsExposure, rest, options: Object.fromEntries(options) };
 }
 
 interface CommandExport {

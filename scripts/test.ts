@@ -16,6 +16,8 @@ interface Report {
     name: string;
     status: "passed" | "failed";
     message: string;
+    startTime: number;
+    endTime: number;
     assertionResults: { fullName: string; status: string }[];
   }[];
 }
@@ -131,9 +133,19 @@ function summarise({ testResults }: Report): number {
   console.log("");
   // A filter such as -t skips all the rest, which need not be listed.
   if (flags.length === 0) for (const name of skipped) console.log(`skipped: ${name}`);
+  if (flags.length === 0) printSlowest(testResults);
   for (const name of failedTests) console.log(`failed: ${name}`);
   for (const problem of problems) console.log(`failed: ${problem}`);
   const failed = failedTests.length + problems.length;
   console.log(`${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ""}`);
   return failed === 0 ? 0 : 1;
+}
+
+/** Which files to shorten first when the whole takes too long. */
+function printSlowest(files: Report["testResults"]): void {
+  const seconds = ({ startTime, endTime }: Report["testResults"][number]) => (endTime - startTime) / 1000;
+  console.log("the slowest ten files:");
+  for (const file of files.toSorted((a, b) => seconds(b) - seconds(a)).slice(0, 10)) {
+    console.log(`${seconds(file).toFixed(0).padStart(5)} s  ${path.relative(root, file.name)}`);
+  }
 }

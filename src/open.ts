@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { OpenClaims } from "./captures/open-claims.ts";
 import { storedCapture } from "./captures/rows.ts";
 import type { Archives } from "./contracts/archive.ts";
-import type { Blobs } from "./contracts/blobs.ts";
+import type { BlobBackend, Blobs } from "./contracts/blobs.ts";
 import type { Checking } from "./contracts/check.ts";
 import type { Environment } from "./contracts/environment.ts";
 import { HoldfastError } from "./contracts/errors.ts";
@@ -27,6 +27,7 @@ import type { Nouns } from "./nouns.ts";
 import { factNames } from "./query/catalogue.ts";
 import { createRuns } from "./runs/on-demand.ts";
 import { createLocate } from "./sessions/locate.ts";
+import { type FileBlobsOptions, fileBlobs } from "./storage/blobs/file.ts";
 import { createPayloads } from "./storage/blobs/payloads.ts";
 import type { Driver } from "./storage/sql/driver.ts";
 import { notThere } from "./storage/sql/migrations.ts";
@@ -69,6 +70,11 @@ export async function open(url: string, options: OpenOptions = {}): Promise<Hold
   const settings = checkOptions(options);
   const target = parseStoreUrl(url);
   return openDriver(await connect(target, settings), target.shown, settings, options);
+}
+
+/** For the command line, which loads no index.ts: what `open` takes as `blobs`. */
+export function blobsIn(directory: string, options: FileBlobsOptions): BlobBackend {
+  return fileBlobs(directory, options);
 }
 
 /** For the simulator: a store on a driver that it made, with what it puts between the rules and storage. */

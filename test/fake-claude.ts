@@ -24,11 +24,15 @@ export interface FakeClaude {
   readonly exit?: number;
   /** It takes no notice of signals. */
   readonly deaf?: boolean;
+  /** A signal ends it with its own exit code, as if all were well. */
+  readonly graceful?: boolean;
 }
 
 const told = JSON.parse(process.env.FAKE_CLAUDE ?? "{}") as FakeClaude;
-const { silent, hasty, waitMs = 0, sessions = [], exit = 0, deaf = false } = told;
-if (deaf) for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => {});
+const { silent, hasty, waitMs = 0, sessions = [], exit = 0, deaf = false, graceful = false } = told;
+const STOPS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+if (deaf) for (const signal of STOPS) process.on(signal, () => {});
+if (graceful) for (const signal of STOPS) process.on(signal, () => process.exit(exit));
 const args = process.argv.slice(2);
 const configDir = path.join(process.env.HOME ?? "", ".claude");
 const project = path.join(configDir, "projects", projectKey(realpathSync(process.cwd())));

@@ -1,5 +1,6 @@
 // What runs in the container: no database and no credentials of one. A request brings the prompt and the session so far, and takes
-// the session away again. Its port is 8080.
+// the session away again: the conversation, not the working tree. What the agent edits is gone with the container unless it is
+// pushed. Its port is 8080.
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -25,6 +26,7 @@ async function work(prompt, session) {
   try {
     const file = path.join(folder, "session.hfcap");
     if (session !== null) await writeFile(file, Buffer.from(session, "base64"));
+    // Here: clone the branch of the request into the working directory, and push it after the run.
     const claude = ["claude", "-p", prompt, "--permission-mode", "acceptEdits"];
     const { code, output } = await run("holdfast", ["run", "--out", file, "--", ...claude]);
     // Also after a failure: what the agent did until then is kept.

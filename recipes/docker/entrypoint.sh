@@ -1,5 +1,6 @@
 #!/bin/sh
-# `exec`: signals of the container reach `holdfast run`, which saves the session before it ends.
+# `exec`: signals of the container reach `holdfast run`, which saves the session before it ends. It saves the conversation, not the
+# working tree: without a volume, clone a branch here, and let the agent push it ("… Commit and push what you change.").
 set -eu
 : "${HOLDFAST_STORE:?the URL of the store, such as postgres://db/agents}"
 : "${REQUEST:?what the conversation belongs to, such as issue-7}"

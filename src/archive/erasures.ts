@@ -5,9 +5,9 @@ import { HoldfastError } from "../contracts/errors.ts";
 import {
   LOGGED_TABLES,
   type LoggedTable,
-  PORTABLE,
   type PortableCell,
   type PortableRow,
+  portableColumns,
 } from "../contracts/portable.ts";
 import type { DiscardedRow, SessionRow } from "../contracts/queries.ts";
 import type { Cell, ErasedRow, Storage, Write } from "../contracts/storage.ts";
@@ -23,7 +23,7 @@ const HOLDING: readonly ErasedRow[] = [
 
 /** Columns that hold what can be erased. */
 function contentOf(table: LoggedTable): readonly string[] {
-  const columns = PORTABLE[table].filter(({ name, type }) => type === "blob" || TEXT_COLUMNS.includes(name));
+  const columns = portableColumns(table).filter(({ name, type }) => type === "blob" || TEXT_COLUMNS.includes(name));
   return columns.map(({ name }) => name);
 }
 

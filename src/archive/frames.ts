@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import { encodeText, sameBytes } from "../core/bytes.ts";
+import { encodeText, isBytes, sameBytes } from "../core/bytes.ts";
 import { WINDOW_LOG_MAX } from "../core/unpack.ts";
 
 export const FORMAT = 1;
@@ -84,6 +84,23 @@ export async function* readFrames(source: AsyncIterable<Uint8Array> | Iterable<U
   }
 }
 
+/** The same bytes, of which the first line was read: what is no archive is refused before anything is made for it. */
+export async function beginArchive(source: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+  const pieces = source[Symbol.asyncIterator]();
+  const head: Uint8Array[] = [];
+  for (let size = 0; size < LONGEST_FIRST_LINE; ) {
+    const next = await pieces.next();
+    if (next.done === true) break;
+    head.push(next.value);
+    size += next.value.byteLength;
+  }
+  await firstLine(new Input(head));
+  return (async function* () {
+    yield* head;
+    yield* { [Symbol.asyncIterator]: () => pieces };
+  })();
+}
+
 async function* framesOf(input: Input): AsyncGenerator<ReadFrame> {
   const hash = createHash("sha256");
   hash.update(await firstLine(input));
@@ -142,11 +159,6 @@ function unpacked(stored: Uint8Array, size: number): Uint8Array {
 function piecesOf(source: AsyncIterable<unknown> | Iterable<unknown>): AsyncIterator<unknown> | Iterator<unknown> {
   const { [Symbol.asyncIterator]: async } = source as Partial<AsyncIterable<unknown>>;
   return async === undefined ? (source as Iterable<unknown>)[Symbol.iterator]() : async.call(source);
-}
-
-/** Asked of the value itself: a proxy may throw when it is asked, and is no bytes whatever it says. */
-export function isBytes(value: unknown): value is Uint8Array {
-  return ArrayBuffer.isView(value) && value instanceof Uint8Array;
 }
 
 /** Bytes of a source by number, whatever pieces they come in. */

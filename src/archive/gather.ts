@@ -7,8 +7,8 @@ import {
   type ArchivedTable,
   LOGGED_TABLES,
   type LoggedTable,
-  PORTABLE,
   type PortableRow,
+  portableColumns,
 } from "../contracts/portable.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
@@ -46,7 +46,7 @@ export class GatheredRows {
   readonly #lines = new Map<ArchivedTable, Lines>();
 
   add(table: ArchivedTable, row: PortableRow): void {
-    for (const { name, type } of PORTABLE[table]) {
+    for (const { name, type } of portableColumns(table)) {
       const cell = row[name];
       if (type === "blob" && cell instanceof Uint8Array) this.blobs.set(toHex(cell), cell);
     }

@@ -4,10 +4,10 @@ import { isUtf8 } from "node:buffer";
 import {
   ARCHIVED_TABLES,
   type ArchivedTable,
-  PORTABLE,
   type PortableCell,
   type PortableColumn,
   type PortableRow,
+  portableColumns,
   type RestoredRow,
 } from "../contracts/portable.ts";
 import { decodeText, encodeText, fromHex, toHex } from "../core/bytes.ts";
@@ -17,7 +17,7 @@ import { corrupted } from "./frames.ts";
 
 export function encodeLine(table: ArchivedTable, row: PortableRow): string {
   const cells: Record<string, unknown> = {};
-  for (const { name, type } of PORTABLE[table]) {
+  for (const { name, type } of portableColumns(table)) {
     const cell = row[name];
     if (cell === null || cell === undefined) continue;
     cells[name] = cell instanceof Uint8Array ? (type === "blob" ? toHex(cell) : encodeBytes(cell)) : cell;
@@ -87,7 +87,7 @@ export function decodeLine(line: string): RestoredRow {
 function decodeCells(table: ArchivedTable, given: object): PortableRow {
   const cells = new Map(Object.entries(given));
   const row: Record<string, PortableCell> = {};
-  for (const column of PORTABLE[table]) {
+  for (const column of portableColumns(table)) {
     const { name } = column;
     const cell = cells.get(name);
     cells.delete(name);

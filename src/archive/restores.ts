@@ -1,5 +1,5 @@
 // What a commit that restores rows must name beside them: their agents, and their blobs with how many rows refer to each.
-import { type ArchivedTable, PORTABLE, type PortableRow, type RestoredRow } from "../contracts/portable.ts";
+import { type ArchivedTable, type PortableRow, portableColumns, type RestoredRow } from "../contracts/portable.ts";
 import type { Commit } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
 import type { TimeSlice } from "../core/time-slice.ts";
@@ -23,7 +23,7 @@ export async function agentsOf(rows: readonly RestoredRow[], slice: TimeSlice): 
   const agents = new Set<string>();
   for (const { table, row } of rows) {
     if (slice.isSpent) await slice.pause();
-    for (const { name, type } of PORTABLE[table]) {
+    for (const { name, type } of portableColumns(table)) {
       if (type === "agent" && row[name] !== null) agents.add(String(row[name]));
     }
   }
@@ -45,7 +45,7 @@ export async function usesOf(rows: readonly RestoredRow[], slice: TimeSlice): Pr
 }
 
 function* blobsOf(table: ArchivedTable, row: PortableRow): Generator<Uint8Array> {
-  for (const { name, type } of PORTABLE[table]) {
+  for (const { name, type } of portableColumns(table)) {
     const cell = row[name];
     if (type === "blob" && cell instanceof Uint8Array) yield cell;
   }

@@ -7,8 +7,8 @@ import {
   type ArchivedTable,
   LOGGED_TABLES,
   type LoggedTable,
-  PORTABLE,
   type PortableRow,
+  portableColumns,
   type RestoredRow,
 } from "../contracts/portable.ts";
 import type { SessionRow } from "../contracts/queries.ts";
@@ -96,7 +96,7 @@ function* checkRows(rows: readonly RestoredRow[], blobs: ReadonlySet<string>): I
   const seen = new Set<string>();
   for (const { table, row } of rows) {
     yield;
-    for (const { name, type } of PORTABLE[table]) {
+    for (const { name, type } of portableColumns(table)) {
       const cell = row[name];
       if (type === "blob" && cell instanceof Uint8Array && !blobs.has(toHex(cell))) {
         throw corrupted(`a row of ${table} refers to a blob that is not in it`);
@@ -141,7 +141,7 @@ function* checkReferences(one: Contents, known: KnownIds): InterruptibleWork<voi
   const hasInvocations = one.tables.has("invocations");
   const bodies = hasInvocations ? bodiesOf(one) : new Map();
   for (const [table, rows] of one.tables) {
-    const columns = PORTABLE[table].filter(({ type }) => type === "session" || type === "head");
+    const columns = portableColumns(table).filter(({ type }) => type === "session" || type === "head");
     for (const row of rows) {
       yield;
       const said: PortableRow = table === "invocations" ? { ...namesOf(row, bodies) } : {};

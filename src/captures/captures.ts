@@ -9,6 +9,7 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { PlacedEventRow } from "../contracts/queries.ts";
 import type { Sessions } from "../contracts/sessions.ts";
 import type { Storage } from "../contracts/storage.ts";
+import { isBytes } from "../core/bytes.ts";
 import { checkBoolean, checkId, checkInt, checkLimit, checkOneOf, checkRecord, invalid } from "../core/check.ts";
 import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decodeRow, jsonObject, plainObject } from "../core/decode.ts";
@@ -16,7 +17,7 @@ import type { StoredCapture } from "../core/stored-capture.ts";
 import { createBundle, filesToSave, readCaptureBundle } from "./bundle.ts";
 import { change, prefer } from "./change.ts";
 import { type CheckedCapture, checkCapture } from "./checked-input.ts";
-import { checkClaim, claimRequest } from "./claim.ts";
+import { checkClaim, claimRequest, forgetClaims } from "./claim.ts";
 import { AGENTS } from "./manifest.ts";
 import type { OpenClaims } from "./open-claims.ts";
 import { removeCaptures } from "./remove.ts";
@@ -89,7 +90,10 @@ export function createCaptures(needs: CapturesOptions): Captures {
     deleteForRequest: async (request) => removeRequest(context, checkId(request, "request")),
     deleteExpired: async (options) => {
       const { dryRun } = checkRecord(options, "options", ["dryRun"]);
-      return sweep(context, dryRun !== undefined && checkBoolean(dryRun, "dryRun"), importFirst);
+      const isDry = dryRun !== undefined && checkBoolean(dryRun, "dryRun");
+      const removed = await sweep(context, isDry, importFirst);
+      if (!isDry) await forgetClaims(storage);
+      return removed;
     },
     claim: async (request, agent, options) =>
       claimRequest(
@@ -102,7 +106,7 @@ export function createCaptures(needs: CapturesOptions): Captures {
 }
 
 function checkBytes(value: unknown, what: string): Uint8Array {
-  if (value instanceof Uint8Array) return value;
+  if (isBytes(value)) return value;
   throw invalid(what, "bytes", value);
 }
 

@@ -3,6 +3,7 @@ import type { CaptureOrigin, CodingAgent, NewCapturedFile } from "../contracts/c
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import { isSessionIdOf, mainFileOf } from "../core/agent-sessions.ts";
+import { isBytes } from "../core/bytes.ts";
 import {
   checkArray,
   checkBoolean,
@@ -112,21 +113,20 @@ function checkFiles(files: unknown): readonly NewCapturedFile[] {
     return {
       role: checkOneOf(role, `${what}.role`, ROLES),
       path: name,
-      content: contentOf(content, what),
+      content: contentOf(content, what, owned !== undefined && checkBoolean(owned, `${what}.owned`)),
       grows: grows !== undefined && checkBoolean(grows, `${what}.grows`),
-      owned: owned !== undefined && checkBoolean(owned, `${what}.owned`),
+      owned: true,
     };
   });
 }
 
-/**
- * The caller's array may change while the save waits in the queue: what is stored is checked against its hash anyway.
- */
-function contentOf(content: unknown, what: string): NewCapturedFile["content"] {
-  if (content instanceof Uint8Array) {
-    if (content.byteLength <= LIMITS.blobInMemoryBytes) return content;
+/** A copy, because the caller's array may change before it is stored; not of what the caller will not change. */
+function contentOf(content: unknown, what: string, isOwned: boolean): NewCapturedFile["content"] {
+  if (isBytes(content)) {
+    if (content.byteLength <= LIMITS.blobInMemoryBytes) return isOwned ? content : new Uint8Array(content);
     throw invalid(`${what}.content`, `at most ${LIMITS.blobInMemoryBytes} bytes`, content.byteLength);
   }
+  if (ArrayBuffer.isView(content)) throw invalid(`${what}.content`, "a Uint8Array that was not transferred", content);
   const { ref } = checkRecord(content, `${what}.content`, ["ref"]);
   checkRef(ref, `${what}.content.ref`);
   return { ref: ref as string };

@@ -145,6 +145,78 @@ for (const engine of ENGINES) {
       await second.release();
     });
 
+    test("CA21 a claim is released also when a sign of life was written and not answered", async () => {
+      const captures = await on(machine("a", 1, { liveness: "alive" }));
+      const first = await captures.claim("r", "claude-code");
+      const row = async () => {
+        const rows: unknown[] = [];
+        await ground.driver.migrate(false, async (execute) => {
+          rows.push(...(await execute("SELECT value FROM holdfast_meta WHERE name LIKE 'claim:%'")));
+        });
+        return rows;
+      };
+      // As it stands then: this process knows of beat 0.
+      await ground.driver.migrate(false, async (execute) => {
+        await execute(
+          `UPDATE holdfast_meta SET value = replace(value, '"beat":0', '"beat":1') WHERE name LIKE 'claim:%'`,
+        );
+      });
+      expect(JSON.stringify(await row())).toContain('beat\\":1');
+      await first.release();
+      expect(await row()).toEqual([]);
+      await (await captures.claim("r", "claude-code")).release();
+    });
+
+    test("CA21 a worker that outlives its owner keeps the claim, and is named", async () => {
+      const alive = new Set(["a/1/1/1/1/x", "a/7/1/1/1/x"]);
+      const on1 = (pid: number) => {
+        const processes = {
+          self: () => `a/${pid}/1/1/1/x`,
+          identify: (other: number) => `a/${other}/1/1/1/x`,
+          liveness: (name: string) => (alive.has(name) ? ("alive" as const) : ("gone" as const)),
+        };
+        const environment = { ...adjustableEnvironment(), processes };
+        return { environment, captures: on(environment) };
+      };
+      const first = await (await on1(1).captures).claim("r", "claude-code");
+      expect(first.previous).toBeNull();
+      await first.describe({ workerPid: 7, sessionId: "s" });
+      await first.describe({ capture: "cap_1" });
+      const b = on1(2);
+      const second = await b.captures;
+      alive.delete("a/1/1/1/1/x");
+      await expect(second.claim("r", "claude-code")).rejects.toMatchObject({
+        code: "RequestBusy",
+        message: expect.stringContaining("Process 1 on a is gone, and process 7, which it started, still works"),
+        details: { pid: 1, orphan: 7 },
+      });
+      const told: ClaimOwner[] = [];
+      const waiting = second.claim("r", "claude-code", { wait: true, onWait: (owner) => void told.push(owner) });
+      while (told.length === 0) await b.environment.advance(1);
+      alive.delete("a/7/1/1/1/x");
+      const taken = await pushing(b.environment, waiting);
+      expect(told).toMatchObject([{ pid: 1, orphan: 7 }]);
+      expect(taken.previous).toEqual({ isReleased: false, sessionId: "s", capture: "cap_1" });
+      await expect(taken.describe({ workerPid: 0 })).rejects.toMatchObject({ code: "InvalidArgument" });
+      await taken.describe({ sessionId: "s", capture: "cap_2" });
+      await taken.release();
+      // What was released is free, and says what it left until the sweep.
+      const third = await second.claim("r", "claude-code", { onWait: () => expect.unreachable() });
+      expect(third.previous).toEqual({ isReleased: true, sessionId: null, capture: "cap_2" });
+      await third.describe({ capture: "cap_3" });
+      await third.release();
+      await second.deleteExpired();
+      const kept = await second.claim("r", "claude-code");
+      expect(kept.previous).toMatchObject({ capture: "cap_3" });
+      await kept.describe({ capture: "cap_3" });
+      await kept.release();
+      b.environment.jump(8 * 24 * 3_600_000);
+      await second.deleteExpired();
+      const last = await second.claim("r", "claude-code");
+      expect(last.previous).toBeNull();
+      await last.release();
+    });
+
     test("CA21 what stands there and is no claim is replaced; wrong options are refused", async () => {
       const captures = await on(machine("a", 1));
       await expect(captures.claim("r", "claude-code", { leaseMs: 0 })).rejects.toMatchObject({

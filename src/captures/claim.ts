@@ -1,40 +1,34 @@
 // Which process works on a request: a lease with the identity of its process (decisions/0017, 0023). It is a row beside the
 // facts about the store and no part of any session, because signs of life are no history.
-import type { ClaimOptions, ClaimOwner, RequestClaim } from "../contracts/captures.ts";
-import type { Environment } from "../contracts/environment.ts";
+import type { ClaimedWork, ClaimOptions, ClaimOwner, PreviousClaim, RequestClaim } from "../contracts/captures.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
 import { sha256Hex } from "../core/bytes.ts";
-import { checkBoolean, checkInt, checkRecord, invalid } from "../core/check.ts";
-import { plainObject } from "../core/decode.ts";
+import { checkBoolean, checkId, checkInt, checkRecord, invalid } from "../core/check.ts";
 import { newId } from "../core/new-id.ts";
 import { LeaseWatch } from "../runs/lease-watch.ts";
-import { describeOwner, ownerLiveness, ownerText } from "../runs/owner.ts";
+import { ownerLiveness, ownerText } from "../runs/owner.ts";
 import { STORE_LOCK } from "../sessions/guards.ts";
+import {
+  type ClaimRecord,
+  decodeClaim,
+  encodeClaim,
+  LONGEST_LEASE_MS,
+  leaseOf,
+  ownerOf,
+  previousOf,
+  remainingMs,
+  stateOf,
+} from "./claim-record.ts";
 import type { OpenClaims } from "./open-claims.ts";
 
 const LEASE_MS = 10_000;
-const LONGEST_LEASE_MS = 3_600_000;
 /** Signs of life within one lease. */
 const BEATS = 3;
 /** How often a process that waits looks again. */
 const LOOK_MS = 250;
-/**
- * So long after its last sign of life, by the store's clock, a claim is taken at once. A clock that is wrong by that much costs
- * no more than two captures beside each other, and a request whose container was killed last week does not wait for a lease.
- */
-const STALE_MS = 60_000;
-
-/** As it stands in the row. */
-interface ClaimRecord {
-  readonly owner: string;
-  readonly epoch: number;
-  readonly beat: number;
-  readonly leaseMs: number;
-  readonly since: number;
-  /** The last sign of life, by the store's clock. */
-  readonly at: number;
-}
+/** Rows of claims that showed no sign of life for so long are removed by the sweep. */
+const FORGOTTEN_MS = 7 * 24 * 3_600_000;
 
 export function checkClaim(value: unknown): ClaimOptions {
   const { leaseMs, wait, signal, onWait } = checkRecord(value, "options", ["leaseMs", "wait", "signal", "onWait"]);
@@ -65,24 +59,31 @@ export async function claimRequest(
   const name = `claim:${sha256Hex(new TextEncoder().encode(JSON.stringify([request, agent])))}`;
   const watch = new LeaseWatch(environment);
   const owner = ownerText(environment, newId(environment, "claim"));
-  for (let hasTold = false; ; ) {
+  for (let told: string | null = null; ; ) {
     if (ended.aborted) throw notClaimed(request, claims);
     const text = await readText(storage, name);
-    const seen = text === null ? null : decode(text);
-    // Asked before the remaining time, which begins to count anew with each sign of life.
+    const seen = text === null ? null : decodeClaim(text);
+    // Asked before the state, because the remaining time begins to count anew with each sign of life.
     const isAlive =
       seen !== null && (watch.hasMoved(leaseOf(seen)) || ownerLiveness(environment, seen.owner) === "alive");
-    if (seen === null || remainingMs(environment, watch, seen) <= 0) {
-      const now = environment.now();
-      const mine = { owner, epoch: (seen?.epoch ?? 0) + 1, beat: 0, leaseMs, since: now, at: now };
-      if (await replace(storage, name, text, mine, [STORE_LOCK])) return new HeldClaim(storage, claims, name, mine);
-      continue;
+    const state = seen === null ? "free" : stateOf(environment, watch, seen);
+    if (seen === null || state === "free") {
+      const mine = firstRecord(environment.now(), { owner, epoch: (seen?.epoch ?? 0) + 1, leaseMs });
+      if (!(await replace(storage, name, text, mine, [STORE_LOCK]))) continue;
+      return new HeldClaim(storage, claims, name, mine, previousOf(seen));
     }
-    if (!wait && isAlive) throw requestBusy(request, agent, seen);
-    if (!hasTold) onWait?.(describe(seen));
-    hasTold = true;
-    await environment.sleep(Math.min(LOOK_MS, Math.max(1, remainingMs(environment, watch, seen))), ended);
+    const by = ownerOf(seen, state);
+    if (!wait && (isAlive || state === "orphaned")) throw requestBusy(request, agent, by);
+    const who = `${seen.owner} ${state}`;
+    if (told !== who) onWait?.(by);
+    told = who;
+    const restMs = state === "orphaned" ? LOOK_MS : remainingMs(environment, watch, seen);
+    await environment.sleep(Math.min(LOOK_MS, Math.max(1, restMs)), ended);
   }
+}
+
+function firstRecord(at: number, claim: Pick<ClaimRecord, "owner" | "epoch" | "leaseMs">): ClaimRecord {
+  return { ...claim, beat: 0, since: at, at, isReleased: false, worker: null, sessionId: null, capture: null };
 }
 
 function notClaimed(request: string, { closing }: OpenClaims): HoldfastError {
@@ -94,19 +95,23 @@ function notClaimed(request: string, { closing }: OpenClaims): HoldfastError {
 
 /** A claim that this process has: it shows signs of life until it is released. */
 class HeldClaim implements RequestClaim {
+  readonly previous: PreviousClaim | null;
   readonly #storage: Storage;
   readonly #claims: OpenClaims;
   readonly #name: string;
   readonly #over = new AbortController();
   readonly #lost = new AbortController();
   #record: ClaimRecord;
-  #beating: Promise<void>;
+  readonly #beating: Promise<void>;
+  /** One write of the row at a time. */
+  #writing: Promise<void> = Promise.resolve();
 
-  constructor(storage: Storage, claims: OpenClaims, name: string, record: ClaimRecord) {
+  constructor(storage: Storage, claims: OpenClaims, name: string, record: ClaimRecord, previous: PreviousClaim | null) {
     this.#storage = storage;
     this.#claims = claims;
     this.#name = name;
     this.#record = record;
+    this.previous = previous;
     this.#beating = this.#beat();
     claims.add(this);
     // The store closed while this was written.
@@ -117,24 +122,42 @@ class HeldClaim implements RequestClaim {
     return this.#lost.signal;
   }
 
+  async describe(given: ClaimedWork): Promise<void> {
+    const { workerPid, sessionId, capture } = checkWork(given);
+    const { processes } = this.#storage.environment;
+    const before = this.#record;
+    const record = {
+      ...before,
+      ...(workerPid === undefined ? {} : { worker: processes?.identify?.(workerPid) ?? null }),
+      ...(sessionId === undefined ? {} : { sessionId }),
+      ...(capture === undefined ? {} : { capture }),
+    };
+    if (encodeClaim(record) === encodeClaim(before)) return;
+    this.#record = record;
+    if (!this.#over.signal.aborted) await this.#showLife();
+  }
+
   async release(): Promise<void> {
     if (this.#over.signal.aborted) return;
     this.#claims.delete(this);
     this.#over.abort();
     await this.#beating;
     if (this.#lost.signal.aborted) return;
-    const guards = [valueIs(this.#name, encode(this.#record))];
-    const remove = { op: "run", statement: "claim.remove", params: [this.#name] } as const;
-    await this.#storage.commit({ guards, writes: [remove] });
+    const { capture } = this.#record;
+    // A process that waits goes on from the capture; nothing else of the work is kept.
+    const left = { ...this.#record, isReleased: true, worker: null, sessionId: null };
+    await this.#write((text) =>
+      capture === null ? removeRow(this.#storage, this.#name, text) : replace(this.#storage, this.#name, text, left),
+    );
   }
 
   async #beat(): Promise<void> {
     const { environment } = this.#storage;
-    for (;;) {
+    while (!this.#lost.signal.aborted) {
       await environment.sleep(this.#record.leaseMs / BEATS, this.#over.signal);
       if (this.#over.signal.aborted) return;
       try {
-        if (!(await this.#showLife())) return this.#lost.abort();
+        await this.#showLife();
       } catch (error) {
         // A store that is away for a while costs the claim only if another process takes it meanwhile.
         environment.log("warn", "captures.claim", { error: String(error) });
@@ -142,14 +165,48 @@ class HeldClaim implements RequestClaim {
     }
   }
 
-  async #showLife(): Promise<boolean> {
-    const next = { ...this.#record, beat: this.#record.beat + 1, at: this.#storage.environment.now() };
-    // A beat whose commit was not answered may have happened.
-    const text = await readText(this.#storage, this.#name);
-    if (text === null || decode(text)?.owner !== this.#record.owner) return false;
-    if (!(await replace(this.#storage, this.#name, text, next))) return false;
-    this.#record = next;
-    return true;
+  async #showLife(): Promise<void> {
+    const isOwn = await this.#write((text) => {
+      this.#record = { ...this.#record, beat: this.#record.beat + 1, at: this.#storage.environment.now() };
+      return replace(this.#storage, this.#name, text, this.#record);
+    });
+    if (!isOwn) this.#lost.abort();
+  }
+
+  /**
+   * false: another process has the claim. The row is read first, because the owner counts and not the last sign of life: one whose
+   * commit was not answered may have happened, and may even happen between the two.
+   */
+  #write(write: (text: string) => Promise<boolean>): Promise<boolean> {
+    const writing = this.#writing.then(async () => {
+      for (;;) {
+        const text = await readText(this.#storage, this.#name);
+        if (text === null || decodeClaim(text)?.owner !== this.#record.owner) return false;
+        if (await write(text)) return true;
+      }
+    });
+    this.#writing = writing.then(
+      () => {},
+      () => {},
+    );
+    return writing;
+  }
+}
+
+function checkWork(given: unknown): ClaimedWork {
+  const { workerPid, sessionId, capture } = checkRecord(given, "work", ["workerPid", "sessionId", "capture"]);
+  return {
+    ...(workerPid === undefined ? {} : { workerPid: checkInt(workerPid, "work.workerPid", 1, 2 ** 31 - 1) }),
+    ...(sessionId === undefined ? {} : { sessionId: checkId(sessionId, "work.sessionId") }),
+    ...(capture === undefined ? {} : { capture: checkId(capture, "work.capture") }),
+  };
+}
+
+/** Claims of processes that are long gone, and what was left for those that waited. */
+export async function forgetClaims(storage: Storage): Promise<void> {
+  const before = storage.environment.now() - FORGOTTEN_MS;
+  for (const { name, value } of await storage.query("claims.list")) {
+    if ((decodeClaim(value)?.at ?? 0) < before) await removeRow(storage, name, value);
   }
 }
 
@@ -171,52 +228,27 @@ async function replace(
 ): Promise<boolean> {
   const outcome = await storage.commit({
     guards: [...guards, valueIs(name, before)],
-    writes: [{ op: "run", statement: "claim.put", params: [name, encode(after)] }],
+    writes: [{ op: "run", statement: "claim.put", params: [name, encodeClaim(after)] }],
   });
   return outcome.ok;
 }
 
-function encode(record: ClaimRecord): string {
-  return JSON.stringify(record);
+async function removeRow(storage: Storage, name: string, before: string): Promise<boolean> {
+  const outcome = await storage.commit({
+    guards: [valueIs(name, before)],
+    writes: [{ op: "run", statement: "claim.remove", params: [name] }],
+  });
+  return outcome.ok;
 }
 
-/** null for what no version of ours wrote: it is replaced. */
-function decode(text: string): ClaimRecord | null {
-  const { owner, epoch, beat, leaseMs, since, at } = plainObject.read(parse(text)) ?? {};
-  if (typeof owner !== "string" || typeof epoch !== "number" || typeof beat !== "number") return null;
-  if (typeof leaseMs !== "number" || typeof since !== "number" || typeof at !== "number") return null;
-  return { owner, epoch, beat, leaseMs: Math.min(leaseMs, LONGEST_LEASE_MS), since, at };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-/** With its owner, because a claim that was released begins to count anew. */
-function leaseOf({ owner, epoch, beat, leaseMs }: ClaimRecord) {
-  return { id: owner, owner, epoch, beat, lease_ms: leaseMs };
-}
-
-function remainingMs(environment: Environment, watch: LeaseWatch, record: ClaimRecord): number {
-  if (environment.now() - record.at > STALE_MS + record.leaseMs) return 0;
-  return watch.remainingMs(leaseOf(record));
-}
-
-function describe({ owner, since }: ClaimRecord): ClaimOwner {
-  const { host, pid } = describeOwner(owner);
-  return { host, pid, since };
-}
-
-function requestBusy(request: string, agent: string, record: ClaimRecord): HoldfastError {
-  const { host, pid, since } = describe(record);
+function requestBusy(request: string, agent: string, { host, pid, since, orphan }: ClaimOwner): HoldfastError {
   const who = pid === null ? "Another process" : `Process ${pid} on ${host}`;
-  return new HoldfastError("RequestBusy", `${who} works on request ${quoted(request)}`, {
+  const works = `works on request ${quoted(request)}`;
+  const message =
+    orphan === null ? `${who} ${works}` : `${who} is gone, and process ${orphan}, which it started, still ${works}`;
+  return new HoldfastError("RequestBusy", message, {
     retryable: true,
-    details: { request, agent, host, pid, since },
+    details: { request, agent, host, pid, since, orphan },
     hint: "Wait for its end (claim with wait: true), or work beside it without a claim: both results are then kept.",
   });
 }

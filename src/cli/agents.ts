@@ -38,7 +38,7 @@ const SLOW_LOAD_MS = 1000;
 type Loading = Pick<Context, "io" | "output">;
 
 export async function loadAgents(files: readonly string[], context: Loading): Promise<readonly AgentDefinition[]> {
-  const { defineAgent } = await import("../index.ts");
+  const { defineAgent } = await import("../runs/agents.ts");
   const agents = new Map<string, AgentDefinition>();
   for (const file of files) {
     const found = agentsIn(await reportSlowLoad(file, context, () => load(file, context.io)));

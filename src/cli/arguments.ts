@@ -2,7 +2,14 @@
 // before its name; the price is that an option takes a value in every command or in none (and has one short form).
 import { parseArgs } from "node:util";
 import { didYouMean } from "../core/distance.ts";
-import { type AnyCommand, type Command, type CommandGroup, isGroup, type OptionSpec, type Options } from "./command.ts";
+import {
+  type AnySyntax,
+  type CommandSyntax,
+  type GroupSyntax,
+  isGroup,
+  type OptionSyntax,
+  type Options,
+} from "./command.ts";
 import { UsageError } from "./failure.ts";
 
 export const GLOBAL_OPTIONS = {
@@ -21,12 +28,14 @@ export const GLOBAL_OPTIONS = {
   version: { type: "flag", short: "v", summary: "print the version" },
 } as const satisfies Options;
 
+type Syntaxes = Readonly<Record<string, OptionSyntax>>;
+
 /** What the user asked for, before the command's own rules are applied. */
 export interface Request {
   /** The command or group named; undefined when none was. */
-  readonly named: AnyCommand | undefined;
+  readonly named: AnySyntax | undefined;
   /** What to run; undefined when none was named, or a group that has no fallback. */
-  readonly command: Command | undefined;
+  readonly command: CommandSyntax | undefined;
   /** As typed: "sessions rm". */
   readonly path: string;
   readonly given: readonly Given[];
@@ -42,7 +51,7 @@ interface Given {
 }
 
 /** With a "--" before what is another command's, where the user left it out. */
-export function withRest(argv: readonly string[], commands: readonly AnyCommand[]): readonly string[] {
+export function withRest(argv: readonly string[], commands: readonly AnySyntax[]): readonly string[] {
   const { tokens } = parse(argv, allOptions(commands));
   const [name, first] = tokens.filter(({ kind }) => kind !== "option");
   const command = name?.kind === "positional" ? commands.find((one) => one.name === name.value) : undefined;
@@ -50,7 +59,7 @@ export function withRest(argv: readonly string[], commands: readonly AnyCommand[
   return [...argv.slice(0, first.index), "--", ...argv.slice(first.index)];
 }
 
-export function readRequest(argv: readonly string[], commands: readonly AnyCommand[]): Request {
+export function readRequest(argv: readonly string[], commands: readonly AnySyntax[]): Request {
   const all = allOptions(commands);
   const { given, words } = tokenize(argv, all);
   // `holdfast help sessions rm` is `holdfast sessions rm --help`, and `holdfast version` is `holdfast --version`.
@@ -69,7 +78,7 @@ export function readRequest(argv: readonly string[], commands: readonly AnyComma
 }
 
 /** The command or group that the words begin with, and the command of the group, if they name one. */
-function commandsNamed([name, second]: readonly string[], commands: readonly AnyCommand[]): readonly AnyCommand[] {
+function commandsNamed([name, second]: readonly string[], commands: readonly AnySyntax[]): readonly AnySyntax[] {
   const named = commands.find((command) => command.name === name);
   if (named === undefined) return [];
   const sub = isGroup(named) ? subcommandOf(named, second) : undefined;
@@ -87,7 +96,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   spawn: "; sessions are spawned by the library, invocations.spawn(); `holdfast sessions tree` shows what was spawned",
 };
 
-function resolve(names: readonly string[], given: readonly Given[], commands: readonly AnyCommand[]): Request {
+function resolve(names: readonly string[], given: readonly Given[], commands: readonly AnySyntax[]): Request {
   const [name, second] = names;
   if (name === undefined) return { named: undefined, command: undefined, path: "", given, operands: [] };
   const named = commands.find((command) => command.name === name);
@@ -113,13 +122,13 @@ function resolve(names: readonly string[], given: readonly Given[], commands: re
   return { named, command: fallback, path: name, given, operands: names.slice(1) };
 }
 
-function subcommandOf({ commands }: CommandGroup, name: string | undefined): Command | undefined {
+function subcommandOf({ commands }: GroupSyntax, name: string | undefined): CommandSyntax | undefined {
   if (name === undefined) return undefined;
   return commands.find((one) => one.name === name) ?? commands.find(({ aliases }) => aliases?.includes(name));
 }
 
 /** `run show r1` is most likely `runs show r1`; null: the plural has no such command. */
-function pluralInstead([name, second, ...more]: readonly string[], commands: readonly AnyCommand[]): string | null {
+function pluralInstead([name, second, ...more]: readonly string[], commands: readonly AnySyntax[]): string | null {
   const group = commands.filter(isGroup).find((one) => one.name === `${name}s`);
   const meant = group === undefined ? undefined : subcommandOf(group, second);
   if (group === undefined || meant === undefined) return null;
@@ -127,20 +136,20 @@ function pluralInstead([name, second, ...more]: readonly string[], commands: rea
 }
 
 /** A name where a list was asked for is most likely that of the thing to show. */
-function showInstead(group: CommandGroup, operand: string): string {
+function showInstead(group: GroupSyntax, operand: string): string {
   const shows = group.commands.find(({ name }) => name === "show" || name === "stat");
   return shows === undefined ? "" : `; did you mean "${group.name} ${shows.name} ${operand}"?`;
 }
 
-function allOptions(commands: readonly AnyCommand[]): Options {
-  const all: Record<string, OptionSpec> = { ...GLOBAL_OPTIONS };
+function allOptions(commands: readonly AnySyntax[]): Syntaxes {
+  const all: Record<string, OptionSyntax> = { ...GLOBAL_OPTIONS };
   for (const command of commands.flatMap((one) => (isGroup(one) ? one.commands : [one]))) {
     Object.assign(all, command.options);
   }
   return all;
 }
 
-function parse(argv: readonly string[], options: Options) {
+function parse(argv: readonly string[], options: Syntaxes) {
   const config = Object.entries(options).map(([name, spec]) => {
     const type = spec.type === "flag" ? ("boolean" as const) : ("string" as const);
     return [name, { type, multiple: true, ...(spec.short === undefined ? {} : { short: spec.short }) }] as const;
@@ -154,7 +163,7 @@ function parse(argv: readonly string[], options: Options) {
   });
 }
 
-function tokenize(argv: readonly string[], options: Options): { given: Given[]; words: string[] } {
+function tokenize(argv: readonly string[], options: Syntaxes): { given: Given[]; words: string[] } {
   const { tokens } = parse(argv, options);
   const given: Given[] = [];
   const words: string[] = [];
@@ -168,8 +177,8 @@ function tokenize(argv: readonly string[], options: Options): { given: Given[]; 
 }
 
 /** Applies the command's own rules to what was given. */
-export function checkArguments(request: Request, command: Command): Arguments {
-  const options: Options = { ...command.options, ...GLOBAL_OPTIONS };
+export function checkArguments(request: Request, command: CommandSyntax): Arguments {
+  const options: Syntaxes = { ...command.options, ...GLOBAL_OPTIONS };
   const values = new Map<string, string[]>();
   for (const one of request.given) {
     const spec = options[one.name];
@@ -181,12 +190,12 @@ export function checkArguments(request: Request, command: Command): Arguments {
   return new Arguments(options, values, request.operands);
 }
 
-function unknownOption(one: Given, options: Options, command: string): UsageError {
+function unknownOption(one: Given, options: Syntaxes, command: string): UsageError {
   const guess = one.name.length === 1 ? "" : didYouMean(one.name, Object.keys(options), "--");
   return new UsageError(`no option "${one.typed}"${guess === "" ? `; see \`${command} --help\`` : guess}`);
 }
 
-function checkValue(one: Given, spec: OptionSpec): string {
+function checkValue(one: Given, spec: OptionSyntax): string {
   if (spec.type === "flag") {
     if (one.value !== undefined) throw new UsageError(`${one.typed} takes no value`);
     return "";
@@ -200,14 +209,14 @@ function checkValue(one: Given, spec: OptionSpec): string {
   return value;
 }
 
-function checkNumber(value: string, typed: string, { min = 0, max = Number.MAX_SAFE_INTEGER }: OptionSpec): void {
+function checkNumber(value: string, typed: string, { min = 0, max = Number.MAX_SAFE_INTEGER }: OptionSyntax): void {
   const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
   if (number >= min && number <= max) return;
   const range = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;
   throw new UsageError(`${typed} takes a whole number ${range}, not "${value}"`);
 }
 
-function checkOperands({ operands, path, named }: Request, command: Command): void {
+function checkOperands({ operands, path, named }: Request, command: CommandSyntax): void {
   const missing = command.operands.find(
     (one, i) => (one.need === "one" || one.need === "some") && i >= operands.length,
   );
@@ -223,8 +232,8 @@ function adviceFor(
   extra: string,
   first: string,
   path: string,
-  named: AnyCommand | undefined,
-  { operands }: Command,
+  named: AnySyntax | undefined,
+  { operands }: CommandSyntax,
 ): string {
   const group = named !== undefined && isGroup(named) ? named : undefined;
   // Only where none of its commands was named: then the first word may be a slip of one.
@@ -239,10 +248,10 @@ function adviceFor(
 /** What a command was given. Asking for an option it did not declare is a bug. */
 export class Arguments {
   readonly operands: readonly string[];
-  readonly #options: Options;
+  readonly #options: Syntaxes;
   readonly #values: ReadonlyMap<string, readonly string[]>;
 
-  constructor(options: Options, values: ReadonlyMap<string, readonly string[]>, operands: readonly string[]) {
+  constructor(options: Syntaxes, values: ReadonlyMap<string, readonly string[]>, operands: readonly string[]) {
     this.#options = options;
     this.#values = values;
     this.operands = operands;

@@ -6,15 +6,19 @@ import type { Captured, CaptureOptions } from "./capture.ts";
 import type { Io } from "./io.ts";
 import type { Output } from "./output.ts";
 
-export interface OptionSpec {
+/** How an option is written. */
+export interface OptionSyntax {
   /** flag takes no value; list may be given several times. */
   readonly type: "flag" | "text" | "number" | "list";
-  readonly summary: string;
-  /** What the value is called in --help. */
-  readonly value?: string;
   readonly short?: string;
   readonly min?: number;
   readonly max?: number;
+}
+
+export interface OptionSpec extends OptionSyntax {
+  readonly summary: string;
+  /** What the value is called in --help. */
+  readonly value?: string;
 }
 
 export type Options = Readonly<Record<string, OptionSpec>>;
@@ -30,26 +34,14 @@ export interface Example {
   readonly does: string;
 }
 
-interface Lesson {
+/** What it takes to read a command line and to run the command, without the words that teach it. */
+export interface CommandSyntax {
   readonly name: string;
-  readonly summary: string;
-  /** Without "holdfast". */
-  readonly usage: readonly string[];
-  /** What it is for, in sentences. */
-  readonly description: string;
-  readonly examples: readonly Example[];
-  /** What to do next. */
-  readonly next?: string;
   /** Not shown in the overview. */
   readonly hidden?: boolean;
-}
-
-export interface Command extends Lesson {
   /** Other words for it, inside a group. */
   readonly aliases?: readonly string[];
-  readonly options: Options;
-  /** What an option of every command does here, where that is something else. */
-  readonly means?: Readonly<Record<string, string>>;
+  readonly options: Readonly<Record<string, OptionSyntax>>;
   readonly operands: readonly Operand[];
   /** Tells when every user of the machine can read the store's files. */
   readonly tellsExposure?: boolean;
@@ -60,14 +52,40 @@ export interface Command extends Lesson {
 }
 
 /** Commands about one noun; the fallback is meant when none is named. */
-export interface CommandGroup extends Lesson {
-  readonly commands: readonly Command[];
+export interface GroupSyntax {
+  readonly name: string;
+  readonly hidden?: boolean;
+  readonly commands: readonly CommandSyntax[];
   readonly fallback?: string;
+}
+
+export type AnySyntax = CommandSyntax | GroupSyntax;
+
+interface Lesson {
+  readonly name: string;
+  readonly summary: string;
+  /** Without "holdfast". */
+  readonly usage: readonly string[];
+  /** What it is for, in sentences. */
+  readonly description: string;
+  readonly examples: readonly Example[];
+  /** What to do next. */
+  readonly next?: string;
+}
+
+export interface Command extends CommandSyntax, Lesson {
+  readonly options: Options;
+  /** What an option of every command does here, where that is something else. */
+  readonly means?: Readonly<Record<string, string>>;
+}
+
+export interface CommandGroup extends GroupSyntax, Lesson {
+  readonly commands: readonly Command[];
 }
 
 export type AnyCommand = Command | CommandGroup;
 
-export function isGroup(command: AnyCommand): command is CommandGroup {
+export function isGroup<C extends AnySyntax>(command: C): command is Extract<C, GroupSyntax> {
   return "commands" in command;
 }
 

@@ -30,7 +30,10 @@ export const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
   ],
   [EXIT.notResumed, "run --must-resume: the session could not be restored; the agent was not started"],
   [EXIT.notSaved, "run --must-save: the agent ended with 0, and its session is not saved"],
-  [EXIT.requestBusy, "run: another process works on this request; the agent was not started (see --wait, --beside)"],
+  [
+    EXIT.requestBusy,
+    "run: another run, or its agent, works on this request; the agent was not started (see --wait, --beside)",
+  ],
 ];
 
 const EXIT_OF_CODE = {

@@ -29,9 +29,16 @@ export interface Io {
 
 export function processIo(given: Partial<Io> = {}): Io {
   return {
-    stdout: process.stdout,
-    stderr: process.stderr,
-    stdin: process.stdin,
+    // Made when they are used first: most commands read no input.
+    get stdout() {
+      return process.stdout;
+    },
+    get stderr() {
+      return process.stderr;
+    },
+    get stdin() {
+      return process.stdin;
+    },
     env: process.env,
     cwd: process.cwd(),
     script: process.argv[1],

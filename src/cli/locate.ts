@@ -28,6 +28,7 @@ export async function locate(holdfast: Holdfast, text: string): Promise<Locator>
   if (name === undefined || digits === undefined) {
     const [, at, head] = AT_HEAD.exec(text) ?? [];
     if (head !== undefined) throw noHead(head, at ?? null);
+    await refuseNumbered(holdfast, text);
     return { session: (await needSession(holdfast, text)).id };
   }
   const { id } = await needSession(holdfast, name);
@@ -69,6 +70,46 @@ function noHead(text: string, session: string | null): HoldfastError {
   );
 }
 
+/** A session with a number behind it, as people write a message or a step of it. */
+const NUMBERED = /^(.+?)[#@:]+([1-9]\d{0,15})$/s;
+
+/** A message named where a session or a head is meant, or in a form that names nothing. */
+async function refuseNumbered(holdfast: Holdfast, text: string): Promise<void> {
+  const [, name, seq] = NUMBERED.exec(text) ?? [];
+  if (name === undefined || (await holdfast.sessions.get({ session: text })) !== null) return;
+  const session = await holdfast.sessions.get({ session: name });
+  if (session === null) return;
+  const message = quoted(`${session.id}#${seq}`);
+  const isMessage = text.startsWith(`${name}#`);
+  throw new HoldfastError("NotFound", `no session ${JSON.stringify(text)}`, {
+    hint:
+      `${isMessage ? `${message} names a message, and this takes a session or one of its heads` : `a message is named ${message}`}: ` +
+      `\`holdfast fork ${message}\` goes on from it; a head is named ${quoted(`${session.id}@HEAD`)}, and ${listsHeads(session.id)}`,
+    details: { session: text },
+  });
+}
+
+/** So many are looked through for what was meant. */
+const LAST_MESSAGES = 1000;
+
+/** What to name instead of a message that the session does not show: the one before it, or the same under its own name. */
+export async function nearMessage(holdfast: Holdfast, session: string, message: string): Promise<string> {
+  const lists = `\`holdfast messages ${quoted(session)}\` prints the numbers of all`;
+  const [, name, digits] = MESSAGE.exec(message) ?? [];
+  const [seq, own] = [Number(digits), name === session];
+  let [inherited, before]: [string | undefined, string | undefined] = [undefined, undefined];
+  for (const one of await holdfast.history.session(session, { last: LAST_MESSAGES })) {
+    if (one.session !== session) inherited = one.seq === seq ? one.id : inherited;
+    else if (one.seq < seq) before = one.id;
+  }
+  if (own && inherited !== undefined) {
+    return `it inherited ${quoted(inherited)}: \`holdfast fork ${quoted(session)} --message ${quoted(inherited)}\`; ${lists}`;
+  }
+  if (own && before !== undefined)
+    return `\`holdfast fork ${quoted(before)}\` goes on from the last message before it; ${lists}`;
+  return lists;
+}
+
 function listsHeads(session: string | null): string {
   return `\`holdfast heads ${session === null ? "SESSION" : quoted(session)}\` lists those there are`;
 }
@@ -107,6 +148,7 @@ export async function locateFork(
   if (name === undefined || text.startsWith("holdfast:") || (await holdfast.sessions.get({ session: text })) !== null) {
     return { at: await locate(holdfast, text) };
   }
+  if ((await holdfast.sessions.get({ session: name })) === null) await refuseNumbered(holdfast, text);
   const { id } = await needSession(holdfast, name);
   return { at: { session: id }, message: `${id}${text.slice(name.length)}` };
 }

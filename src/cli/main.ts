@@ -5,8 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { realEnvironment } from "../core/environment.ts";
 import { checkArguments, GLOBAL_OPTIONS, type Request, readRequest, wants, withRest } from "./arguments.ts";
-import { capture } from "./capture.ts";
-import type { Command, Context } from "./command.ts";
+import { type AnyCommand, type CommandSyntax, type Context, isGroup } from "./command.ts";
 import { EXIT, EXIT_MEANINGS } from "./exit.ts";
 import { exposureLog, noteExposure } from "./exposure.ts";
 import { report, UsageError } from "./failure.ts";
@@ -14,15 +13,12 @@ import { commandHelp, describeCommand, overview } from "./help.ts";
 import { type Io, processIo } from "./io.ts";
 import { Output } from "./output.ts";
 import { packageVersion } from "./package-files.ts";
-import { COMMANDS, SECTIONS } from "./registry.ts";
+import { COMMANDS, loadSections } from "./registry.ts";
 import { chooseStore, openStore, storeOptions } from "./store.ts";
 
 export async function main(words: string[], given: Partial<Io> = {}): Promise<number> {
   const argv = withRest(words, COMMANDS);
   const io = processIo(given);
-  // Failed writes are told to whoever wrote; without a listener they would end the process with a stack trace.
-  io.stdout.on("error", () => {});
-  io.stderr.on("error", () => {});
   // Looked for by hand, because a command line that cannot be read is also told as JSON.
   const output = new Output(io, argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined).includes("--json"));
   try {
@@ -49,20 +45,26 @@ async function dispatch(request: Request, io: Io, output: Output): Promise<numbe
 }
 
 async function help(request: Request, output: Output): Promise<number> {
-  const { named, command, path } = request;
-  // A bare group is explained whole, even if it has a fallback.
-  const topic = named !== undefined && path === named.name ? named : command;
+  const sections = await loadSections();
+  const commands = sections.flatMap((section) => section.commands);
+  const topic = topicOf(request, commands);
   if (topic === undefined) {
-    const visible = SECTIONS.flatMap(({ commands }) => commands);
-    const document = { commands: visible.map(describeCommand), options: GLOBAL_OPTIONS, exitCodes: EXIT_MEANINGS };
-    await output.answer(document, () => overview(SECTIONS, output.frame));
+    const document = { commands: commands.map(describeCommand), options: GLOBAL_OPTIONS, exitCodes: EXIT_MEANINGS };
+    await output.answer(document, () => overview(sections, output.frame));
   } else {
-    await output.answer(describeCommand(topic), () => commandHelp(topic, `holdfast ${path}`, output.frame));
+    await output.answer(describeCommand(topic), () => commandHelp(topic, `holdfast ${request.path}`, output.frame));
   }
   return EXIT.ok;
 }
 
-async function execute(request: Request, command: Command, io: Io, output: Output): Promise<number> {
+/** A bare group is explained whole, even if it has a fallback. */
+function topicOf({ named, command, path }: Request, commands: readonly AnyCommand[]): AnyCommand | undefined {
+  const lesson = commands.find(({ name }) => name === named?.name);
+  if (lesson === undefined || !isGroup(lesson) || path === lesson.name) return lesson;
+  return lesson.commands.find(({ name }) => name === command?.name);
+}
+
+async function execute(request: Request, command: CommandSyntax, io: Io, output: Output): Promise<number> {
   const args = checkArguments(request, command);
   const choice = chooseStore(args.text("store"), args.text("blob-dir"), io);
   output.sameStore(storeOptions(args.text("store") === undefined ? undefined : choice.name, args.text("blob-dir")));
@@ -79,7 +81,10 @@ async function execute(request: Request, command: Command, io: Io, output: Outpu
       opened.push(holdfast);
       return holdfast;
     },
-    capture: (argv, options) => capture(main, argv, { cwd: io.cwd, env: io.env, ...options }),
+    capture: async (argv, options) => {
+      const { capture } = await import("./capture.ts");
+      return capture(main, argv, { cwd: io.cwd, env: io.env, ...options });
+    },
   };
   let code: number;
   try {

@@ -18,33 +18,49 @@ const COMMAND = /`(?:npx )?holdfast ((?:\\.|'[^']*'|[^`'\\])*)`/gs;
 export class Output {
   readonly json: boolean;
   readonly style: Style;
-  readonly errorStyle: Style;
   /** Columns of the terminal; infinite when a program or a file reads. */
   readonly width: number;
   readonly interactive: boolean;
-  /** How this command line is called by whoever reads: in hints, "holdfast" may not be a command they have. */
-  readonly command: string;
+  readonly #io: Io;
   readonly #stdout: OutStream;
-  readonly #stderr: OutStream;
-  readonly #stderrIsTerminal: boolean;
   readonly #frameWidth: number;
-  readonly #errorWidth: number;
+  #errorStream: ErrorStream | undefined;
+  #command: string | undefined;
   #progressShown = false;
   #store = "";
 
   constructor(io: Io, json: boolean) {
     this.json = json;
-    this.command = commandName(io);
-    this.#stdout = io.stdout;
-    this.#stderr = io.stderr;
+    this.#io = io;
+    this.#stdout = listening(io.stdout);
     this.style = styleFor(io.stdout, io.env);
-    this.errorStyle = styleFor(io.stderr, io.env);
     this.interactive = io.stdout.isTTY === true;
-    this.#stderrIsTerminal = io.stderr.isTTY === true;
-    const columns = this.interactive ? (io.stdout.columns ?? 80) : Number.POSITIVE_INFINITY;
+    const columns = columnsOf(io.stdout);
     this.width = Math.max(NARROWEST, columns);
-    this.#errorWidth = this.#stderrIsTerminal ? Math.max(NARROWEST, io.stderr.columns ?? 80) : Number.POSITIVE_INFINITY;
     this.#frameWidth = Math.max(NARROWEST_TABLE, columns);
+  }
+
+  /** Most commands say nothing there, and end without it. */
+  get #errors(): ErrorStream {
+    if (this.#errorStream !== undefined) return this.#errorStream;
+    const { stderr, env } = this.#io;
+    this.#errorStream = {
+      stream: listening(stderr),
+      style: styleFor(stderr, env),
+      isTerminal: stderr.isTTY === true,
+      width: Math.max(NARROWEST, columnsOf(stderr)),
+    };
+    return this.#errorStream;
+  }
+
+  get errorStyle(): Style {
+    return this.#errors.style;
+  }
+
+  /** How this command line is called by whoever reads: in hints, "holdfast" may not be a command they have. */
+  get command(): string {
+    this.#command ??= commandName(this.#io);
+    return this.#command;
   }
 
   /** What was said of the store on this command line has to be said again in the next. */
@@ -59,7 +75,8 @@ export class Output {
 
   /** A command that can be copied as it is, by whoever reads here. */
   commandLine(words: string): string {
-    return `${this.command} ${words}${words.includes(" --store ") ? "" : this.#store}`;
+    const isNamed = words.includes(" --store ") || words.includes(this.#store);
+    return `${this.command} ${words}${isNamed ? "" : this.#store}`;
   }
 
   /** Text whose `holdfast …` commands can be copied as they are, by whoever reads here. */
@@ -101,34 +118,52 @@ export class Output {
   /** Beside the answer, for people only: it never disturbs what a program reads from stdout. */
   async note(text: string): Promise<void> {
     if (this.json) return;
-    for (const line of wrapWhole(this.withCommands(text), this.#errorWidth))
+    for (const line of wrapWhole(this.withCommands(text), this.#errors.width))
       await this.error(this.errorStyle.faint(line));
   }
 
   /** Why it failed, or what to do: in lines that fit whoever reads it on a terminal, under the words it begins with. */
   async complaint(before: string, paint: (text: string) => string, text: string): Promise<void> {
-    const [first = "", ...rest] = wrapWhole(text, Math.max(NARROWEST / 2, this.#errorWidth - before.length - 1));
+    const [first = "", ...rest] = wrapWhole(text, Math.max(NARROWEST / 2, this.#errors.width - before.length - 1));
     const indent = " ".repeat(/^ */.exec(before)?.[0].length ?? 0);
     await this.error([`${paint(before)} ${first}`, ...rest.map((line) => `${indent}  ${line}`)].join("\n"));
   }
 
   async error(text: string): Promise<void> {
     await this.clearProgress();
-    await write(this.#stderr, `${text}\n`).catch(() => {});
+    await write(this.#errors.stream, `${text}\n`).catch(() => {});
   }
 
   /** Replaces the last progress line; shown only to somebody who watches. */
   async progress(text: string): Promise<void> {
-    if (!this.#stderrIsTerminal || this.json) return;
+    if (this.json || !this.#errors.isTerminal) return;
     this.#progressShown = true;
-    await write(this.#stderr, `\r\x1b[K${this.errorStyle.faint(text)}`).catch(() => {});
+    await write(this.#errors.stream, `\r\x1b[K${this.errorStyle.faint(text)}`).catch(() => {});
   }
 
   async clearProgress(): Promise<void> {
     if (!this.#progressShown) return;
     this.#progressShown = false;
-    await write(this.#stderr, "\r\x1b[K").catch(() => {});
+    await write(this.#errors.stream, "\r\x1b[K").catch(() => {});
   }
+}
+
+interface ErrorStream {
+  readonly stream: OutStream;
+  readonly style: Style;
+  readonly isTerminal: boolean;
+  readonly width: number;
+}
+
+/** A failed write is told to its writer; without a listener it would also end the process with a stack trace. */
+function listening(stream: OutStream): OutStream {
+  stream.on("error", () => {});
+  return stream;
+}
+
+/** Infinite when a program or a file reads. */
+function columnsOf({ isTTY, columns = 80 }: OutStream): number {
+  return isTTY === true ? columns : Number.POSITIVE_INFINITY;
 }
 
 function write(stream: OutStream, chunk: string | Uint8Array): Promise<void> {

@@ -44,4 +44,9 @@ export const SECTIONS: readonly Section[] = [
   { title: "Upkeep", commands: [stats, gc, migrate] },
 ];
 
+/** With the words that teach them: loaded for help only. */
+export async function loadSections(): Promise<readonly Section[]> {
+  return SECTIONS;
+}
+
 export const COMMANDS: readonly AnyCommand[] = SECTIONS.flatMap(({ commands }) => commands);

@@ -19,6 +19,11 @@ export function formatUsd(usd: number, roundingMode: "floor" | "halfExpand" = "h
   return `$${usd.toLocaleString("en-US", { maximumSignificantDigits: 3, roundingMode })}`;
 }
 
+/** A number of tokens in a table; "?" when no call told any. */
+export function formatTokenCount(tokens: number, { calls, unknownTokens }: Spending): string {
+  return tokens === 0 && calls > 0 && unknownTokens === calls ? "?" : formatCount(tokens);
+}
+
 export function formatTokens({ calls, inputTokens, outputTokens, unknownTokens }: Spending): string {
   if (calls === 0) return "none";
   if (unknownTokens === calls && inputTokens + outputTokens === 0) return "unknown";

@@ -1,12 +1,10 @@
 // Which store a command works on, and what to say when it is not there. Only `init`, `demo` and what brings a coding agent's
 // sessions in create one: a slip in --store must not leave an empty store behind.
 import * as path from "node:path";
-import { isSessionId as isClaudeId } from "../coding/claude/layout.ts";
-import { MAIN as MIRRORED } from "../coding/conversation/mirror.ts";
-import { isSessionId as isOpenCodeId } from "../coding/opencode/sql.ts";
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
 import type { Session } from "../contracts/sessions.ts";
+import { isSessionIdOf, MIRROR_TAG } from "../core/agent-sessions.ts";
 import { checkStore } from "../core/locator.ts";
 import { hidePassword, mayHoldPassword } from "../core/store-url.ts";
 import { UsageError } from "./failure.ts";
@@ -72,10 +70,10 @@ export async function openStore(choice: StoreChoice, options: OpenOptions = {}):
   if (choice.url === ":memory:") {
     throw new UsageError("a store in memory is gone when the command ends; name a file with --store");
   }
-  // Loaded only now, so that --help does not wait for a database engine.
-  const { fileBlobs, open } = await import("../index.ts");
+  // Loaded only now, so that --help does not wait for a database engine. Not index.ts: a command needs no models and no loop.
+  const { blobsIn, open } = await import("../open.ts");
   const mode = choice.fileMode === undefined ? {} : { fileMode: choice.fileMode };
-  const blobs = choice.blobDirectory === undefined ? {} : { blobs: fileBlobs(choice.blobDirectory, mode) };
+  const blobs = choice.blobDirectory === undefined ? {} : { blobs: blobsIn(choice.blobDirectory, mode) };
   try {
     return await open(choice.url, { create: false, ...blobs, ...mode, ...options });
   } catch (error) {
@@ -120,11 +118,11 @@ export const AT_HEAD = /^(?:(.+)@)?(hd-[^@]*|(?<=@)[0-9a-f]{4,64})$/s;
  * that the Claude Agent SDK mirrored, when that is one.
  */
 async function sessionOfAgent({ sessions }: Holdfast, id: string): Promise<Session | null> {
-  const agent = isClaudeId(id) ? "claude-code" : isOpenCodeId(id) ? "opencode" : undefined;
+  const agent = (["claude-code", "opencode"] as const).find((one) => isSessionIdOf(one, id));
   if (agent === undefined) return null;
   const own = await sessions.get({ session: `${agent}/${id}` });
   if (own !== null || agent !== "claude-code") return own;
-  const { items } = await sessions.list({ tag: `${MIRRORED}:${id}`, limit: SEVERAL });
+  const { items } = await sessions.list({ tag: `${MIRROR_TAG}:${id}`, limit: SEVERAL });
   if (items.length < 2) return items[0] ?? null;
   throw new HoldfastError("InvalidArgument", `several sessions are what Claude Code calls ${id}`, {
     hint: `name one of them: ${items.map((one) => quoted(one.id)).join(", ")}`,

@@ -50,14 +50,25 @@ function escapeCharacter(character: string): string {
   return SHORT[character] ?? (code < 256 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`);
 }
 
-const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 const PRINTABLE_ASCII = /^[ -~]*$/;
+
+let segmenter: Intl.Segmenter | undefined;
+
+/** Characters as people see them. The segmenter is made when a text needs it: making one takes longer than most commands. */
+function* graphemes(text: string): Iterable<string> {
+  if (PRINTABLE_ASCII.test(text)) {
+    yield* text;
+    return;
+  }
+  segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
+  for (const { segment } of segmenter.segment(text)) yield segment;
+}
 
 /** Columns the text takes; it must be safe already. */
 export function displayWidth(text: string): number {
   if (PRINTABLE_ASCII.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of segmenter.segment(text)) width += segmentWidth(segment);
+  for (const segment of graphemes(text)) width += segmentWidth(segment);
   return width;
 }
 
@@ -88,7 +99,7 @@ export function truncate(text: string, width: number): string {
   if (width < 1) return "";
   const kept: string[] = [];
   let used = 0;
-  for (const { segment } of segmenter.segment(text)) {
+  for (const segment of graphemes(text)) {
     const next = used + segmentWidth(segment);
     if (next > width - 1) break;
     kept.push(segment);
@@ -157,7 +168,7 @@ function breakAnywhere(word: string, width: number): string[] {
   const pieces: string[] = [];
   let current = "";
   let used = 0;
-  for (const { segment } of segmenter.segment(word)) {
+  for (const segment of graphemes(word)) {
     const columns = segmentWidth(segment);
     if (used + columns > width) {
       const end = current.lastIndexOf("/") + 1 || current.length;

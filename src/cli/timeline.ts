@@ -117,7 +117,7 @@ class Telling {
     const step = this.#add({
       ...{ kind: "step", at, step: kind === name ? String(kind) : `${kind} ${name}`, path: String(path) },
       ...{
-        text: isOver ? positionOf(data) : (waits ?? open),
+        text: isOver ? contentOf(event) : (waits ?? open),
         tone: isOver ? "plain" : "warn",
         ms: null,
       },
@@ -183,6 +183,11 @@ const APPROVAL = "waits for approval";
 /** The intent of a step that asks a person before its first try. */
 function isApproval({ type, data }: LogEvent): boolean {
   return type === "step/started" && data.approval === true;
+}
+
+/** What a step that is recorded with its end gave: which message, or what was read. */
+function contentOf({ type, data, seq }: LogEvent): string {
+  return type === "message/added" ? `${data.role} message #${seq}` : positionOf(data);
 }
 
 /** Where in the log a recorded read looked, and how much it gave; of other steps empty. */

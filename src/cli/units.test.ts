@@ -4,6 +4,7 @@ import { UsageError } from "./failure.ts";
 import {
   formatAge,
   formatBytes,
+  formatCount,
   formatPercent,
   formatSpan,
   formatTime,
@@ -13,6 +14,13 @@ import {
 } from "./units.ts";
 
 describe("units", () => {
+  test.each([0, 7, 999, 1000, 12_345, 999_999, 1_000_000, 9_007_199_254_740_991, -1234, 1234.5, 1e21, Infinity])(
+    "%d is written as in English",
+    (count) => {
+      expect(formatCount(count)).toBe(count.toLocaleString("en-US"));
+    },
+  );
+
   test.each([
     [0, "0 bytes"],
     [1, "1 byte"],

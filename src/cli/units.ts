@@ -16,8 +16,10 @@ export function formatBytes(bytes: number): string {
   return unit === 0 ? `${bytes} bytes` : `${value.toFixed(1)} ${SIZE_UNITS[unit]}`;
 }
 
+/** "12,345". toLocaleString is for what is no count: to load the rules of a language takes longer than to print a table. */
 export function formatCount(count: number): string {
-  return count.toLocaleString("en-US");
+  if (!Number.isSafeInteger(count)) return count.toLocaleString("en-US");
+  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ",");
 }
 
 /** "1 message", "2,000 messages". */

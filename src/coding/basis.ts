@@ -1,10 +1,11 @@
-// What a session that is on disk goes on from, where nobody says it: the newest capture, if all that it has is here too. Another
-// machine may have gone on meanwhile; then this is kept beside that one.
-import type { CapturedFile, Captures, CaptureWithFiles } from "../contracts/captures.ts";
+// What a session that is on disk goes on from, where nobody says it: the newest capture, or one beside it, if all that it has is
+// here too. Another machine may have gone on meanwhile; then this is kept beside that one.
+import { readFile } from "node:fs/promises";
+import type { Capture, CapturedFile, Captures, CaptureWithFiles } from "../contracts/captures.ts";
 import type { FoundSession } from "../contracts/coding.ts";
 import { mainFileOf } from "../core/agent-sessions.ts";
 import { decodeText, sha256Hex } from "../core/bytes.ts";
-import { movedDirectory, rewriteLines, rewritings } from "./claude/rewrite.ts";
+import { movedDirectory, type Rewriting, rewriteLines, rewritings } from "./claude/rewrite.ts";
 import type { KnownSecrets } from "./known-secrets.ts";
 import { maskSecrets } from "./secrets.ts";
 import { contentOf } from "./sources.ts";
@@ -16,29 +17,77 @@ export interface Store {
   readonly masked?: KnownSecrets;
 }
 
-/** null: there is none, or it is not what this goes on from. */
+/** The newest, or one that is kept beside it. null: there is none, or this goes on from none of them. */
 export async function basisOf(
-  { captures, request, masked }: Store,
+  store: Store,
   found: FoundSession,
   read: ReadonlyMap<string, ReadFile>,
 ): Promise<CaptureWithFiles | null> {
-  const { agent, sessionId } = found;
-  const [newest] = (await captures.list({ request, agent, sessionId, limit: 1 })).items;
-  if (newest === undefined) return null;
-  const main = mainFileOf(agent, sessionId).path;
-  const files = await captures.files(newest.id);
-  const had = files.find(({ path }) => path === main);
-  const here = read.get(main);
-  if (had === undefined || here === undefined) return { ...newest, files };
-  const basis = { ...newest, files };
-  const captured = () => contentOf({ read: (path) => captures.read(newest.id, path) }, main);
-  const goesOn =
-    agent === "claude-code"
-      ? goesOnFrom(here, had) ||
-        (masked !== undefined && goesOnMasked(here, maskSecrets(await captured(), masked))) ||
-        (await goesOnMoved(captures, { basis, found, here }))
-      : hasMessages(here.content, await captured());
-  return goesOn ? basis : null;
+  const here = read.get(mainFileOf(found.agent, found.sessionId).path);
+  for (const line of await linesOf(store, found)) {
+    const files = await store.captures.files(line.id);
+    const basis = { ...line, files };
+    if (await isBasis(store, { basis, found, here })) return basis;
+  }
+  return null;
+}
+
+/** The newest first, then those that are kept beside it. */
+async function linesOf({ captures, request }: Store, { agent, sessionId }: FoundSession): Promise<readonly Capture[]> {
+  const { items } = await captures.list({ request, agent, sessionId, diverged: true });
+  return items.toSorted((a, b) => Number(a.diverged) - Number(b.diverged));
+}
+
+async function isBasis(
+  { captures, masked }: Store,
+  { basis, found, here }: { basis: CaptureWithFiles; found: FoundSession; here: ReadFile | undefined },
+): Promise<boolean> {
+  const main = mainFileOf(found.agent, found.sessionId).path;
+  const had = basis.files.find(({ path }) => path === main);
+  if (had === undefined || here === undefined) return !basis.diverged;
+  const captured = () => contentOf({ read: (path) => captures.read(basis.id, path) }, main);
+  if (found.agent !== "claude-code") return hasMessages(here.content, await captured());
+  return (
+    goesOnFrom(here, had) ||
+    (masked !== undefined && goesOnMasked(here, maskSecrets(await captured(), masked))) ||
+    (await goesOnMoved(captures, { basis, found, here }))
+  );
+}
+
+/** The capture that has all that is here, and perhaps more; null: none has. */
+export async function captureWithAllOf(store: Store, found: FoundSession): Promise<CaptureWithFiles | null> {
+  const main = mainFileOf(found.agent, found.sessionId).path;
+  const file = found.files.find(({ path }) => path === main);
+  if (file === undefined) return null;
+  const here = await readFile(file.file);
+  for (const line of await linesOf(store, found)) {
+    if (await hasAllOf(store, line, found, here)) return { ...line, files: await store.captures.files(line.id) };
+  }
+  return null;
+}
+
+async function hasAllOf({ captures }: Store, line: Capture, found: FoundSession, here: Uint8Array): Promise<boolean> {
+  const main = mainFileOf(found.agent, found.sessionId).path;
+  const read = () => captures.read(line.id, main);
+  if (found.agent === "claude-code") {
+    if (await startsWith(read(), here)) return true;
+    const changes = changesBetween(line, found);
+    return changes.length > 0 && startsWith(rewriteLines(read(), changes), here);
+  }
+  // With the same messages, parts of the last one may be missing on either side: that is for a save to find out.
+  const captured = await contentOf({ read }, main);
+  return hasMessages(captured, here) && !hasMessages(here, captured);
+}
+
+async function startsWith(pieces: AsyncIterable<Uint8Array>, beginning: Uint8Array): Promise<boolean> {
+  let at = 0;
+  for await (const piece of pieces) {
+    const part = beginning.subarray(at, at + piece.byteLength);
+    if (Buffer.compare(piece.subarray(0, part.byteLength), part) !== 0) return false;
+    at += part.byteLength;
+    if (at === beginning.byteLength) return true;
+  }
+  return at === beginning.byteLength;
 }
 
 interface Moved {
@@ -49,10 +98,7 @@ interface Moved {
 
 /** What was captured in another place begins what is here, with the paths that a restore rewrites (`rewritePaths`). */
 export async function goesOnMoved(captures: Pick<Captures, "read">, { basis, found, here }: Moved): Promise<boolean> {
-  const from = placeOf(basis);
-  const to = placeOf(found);
-  if (from === null || to === null) return false;
-  const changes = [...rewritings(from, to), ...movedDirectory(basis.cwd, found.cwd)];
+  const changes = changesBetween(basis, found);
   if (changes.length === 0) return false;
   const contents = new Set([here.content, here.plain]);
   let at = 0;
@@ -68,6 +114,15 @@ export async function goesOnMoved(captures: Pick<Captures, "read">, { basis, fou
   }
   return true;
 }
+
+/** What a restore rewrites on the way from one place to the other. */
+function changesBetween(basis: Place, found: Place): readonly Rewriting[] {
+  const [from, to] = [placeOf(basis), placeOf(found)];
+  if (from === null || to === null) return [];
+  return [...rewritings(from, to), ...movedDirectory(basis.cwd, found.cwd)];
+}
+
+type Place = Pick<FoundSession, "configDir" | "key" | "sessionId" | "cwd">;
 
 function placeOf({ configDir, key, sessionId }: Pick<FoundSession, "configDir" | "key" | "sessionId">) {
   return configDir === null || key === null ? null : { configDir, key, sessionId };

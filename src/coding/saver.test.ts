@@ -120,6 +120,20 @@ describe("CA2 saving again", () => {
     expect(await machine.save(saver)).toMatchObject({ capture: { generation: 2 } });
   });
 
+  test("CA4 lines that came between the find and the read are saved at once, and the version that wrote them next time", async () => {
+    const machine = new Machine("one");
+    const withVersion = (version: string) =>
+      appendFileSync(machine.transcript, `${JSON.stringify({ type: "user", sessionId: SESSION, version })}\n`);
+    withVersion("2.1.0");
+    const saver = machine.saver({ basis: null });
+    const found = await machine.find();
+    withVersion("2.0.0");
+    machine.rest();
+    expect(await saver.save(found)).toMatchObject({ capture: { generation: 1, agentVersion: "2.1.0" } });
+    expect(await machine.save(saver)).toMatchObject({ capture: { generation: 2, agentVersion: "2.0.0" } });
+    expect(await machine.save(saver)).toBeNull();
+  });
+
   test("a file that became a link since it was listed is left out", async () => {
     const machine = new Machine("one");
     const found = await machine.find();

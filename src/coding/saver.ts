@@ -98,6 +98,11 @@ export class Saver {
     this.#last = options.basis;
   }
 
+  /** What the store has of the session since the last save; null: nothing was saved or found yet. */
+  get current(): CaptureWithFiles | null {
+    return this.#last ?? null;
+  }
+
   /** null: nothing changed since the last time. */
   save(found: FoundSession): Promise<Saved | null> {
     const saving = this.#turn.then(() => this.#save(found));
@@ -109,7 +114,7 @@ export class Saver {
     const look = await this.#look(found);
     if (this.#last === undefined) this.#last = await this.#basis(found, look);
     if (this.#unanswered !== null) await this.#settle(found, this.#unanswered);
-    if (this.#last !== null && this.#options.always !== true && isSame(look.files, this.#last.files)) {
+    if (this.#last !== null && this.#options.always !== true && isUnchanged(found, look, this.#last)) {
       this.#learn(look, this.#last);
       if (await this.#renew(this.#last)) return null;
       // It was removed meanwhile, and what it names with it: all of it is read once more.
@@ -315,6 +320,14 @@ function isSameTail(content: Uint8Array, { size, sha256 }: Tail): boolean {
 
 function isMissing(error: unknown): boolean {
   return isHoldfastError(error) && (error.code === "BlobNotFound" || error.code === "BlobExpired");
+}
+
+/**
+ * A file may grow between the moment its session is found and the moment its bytes are read. Then the capture holds lines of a
+ * version that it does not name, and the next save names it.
+ */
+function isUnchanged({ agentVersion }: FoundSession, { files }: Look, last: CaptureWithFiles): boolean {
+  return isSame(files, last.files) && (agentVersion === null || agentVersion === last.agentVersion);
 }
 
 /** Sizes are compared first: what grew is not hashed for this. */

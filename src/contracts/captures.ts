@@ -177,22 +177,50 @@ export interface ClaimOwner {
   readonly pid: number | null;
   /** When it began, by the store's clock; epoch milliseconds. */
   readonly since: number;
+  /** The process is gone, and this one, which it named as its worker, is still running; null: it is not so. */
+  readonly orphan: number | null;
 }
 
 export interface ClaimOptions {
   /** How long a process on another machine may be silent before it counts as gone; default 10 s. */
   readonly leaseMs?: number;
-  /** true: waits until the other process has ended, instead of RequestBusy. */
+  /** true: waits until the other process, and the worker that it named, has ended, instead of RequestBusy. */
   readonly wait?: boolean;
   /** Ends the waiting, with Aborted. */
   readonly signal?: AbortSignal;
-  /** Called once, when it takes time to know whether the owner is alive, or to wait for its end. */
+  /** Called when it takes time to know whether the owner is alive, or to wait for its end; again when the owner is another one. */
   readonly onWait?: (owner: ClaimOwner) => void;
+}
+
+/** What a process does under its claim. */
+export interface ClaimedWork {
+  /** The process that does the work, such as the agent: it may outlive the one that has the claim. */
+  readonly workerPid?: number;
+  /** The agent's session. */
+  readonly sessionId?: string;
+  /** The capture that the session is saved as. */
+  readonly capture?: string;
+}
+
+/** What the process that had the claim before said of its work. */
+export interface PreviousClaim {
+  /** false: that process ended without releasing its claim, and its last work may be on its disk only. */
+  readonly isReleased: boolean;
+  /** null after a release. */
+  readonly sessionId: string | null;
+  readonly capture: string | null;
 }
 
 export interface RequestClaim {
   /** Aborted when another process has taken the claim, because this one was silent for too long. */
   readonly lost: AbortSignal;
+  /** null: there was no claim, or it said nothing. */
+  readonly previous: PreviousClaim | null;
+  /**
+   * Says what the work is, for the process that claims the request next; what is not given stays. As long as the process
+   * `workerPid` of this machine runs, the request stays claimed, also when this process is killed.
+   */
+  describe(work: ClaimedWork): Promise<void>;
   /** Idempotent. */
   release(): Promise<void>;
 }

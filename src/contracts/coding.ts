@@ -40,6 +40,8 @@ export interface Restored {
   readonly bytes: number;
   /** Messages of the conversation that are there now. */
   readonly messages: number;
+  /** What is here goes on from what was captured, and stayed: the store does not have all of it. */
+  readonly isAhead: boolean;
   /** What was not put back, and why: nothing that the conversation needs. */
   readonly left: readonly LeftOut[];
 }

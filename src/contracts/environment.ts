@@ -28,7 +28,9 @@ export interface Environment {
 export interface Processes {
   /** Names the process that this environment belongs to, uniquely on its machine; null: the platform does not say. */
   self(): string | null;
-  /** Of a process that self() named. unknown: it may be on another machine or in another container. */
+  /** Names another process of this machine in the same way; null: there is none, or the platform does not tell. */
+  identify?(pid: number): string | null;
+  /** Of a process that self() or identify() named. unknown: it may be on another machine or in another container. */
   liveness(process: string): Liveness;
 }
 

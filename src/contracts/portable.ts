@@ -77,7 +77,16 @@ const NUMBERS: Readonly<Record<string, "agent" | "session" | "head">> = {
 /** Columns that every store computes for itself. */
 const OWN: ReadonlySet<string> = new Set(["checksum", "alias_count", "held"]);
 
-function portable(table: ArchivedTable): readonly PortableColumn[] {
+const made = new Map<ArchivedTable, readonly PortableColumn[]>();
+
+/** The columns of a table as portable rows have them. */
+export function portableColumns(table: ArchivedTable): readonly PortableColumn[] {
+  const known = made.get(table) ?? derive(table);
+  made.set(table, known);
+  return known;
+}
+
+function derive(table: ArchivedTable): readonly PortableColumn[] {
   const { columns }: TableShape = TABLES[table];
   return Object.entries(columns)
     .filter(([column, type]) => type !== "serial" && !OWN.has(column))
@@ -92,10 +101,6 @@ function plainType(type: ColumnType): "int" | "real" | "text" | "bytes" | "blob"
   if (type === "serial") throw new Error("bug: a number of the database is not portable");
   return type === "blobref" ? "blob" : type;
 }
-
-export const PORTABLE = Object.fromEntries(ARCHIVED_TABLES.map((table) => [table, portable(table)])) as Readonly<
-  Record<ArchivedTable, readonly PortableColumn[]>
->;
 
 /** A row to be written as it was, in a store that does not have it. */
 export interface RestoredRow {

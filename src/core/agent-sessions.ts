@@ -11,6 +11,12 @@ export function isSessionIdOf(agent: CodingAgent, id: string): boolean {
   return IDS[agent].test(id);
 }
 
+/**
+ * The tag of the main transcripts that the Claude Agent SDK mirrored; behind a colon with a word for the agent's own id, the tag
+ * of that one.
+ */
+export const MIRROR_TAG = "claude-session";
+
 /** The transcript of Claude Code, the export of OpenCode. */
 export function mainFileOf(agent: CodingAgent, sessionId: string): Pick<CapturedFile, "role" | "path"> {
   if (agent === "claude-code") return { role: "transcript", path: `project/${sessionId}.jsonl` };

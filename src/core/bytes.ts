@@ -3,6 +3,12 @@ import { hash } from "node:crypto";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
+/** Not what only looks like bytes, such as a proxy of them, nor bytes that were transferred to another thread. */
+export function isBytes(value: unknown): value is Uint8Array {
+  if (!ArrayBuffer.isView(value) || !(value instanceof Uint8Array)) return false;
+  return !("detached" in value.buffer && value.buffer.detached === true);
+}
+
 export function encodeText(text: string): Uint8Array {
   return Buffer.from(text, "utf8");
 }

@@ -77,8 +77,10 @@ export function checkBoolean(value: unknown, what: string): boolean {
 
 export function checkArray(value: unknown, what: string, limit: LimitName): readonly unknown[] {
   if (!isList(value)) throw invalid(what, "an array", value);
-  if (value.length > LIMITS[limit]) throw limitExceeded(limit, `${what} in items`, value.length);
-  return reading(what, () => Array.from(value));
+  return reading(what, () => {
+    if (value.length > LIMITS[limit]) throw limitExceeded(limit, `${what} in items`, value.length);
+    return Array.from(value);
+  });
 }
 
 /** A proxy whose handler was taken away says nothing about itself, and throws when it is asked. */
@@ -91,7 +93,7 @@ export function isList(value: unknown): value is readonly unknown[] {
 }
 
 /** What callers hand in may be read by their own code, a getter or a proxy: when that throws, it is their mistake. */
-function reading<T>(what: string, read: () => T): T {
+export function reading<T>(what: string, read: () => T): T {
   try {
     return read();
   } catch (cause) {

@@ -15,9 +15,10 @@ export function machineProcesses(): Processes {
   let own: string | null | undefined;
   return {
     self: () => {
-      if (own === undefined) own = identifySelf();
+      if (own === undefined) own = identify("self", process.pid);
       return own;
     },
+    identify: (pid) => identify(String(pid), pid),
     liveness: (process) => {
       const named = parseProcessName(process);
       const machine = readMachine();
@@ -60,11 +61,11 @@ function parentOf(pid: number): number | null {
   }
 }
 
-function identifySelf(): string | null {
+function identify(entry: string, pid: number): string | null {
   const machine = readMachine();
-  const stat = readStat("self");
+  const stat = readStat(entry);
   if (machine === null || stat === null) return null;
-  return formatProcessName({ machine, pid: process.pid, startTime: stat.startTime });
+  return formatProcessName({ machine, pid, startTime: stat.startTime });
 }
 
 function isSame(one: Machine, other: Machine): boolean {

@@ -35,7 +35,8 @@ class ReadCounter {
     return {
       ...bound(driver),
       read: (sql, params) => {
-        if (sql === QUERIES["events.read"] || sql === QUERIES["session.get"]) this.reads.push(String(params[0]));
+        if (sql === QUERIES.get("events.read") || sql === QUERIES.get("session.get"))
+          this.reads.push(String(params[0]));
         return driver.read(sql, params);
       },
       lookup: (sql, keys) => {
@@ -301,7 +302,7 @@ describe.each(SQLITE)("a tail on $name, with a clock of its own", (engine) => {
       ...bound(driver),
       read: async (sql, params) => {
         const rows = await driver.read(sql, params);
-        if (sql === QUERIES["events.read"] && gate !== null) await gate;
+        if (sql === QUERIES.get("events.read") && gate !== null) await gate;
         return rows;
       },
     };
@@ -335,7 +336,7 @@ describe.each(SQLITE)("a tail on $name, with a clock of its own", (engine) => {
       ...bound(driver),
       read: async (sql, params) => {
         const rows = await driver.read(sql, params);
-        if (sql === QUERIES["events.read"] && gate !== null) await gate;
+        if (sql === QUERIES.get("events.read") && gate !== null) await gate;
         return rows;
       },
     };

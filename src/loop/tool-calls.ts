@@ -51,7 +51,7 @@ function unknownTool(name: string, names: readonly string[]): string {
 
 function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  if (error instanceof StepFailed && error.code === "Denied") return `Denied by a person, and not done: ${message}`;
+  if (error instanceof StepFailed && error.code === "Denied") return `Not done: ${message}`;
   if (error instanceof StepFailed && error.effectDone) return describeLostResult(message);
   return error instanceof StepFailed ? `${error.code}: ${message}` : message;
 }

@@ -18,7 +18,7 @@ const ofSession = (table: string): Source => ({
   ...{ table, entity: ["session_no", "seq"], unique: ["session_no", "seq"] },
 });
 
-export const RUN_ATTRIBUTES: readonly Attribute[] = [
+export const runAttributes = (): readonly Attribute[] => [
   ...facts(
     "run",
     // One that was deleted belongs to none.

@@ -20,6 +20,7 @@ import {
   usd,
   utf8Text,
 } from "./facts.ts";
+import { shownMessages } from "./shown-messages.ts";
 
 const SESSIONS: Source = {
   table: "sessions",
@@ -85,25 +86,26 @@ const varsOf = (session: string, seq: string) => (a: string) =>
   `(SELECT b.sha256 FROM snapshots s JOIN blobs b ON b.no = s.vars WHERE s.session_no = ${a}.${session} ` +
   `AND s.seq = ${a}.${seq})`;
 
-const SESSION_FACTS = facts("session", SESSIONS, {
-  id: identity("session", ["no"], "id"),
-  "cache-id": maybe(text("cache_id"), "cache_id"),
-  title: utf8Text("title"),
-  status: keyword("status"),
-  kind: keyword("kind"),
-  origin: maybe(text("origin"), "origin"),
-  request: maybe(text("request"), "request"),
-  agent: maybeTo("agent", "agent_no"),
-  "created-at": instant("created_at"),
-  "updated-at": instant("updated_at"),
-  "current-head": maybeTo("head", "head_no"),
-  branch: int("branch"),
-  seq: int("seq"),
-  "message-count": int("messages"),
-  version: int("version"),
-});
+const sessionFacts = () =>
+  facts("session", SESSIONS, {
+    id: identity("session", ["no"], "id"),
+    "cache-id": maybe(text("cache_id"), "cache_id"),
+    title: utf8Text("title"),
+    status: keyword("status"),
+    kind: keyword("kind"),
+    origin: maybe(text("origin"), "origin"),
+    request: maybe(text("request"), "request"),
+    agent: maybeTo("agent", "agent_no"),
+    "created-at": instant("created_at"),
+    "updated-at": instant("updated_at"),
+    "current-head": maybeTo("head", "head_no"),
+    branch: int("branch"),
+    seq: int("seq"),
+    "message-count": { ...int("messages"), value: (a, own) => [shownMessages(a, own)] },
+    version: int("version"),
+  });
 
-const AROUND_FACTS = [
+const aroundFacts = () => [
   ...facts(
     "session",
     { table: "session_tags", entity: ["session_no"], unique: ["tag", "session_no"] },
@@ -135,18 +137,19 @@ const AROUND_FACTS = [
   ),
 ];
 
-const EVENT_FACTS = facts("event", EVENTS, {
-  id: identity("event", ["session_no", "seq"]),
-  session: to("session", "session_no"),
-  seq: int("seq"),
-  branch: int("branch"),
-  type: keyword("type"),
-  at: instant("at"),
-  "row-kind": derived("keyword", (a, own) => {
-    const slash = own.position(`${a}.type`, "'/'");
-    return `CASE WHEN ${slash} = 0 THEN ${a}.type ELSE substr(${a}.type, 1, ${slash} - 1) END`;
-  }),
-});
+const eventFacts = () =>
+  facts("event", EVENTS, {
+    id: identity("event", ["session_no", "seq"]),
+    session: to("session", "session_no"),
+    seq: int("seq"),
+    branch: int("branch"),
+    type: keyword("type"),
+    at: instant("at"),
+    "row-kind": derived("keyword", (a, own) => {
+      const slash = own.position(`${a}.type`, "'/'");
+      return `CASE WHEN ${slash} = 0 THEN ${a}.type ELSE substr(${a}.type, 1, ${slash} - 1) END`;
+    }),
+  });
 
 const OF_TURNS =
   "(SELECT session_no, seq, first_seq AS turn_seq FROM turns " +
@@ -163,7 +166,7 @@ const ROWS = [
 ].join(" UNION ALL ");
 
 /** What an event did is in the rows that carry its seq. */
-const ROW_FACTS = [
+const rowFacts = () => [
   ...facts("event", ofEvents(`(${ROWS})`), {
     "row-id": many(
       derived(
@@ -192,7 +195,7 @@ const ROW_FACTS = [
   ...facts("event", ofEvent("annotations"), { "payload-ref": payload("payload") }),
 ];
 
-const MESSAGE_FACTS = [
+const messageFacts = () => [
   ...facts("message", MESSAGES, {
     id: identity("message", ["session_no", "seq"]),
     session: to("session", "session_no"),
@@ -217,101 +220,106 @@ const MESSAGE_FACTS = [
   ),
 ];
 
-const TURN_FACTS = facts("turn", newest("turns"), {
-  id: identity("turn", ["session_no", "first_seq"]),
-  session: to("session", "session_no"),
-  seq: int("first_seq"),
-  branch: int("branch"),
-  status: keyword("status"),
-  agent: maybeTo("agent", "agent_no"),
-  run: maybe(text("run"), "run"),
-  head: found(
-    "head",
-    [],
-    (a) =>
-      `(SELECT max(h.no) FROM heads h WHERE h.session_no = ${a}.session_no AND h.turn_seq = ${a}.first_seq ` +
-      `AND h.seq >= ${a}.first_seq)`,
-  ),
-  "updated-at": instant("at"),
-});
+const turnFacts = () =>
+  facts("turn", newest("turns"), {
+    id: identity("turn", ["session_no", "first_seq"]),
+    session: to("session", "session_no"),
+    seq: int("first_seq"),
+    branch: int("branch"),
+    status: keyword("status"),
+    agent: maybeTo("agent", "agent_no"),
+    run: maybe(text("run"), "run"),
+    head: found(
+      "head",
+      [],
+      (a) =>
+        `(SELECT max(h.no) FROM heads h WHERE h.session_no = ${a}.session_no AND h.turn_seq = ${a}.first_seq ` +
+        `AND h.seq >= ${a}.first_seq)`,
+    ),
+    "updated-at": instant("at"),
+  });
 
-const EVAL_FACTS = facts("eval", newest("evals"), {
-  id: identity("eval", ["session_no", "first_seq"]),
-  session: to("session", "session_no"),
-  seq: int("first_seq"),
-  branch: int("branch"),
-  ...link("turn", maybeTo("turn", "session_no", "turn_seq")),
-  ...link("message", maybeTo("message", "session_no", "message_seq")),
-  status: keyword("status"),
-  "code-ref": payload("code"),
-  "result-ref": payload("result"),
-  "final-ref": payload("final"),
-  "error-ref": payload("error"),
-  "updated-at": instant("at"),
-  erased: derived("boolean", (a) => `CASE WHEN ${a}.erased_seq IS NOT NULL THEN 1 END`),
-});
+const evalFacts = () =>
+  facts("eval", newest("evals"), {
+    id: identity("eval", ["session_no", "first_seq"]),
+    session: to("session", "session_no"),
+    seq: int("first_seq"),
+    branch: int("branch"),
+    ...link("turn", maybeTo("turn", "session_no", "turn_seq")),
+    ...link("message", maybeTo("message", "session_no", "message_seq")),
+    status: keyword("status"),
+    "code-ref": payload("code"),
+    "result-ref": payload("result"),
+    "final-ref": payload("final"),
+    "error-ref": payload("error"),
+    "updated-at": instant("at"),
+    erased: derived("boolean", (a) => `CASE WHEN ${a}.erased_seq IS NOT NULL THEN 1 END`),
+  });
 
-const CALL_FACTS = facts("call", newest("calls"), {
-  id: identity("call", ["session_no", "first_seq"]),
-  session: to("session", "session_no"),
-  seq: int("first_seq"),
-  branch: int("branch"),
-  head: found("head", [], headBefore("first_seq")),
-  ...link("turn", maybeTo("turn", "session_no", "turn_seq")),
-  type: keyword("type"),
-  status: keyword("status"),
-  "request-ref": payload("request"),
-  "response-ref": payload("response"),
-  "result-ref": payload("result"),
-  "error-ref": payload("error"),
-  model: maybe(text("model"), "model"),
-  provider: maybe(text("provider"), "provider"),
-  "input-tokens": maybe(int("tokens_in"), "tokens_in"),
-  "output-tokens": maybe(int("tokens_out"), "tokens_out"),
-  "cached-tokens": maybe(int("tokens_cached"), "tokens_cached"),
-  "cost-usd": maybe(usd("cost_usd"), "cost_usd"),
-  "created-at": instant("created_at"),
-  "completed-at": maybe(instant("completed_at"), "completed_at"),
-  erased: derived("boolean", (a) => `CASE WHEN ${a}.erased_seq IS NOT NULL THEN 1 END`),
-});
+const callFacts = () =>
+  facts("call", newest("calls"), {
+    id: identity("call", ["session_no", "first_seq"]),
+    session: to("session", "session_no"),
+    seq: int("first_seq"),
+    branch: int("branch"),
+    head: found("head", [], headBefore("first_seq")),
+    ...link("turn", maybeTo("turn", "session_no", "turn_seq")),
+    type: keyword("type"),
+    status: keyword("status"),
+    "request-ref": payload("request"),
+    "response-ref": payload("response"),
+    "result-ref": payload("result"),
+    "error-ref": payload("error"),
+    model: maybe(text("model"), "model"),
+    provider: maybe(text("provider"), "provider"),
+    "input-tokens": maybe(int("tokens_in"), "tokens_in"),
+    "output-tokens": maybe(int("tokens_out"), "tokens_out"),
+    "cached-tokens": maybe(int("tokens_cached"), "tokens_cached"),
+    "cost-usd": maybe(usd("cost_usd"), "cost_usd"),
+    "created-at": instant("created_at"),
+    "completed-at": maybe(instant("completed_at"), "completed_at"),
+    erased: derived("boolean", (a) => `CASE WHEN ${a}.erased_seq IS NOT NULL THEN 1 END`),
+  });
 
-const SNAPSHOT_FACTS = facts("snapshot", ofEvent("snapshots"), {
-  id: identity("snapshot", ["session_no", "seq"]),
-  session: to("session", "session_no"),
-  seq: int("seq"),
-  branch: int("branch"),
-  ...link("turn", maybeTo("turn", "session_no", "turn_seq")),
-  "vars-ref": payload("vars"),
-  "created-at": instant("at"),
-  erased: derived("boolean", (a) => `CASE WHEN ${a}.erased_seq IS NOT NULL THEN 1 END`),
-});
-
-const HEAD_FACTS = facts(
-  "head",
-  { table: "heads", entity: ["no"], unique: ["no"] },
-  {
-    id: identity("head", ["no"], "id"),
+const snapshotFacts = () =>
+  facts("snapshot", ofEvent("snapshots"), {
+    id: identity("snapshot", ["session_no", "seq"]),
     session: to("session", "session_no"),
     seq: int("seq"),
     branch: int("branch"),
-    basis: maybeTo("head", "basis_no"),
-    status: keyword("status"),
-    fingerprint: maybe(text("fingerprint"), "fingerprint"),
-    // A head is a position whose id commits to all there is at it: no other payload names its state.
-    "state-ref": text("id"),
-    "state-version": derived("int", (_, own) => `CAST(1 AS ${own.int})`),
-    "final-ref": payload("final"),
-    "final-summary": utf8Text("final_summary"),
-    ...link("snapshot", maybeTo("snapshot", "session_no", "snapshot_seq")),
-    "snapshot-ref": derived("ref", varsOf("session_no", "snapshot_seq")),
-    "created-at": instant("at"),
     ...link("turn", maybeTo("turn", "session_no", "turn_seq")),
-    "cache-id": maybe(text("cache_id"), "cache_id"),
-  },
-);
+    "vars-ref": payload("vars"),
+    "created-at": instant("at"),
+    erased: derived("boolean", (a) => `CASE WHEN ${a}.erased_seq IS NOT NULL THEN 1 END`),
+  });
+
+const headFacts = () =>
+  facts(
+    "head",
+    { table: "heads", entity: ["no"], unique: ["no"] },
+    {
+      id: identity("head", ["no"], "id"),
+      session: to("session", "session_no"),
+      seq: int("seq"),
+      branch: int("branch"),
+      basis: maybeTo("head", "basis_no"),
+      status: keyword("status"),
+      fingerprint: maybe(text("fingerprint"), "fingerprint"),
+      // A head is a position whose id commits to all there is at it: no other payload names its state.
+      "state-ref": text("id"),
+      "state-version": derived("int", (_, own) => `CAST(1 AS ${own.int})`),
+      "final-ref": payload("final"),
+      "final-summary": utf8Text("final_summary"),
+      ...link("snapshot", maybeTo("snapshot", "session_no", "snapshot_seq")),
+      "snapshot-ref": derived("ref", varsOf("session_no", "snapshot_seq")),
+      "created-at": instant("at"),
+      ...link("turn", maybeTo("turn", "session_no", "turn_seq")),
+      "cache-id": maybe(text("cache_id"), "cache_id"),
+    },
+  );
 
 const INVOCATIONS = newest("invocations");
-const INVOCATION_FACTS = [
+const invocationFacts = () => [
   ...facts("invocation", INVOCATIONS, {
     id: identity("invocation", ["session_no", "first_seq"]),
     seq: int("first_seq"),
@@ -337,48 +345,50 @@ const INVOCATION_FACTS = [
   }).map((attribute) => ({ ...attribute, name: attribute.name.replace(":invocation/", ":attach/") })),
 ];
 
-const DERIVATION_FACTS = facts("derivation", ofEvent("derivations"), {
-  id: identity("derivation", ["session_no", "seq"]),
-  type: keyword("type"),
-  "source-session": to("session", "source_session_no"),
-  "source-head": maybeTo("head", "source_head"),
-  "source-branch": to("branch", "source_session_no", "source_branch"),
-  "source-seq": int("source_seq"),
-  "target-session": to("session", "session_no"),
-  "created-at": instant("at"),
-});
+const derivationFacts = () =>
+  facts("derivation", ofEvent("derivations"), {
+    id: identity("derivation", ["session_no", "seq"]),
+    type: keyword("type"),
+    "source-session": to("session", "source_session_no"),
+    "source-head": maybeTo("head", "source_head"),
+    "source-branch": to("branch", "source_session_no", "source_branch"),
+    "source-seq": int("source_seq"),
+    "target-session": to("session", "session_no"),
+    "created-at": instant("at"),
+  });
 
-const STATE_FACTS = facts(
-  "state",
-  {
-    table: "state",
-    entity: ["session_no", "key"],
-    unique: ["session_no", "key"],
-    where: (a) =>
-      `${a}.until_seq IS NULL AND ${a}.value IS NOT NULL ` +
-      `AND ${a}.branch = (SELECT s.branch FROM sessions s WHERE s.no = ${a}.session_no)`,
-  },
-  {
-    session: to("session", "session_no"),
-    key: text("key"),
-    "value-ref": payload("value"),
-    seq: int("seq"),
-    "expires-at": maybe(instant("expires_at"), "expires_at"),
-  },
-);
+const stateFacts = () =>
+  facts(
+    "state",
+    {
+      table: "state",
+      entity: ["session_no", "key"],
+      unique: ["session_no", "key"],
+      where: (a) =>
+        `${a}.until_seq IS NULL AND ${a}.value IS NOT NULL ` +
+        `AND ${a}.branch = (SELECT s.branch FROM sessions s WHERE s.no = ${a}.session_no)`,
+    },
+    {
+      session: to("session", "session_no"),
+      key: text("key"),
+      "value-ref": payload("value"),
+      seq: int("seq"),
+      "expires-at": maybe(instant("expires_at"), "expires_at"),
+    },
+  );
 
-export const SESSION_ATTRIBUTES: readonly Attribute[] = [
-  ...SESSION_FACTS,
-  ...AROUND_FACTS,
-  ...EVENT_FACTS,
-  ...ROW_FACTS,
-  ...MESSAGE_FACTS,
-  ...TURN_FACTS,
-  ...EVAL_FACTS,
-  ...CALL_FACTS,
-  ...SNAPSHOT_FACTS,
-  ...HEAD_FACTS,
-  ...INVOCATION_FACTS,
-  ...DERIVATION_FACTS,
-  ...STATE_FACTS,
+export const sessionAttributes = (): readonly Attribute[] => [
+  ...sessionFacts(),
+  ...aroundFacts(),
+  ...eventFacts(),
+  ...rowFacts(),
+  ...messageFacts(),
+  ...turnFacts(),
+  ...evalFacts(),
+  ...callFacts(),
+  ...snapshotFacts(),
+  ...headFacts(),
+  ...invocationFacts(),
+  ...derivationFacts(),
+  ...stateFacts(),
 ];

@@ -45,30 +45,31 @@ const STATUS = (a: string, own: SqlFragments) =>
   `WHEN ${later(a, own, "('step/begun')", "e.seq")} IS NULL THEN 'asked' ELSE 'started' END) ` +
   `WHEN 'step/failed' THEN 'failed' ELSE 'done' END${own.collate}`;
 
-export const STEP_ATTRIBUTES: readonly Attribute[] = facts("step", STEPS, {
-  id: identity("step", ["session_no", "seq"]),
-  session: to("session", "session_no"),
-  run: to("run", "run"),
-  event: to("event", "session_no", "seq"),
-  iteration: number("iteration"),
-  path: word("path"),
-  kind: { ...word("kind"), type: { is: "keyword" } },
-  name: word("name"),
-  attempt: number("attempt"),
-  "idempotency-key": word("key"),
-  status: derived("keyword", STATUS),
-  "started-at": instant("at"),
-  "ended-at": derived("instant", (a, own) => ended(a, own, "e.at", `${a}.at`)),
-  "error-code": derived("text", (a, own) =>
-    ended(
-      a,
-      own,
-      own.jsonField("e.body", "data", "error", "code"),
-      own.jsonField(`${a}.body`, "data", "error", "code"),
+export const stepAttributes = (): readonly Attribute[] =>
+  facts("step", STEPS, {
+    id: identity("step", ["session_no", "seq"]),
+    session: to("session", "session_no"),
+    run: to("run", "run"),
+    event: to("event", "session_no", "seq"),
+    iteration: number("iteration"),
+    path: word("path"),
+    kind: { ...word("kind"), type: { is: "keyword" } },
+    name: word("name"),
+    attempt: number("attempt"),
+    "idempotency-key": word("key"),
+    status: derived("keyword", STATUS),
+    "started-at": instant("at"),
+    "ended-at": derived("instant", (a, own) => ended(a, own, "e.at", `${a}.at`)),
+    "error-code": derived("text", (a, own) =>
+      ended(
+        a,
+        own,
+        own.jsonField("e.body", "data", "error", "code"),
+        own.jsonField(`${a}.body`, "data", "error", "code"),
+      ),
     ),
-  ),
-  "input-ref": { ...derived("ref", (a) => given(a, `${a}.sha256`)) },
-  "input-size": derived("int", (a) => given(a, ownSize(a))),
-  "result-ref": derived("ref", (a, own) => gave(a, own, "e.sha256", `${a}.sha256`)),
-  "result-size": derived("int", (a, own) => gave(a, own, size("e", "b.size"), ownSize(a))),
-});
+    "input-ref": { ...derived("ref", (a) => given(a, `${a}.sha256`)) },
+    "input-size": derived("int", (a) => given(a, ownSize(a))),
+    "result-ref": derived("ref", (a, own) => gave(a, own, "e.sha256", `${a}.sha256`)),
+    "result-size": derived("int", (a, own) => gave(a, own, size("e", "b.size"), ownSize(a))),
+  });

@@ -19,7 +19,7 @@ import {
 
 const AGENTS: Source = { table: "agents", entity: ["no"], unique: ["no"], where: (a) => `${a}.deleted_at IS NULL` };
 
-const AGENT_FACTS = [
+const agentFacts = () => [
   ...facts("agent", AGENTS, {
     id: identity("agent", ["no"], "id"),
     name: utf8Text("name"),
@@ -45,7 +45,7 @@ const AGENT_FACTS = [
   ),
 ];
 
-const BLOCK_FACTS = [
+const blockFacts = () => [
   ...facts(
     "block",
     { table: "blocks", entity: ["id"], unique: ["id"] },
@@ -74,7 +74,7 @@ const BLOCK_FACTS = [
   ),
 ];
 
-const TASK_FACTS = [
+const taskFacts = () => [
   ...facts(
     "board",
     { table: "boards", entity: ["id"], unique: ["id"] },
@@ -107,27 +107,28 @@ const TASK_FACTS = [
   ),
 ];
 
-const CAPTURE_FACTS = facts(
-  "capture",
-  { table: "captures", entity: ["id"], unique: ["id"] },
-  {
-    id: identity("capture", ["id"], "id"),
-    session: to("session", "session_no"),
-    request: text("request"),
-    agent: text("agent"),
-    "agent-session": text("agent_session"),
-    generation: int("generation"),
-    diverged: int("diverged"),
-    cwd: utf8Text("cwd"),
-    files: int("files"),
-    size: int("size"),
-    stored: int("stored"),
-    "manifest-ref": payload("manifest"),
-    "created-at": instant("created_at"),
-    "saved-at": instant("saved_at"),
-    "expires-at": maybe(instant("expires_at"), "expires_at"),
-  },
-);
+const captureFacts = () =>
+  facts(
+    "capture",
+    { table: "captures", entity: ["id"], unique: ["id"] },
+    {
+      id: identity("capture", ["id"], "id"),
+      session: to("session", "session_no"),
+      request: text("request"),
+      agent: text("agent"),
+      "agent-session": text("agent_session"),
+      generation: int("generation"),
+      diverged: int("diverged"),
+      cwd: utf8Text("cwd"),
+      files: int("files"),
+      size: int("size"),
+      stored: int("stored"),
+      "manifest-ref": payload("manifest"),
+      "created-at": instant("created_at"),
+      "saved-at": instant("saved_at"),
+      "expires-at": maybe(instant("expires_at"), "expires_at"),
+    },
+  );
 
 /** Holders of parts (form 4) and chunks (which live by their links alone) are how blobs are kept, not blobs. */
 const BLOBS: Source = {
@@ -137,31 +138,32 @@ const BLOBS: Source = {
   where: (a) => `${a}.form <> 4 AND (${a}.expires_at IS NULL OR ${a}.expires_at > 0 OR ${a}.refs > 0)`,
 };
 
-const BLOB_FACTS = facts("blob", BLOBS, {
-  id: { ...identity("blob", ["no"]), type: { is: "ref" }, value: (a) => [`${a}.sha256`], blob: "no" },
-  sha256: derived("text", (a, own) => own.hex(`${a}.sha256`)),
-  size: int("size"),
-  "media-type": text("media"),
-  encoding: derived("keyword", (a, own) => `CASE WHEN ${a}.utf8 = 1 THEN 'utf-8' END${own.collate}`),
-  compression: derived("keyword", (a, own) => `CASE WHEN ${a}.form IN (1, 3) THEN 'zstd' END${own.collate}`),
-  store: derived("text", (a, own) => `CASE WHEN ${a}.store = '' THEN 'database' ELSE ${a}.store END${own.collate}`),
-  key: maybe(text("key"), "key"),
-  "stored-bytes": int("stored"),
-  references: int("refs"),
-  pinned: derived("boolean", (a) => `CASE WHEN ${a}.pinned <> 0 THEN 1 ELSE 0 END`),
-  "created-at": instant("created_at"),
-  "expires-at": maybe(instant("expires_at"), "expires_at"),
-  // Its bytes are nowhere: neither here, nor elsewhere, nor in parts.
-  erased: derived(
-    "boolean",
-    (a) => `CASE WHEN ${a}.form IN (0, 1) AND ${a}.body IS NULL AND ${a}.key IS NULL THEN 1 END`,
-  ),
-});
+const blobFacts = () =>
+  facts("blob", BLOBS, {
+    id: { ...identity("blob", ["no"]), type: { is: "ref" }, value: (a) => [`${a}.sha256`], blob: "no" },
+    sha256: derived("text", (a, own) => own.hex(`${a}.sha256`)),
+    size: int("size"),
+    "media-type": text("media"),
+    encoding: derived("keyword", (a, own) => `CASE WHEN ${a}.utf8 = 1 THEN 'utf-8' END${own.collate}`),
+    compression: derived("keyword", (a, own) => `CASE WHEN ${a}.form IN (1, 3) THEN 'zstd' END${own.collate}`),
+    store: derived("text", (a, own) => `CASE WHEN ${a}.store = '' THEN 'database' ELSE ${a}.store END${own.collate}`),
+    key: maybe(text("key"), "key"),
+    "stored-bytes": int("stored"),
+    references: int("refs"),
+    pinned: derived("boolean", (a) => `CASE WHEN ${a}.pinned <> 0 THEN 1 ELSE 0 END`),
+    "created-at": instant("created_at"),
+    "expires-at": maybe(instant("expires_at"), "expires_at"),
+    // Its bytes are nowhere: neither here, nor elsewhere, nor in parts.
+    erased: derived(
+      "boolean",
+      (a) => `CASE WHEN ${a}.form IN (0, 1) AND ${a}.body IS NULL AND ${a}.key IS NULL THEN 1 END`,
+    ),
+  });
 
-export const STORE_ATTRIBUTES: readonly Attribute[] = [
-  ...AGENT_FACTS,
-  ...BLOCK_FACTS,
-  ...TASK_FACTS,
-  ...CAPTURE_FACTS,
-  ...BLOB_FACTS,
+export const storeAttributes = (): readonly Attribute[] => [
+  ...agentFacts(),
+  ...blockFacts(),
+  ...taskFacts(),
+  ...captureFacts(),
+  ...blobFacts(),
 ];

@@ -107,7 +107,8 @@ withAgents("holdfast run with OpenCode", (agents) => {
     expect(again.stderr).toMatch(/holdfast: resumed ses_\w+/);
     expect(startsOf(version)).toEqual(["run"]);
     const before = openCodeState(a);
-    const outputs = outputsOn(a);
+    const outputs = namedOutputs(a, before);
+    expect(outputs.size).toBeGreaterThan(0);
     await a.die();
 
     const b = machineOf(to, `else where.${version}-${engine}`);
@@ -123,7 +124,7 @@ withAgents("holdfast run with OpenCode", (agents) => {
       expectSame(openCodeState(b), before);
     }
     startsOf(to);
-    expect(outputsOn(b)).toEqual(outputs);
+    expect(namedOutputs(b, before)).toEqual(outputs);
     expect(fs.readFileSync(planOf(b, openCodeState(b), inRepository), "utf8")).toBe("# The plan\n\nCODEWORD-6\n");
     if (!isLong) return;
     // What was put back there is known there: it goes on as its own.
@@ -222,6 +223,12 @@ async function savedExport(store: string): Promise<string> {
   } finally {
     await hf.close();
   }
+}
+
+/** OpenCode 1.17 now and then writes an output twice; the session names one of the two files. */
+function namedOutputs(machine: Machine, { parts }: OpenCodeState): ReadonlyMap<string, string> {
+  const text = JSON.stringify([...parts.values()]);
+  return new Map([...outputsOn(machine)].filter(([name]) => text.includes(name)));
 }
 
 function outputsOn(machine: Machine): ReadonlyMap<string, string> {

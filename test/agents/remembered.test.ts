@@ -69,13 +69,13 @@ withAgents("a conversation", (agents) => {
     await first.until(() => fs.existsSync(marker));
     await eventually(async () => (await savedTranscript(store)).includes("sleep 8"), "a save in mid-turn");
     process.kill(first.pid, "SIGKILL");
-    const second = await runClaude(machine, { store, prompt: "ASKED-2 [[say ANSWER-2]]", more: ["--every", "200ms"] })
-      .ended;
+    const more = ["--every", "200ms", "--beside"];
+    const second = await runClaude(machine, { store, prompt: "ASKED-2 [[say ANSWER-2]]", more }).ended;
     expect(second).toMatchObject({ code: 0 });
     const transcript = () => newestTranscript(machine.home);
     await eventually(() => fs.readFileSync(transcript(), "utf8").includes(`"text":"ANSWER-1"`), "the orphan's answer");
     for (const n of [3, 4]) {
-      const ran = await runClaude(machine, { store, prompt: `ASKED-${n} [[say ANSWER-${n}]]` }).ended;
+      const ran = await runClaude(machine, { store, prompt: `ASKED-${n} [[say ANSWER-${n}]]`, more: ["--wait"] }).ended;
       expect(ran).toMatchObject({ code: 0 });
       expect(ran.stderr, `run ${n}`).not.toMatch(/not saved|could not|already/);
     }

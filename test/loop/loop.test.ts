@@ -199,7 +199,7 @@ describe.each(ENGINES)("tool loop on $name", (engine) => {
       });
       for (const [verdict, result] of [
         ["retry", "= refunded"],
-        ["fail", "! Denied by a person, and not done: a person refused it: too much"],
+        ["fail", "! Not done: a person refused it: too much"],
       ] as const) {
         const model = scripted([use("t1", "refund", { order: 7 }), use("t2", "look")], "ok");
         const loop = toolLoop({ ...base, model, tools: { refund, look: look(() => "seen") } });

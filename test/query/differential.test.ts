@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
-import { ATTRIBUTES } from "../../src/query/catalogue.ts";
+import { attributes } from "../../src/query/catalogue.ts";
 import { scaled } from "../../src/testing/scale.ts";
 import { ENGINES, type EngineStore } from "../engines.ts";
 import { attributesAsText, type Fact, factsOf, type Oracle, oracle } from "./facts.ts";
@@ -71,7 +71,7 @@ function rounded(value: unknown): unknown {
 }
 
 const ID_LINKS = new Set(
-  ATTRIBUTES.flatMap(({ name }) => (ATTRIBUTES.some((other) => `${other.name}-id` === name) ? [name] : [])),
+  attributes().flatMap(({ name }) => (attributes().some((other) => `${other.name}-id` === name) ? [name] : [])),
 );
 
 const plainId = (entity: string) => entity.slice(entity.indexOf(":") + 1);

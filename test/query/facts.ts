@@ -1,6 +1,6 @@
 // All facts of a store, as the catalogue defines them, and DataScript loaded with them: the oracle of the query tests.
 import { createRequire } from "node:module";
-import { ATTRIBUTES } from "../../src/query/catalogue.ts";
+import { attributes } from "../../src/query/catalogue.ts";
 import type { Attribute } from "../../src/query/facts.ts";
 import { KINDS } from "../../src/query/kinds.ts";
 import { raw } from "../../src/query/sql.ts";
@@ -22,7 +22,7 @@ export function isReference({ type, identity }: Attribute): boolean {
 export async function factsOf(driver: Driver): Promise<readonly Fact[]> {
   const { fragments: words } = driver.dialect;
   const facts: Fact[] = [];
-  for (const attribute of ATTRIBUTES) {
+  for (const attribute of attributes()) {
     const { source, kind, type } = attribute;
     const key = source.entity.map((name) => raw(`t0.${name}`));
     const value = attributeValue(attribute, "t0", words);
@@ -62,7 +62,7 @@ export function oracle(facts: readonly Fact[]): Oracle {
     return known;
   };
   const schema = Object.fromEntries(
-    ATTRIBUTES.flatMap((attribute): [string, Record<string, string>][] => {
+    attributes().flatMap((attribute): [string, Record<string, string>][] => {
       const many = attribute.many ? { ":db/cardinality": ":db.cardinality/many" } : {};
       const ref: Record<string, string> = isReference(attribute) ? { ":db/valueType": ":db.type/ref" } : {};
       const unique: Record<string, string> = attribute.identity ? { ":db/unique": ":db.unique/identity" } : {};

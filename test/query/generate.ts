@@ -1,6 +1,6 @@
 // Random queries that make sense: each begins at some entity, goes from there along facts that exist, and then tests,
 // negates, offers alternatives, calls rules and aggregates. Both sides get the same text.
-import { ATTRIBUTES } from "../../src/query/catalogue.ts";
+import { attributes } from "../../src/query/catalogue.ts";
 import type { Attribute } from "../../src/query/facts.ts";
 import type { KindName } from "../../src/query/kinds.ts";
 import { type Fact, isReference } from "./facts.ts";
@@ -31,7 +31,7 @@ export interface Pool {
 
 export function poolOf(facts: readonly Fact[]): Pool {
   const values = Map.groupBy(facts, ({ attribute }) => attribute.name);
-  const known = ATTRIBUTES.filter(({ name }) => values.has(name));
+  const known = attributes().filter(({ name }) => values.has(name));
   const byKind = Map.groupBy(known, ({ kind }) => kind);
   const references = known.filter(isReference);
   return {
@@ -86,7 +86,7 @@ class Draft {
   }
 
   attribute(kind: KindName): Attribute {
-    return this.#draw.pick(this.#pool.byKind.get(kind) ?? ATTRIBUTES);
+    return this.#draw.pick(this.#pool.byKind.get(kind) ?? attributes());
   }
 
   /** One more fact of an entity, or of one that refers to it. */

@@ -17,9 +17,14 @@ const message = (n: number) => ({ role: "user", content: textOf("writer", n) }) 
 /** The end of what a server says when it waits for a statement. */
 const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
 
+/** A statement was completed. */
+const DONE = /C\0\0\0.(INSERT|SELECT|COMMIT)/s;
+
 class Relay {
   /** New connections are cut when they ask for the first time after they have logged in. */
   cutsNew = false;
+  /** Statements are passed on and done, and the connection is cut before it is said that they are. */
+  losesAnswers = false;
   readonly #sockets = new Set<Socket>();
   readonly #server = createServer((client) => this.#join(client));
   readonly #to: URL;
@@ -50,7 +55,8 @@ class Relay {
     }
     server.on("data", (data) => {
       isReady ||= data.subarray(-READY.length).equals(READY);
-      client.write(data);
+      if (this.losesAnswers && DONE.test(data.toString("latin1"))) client.resetAndDestroy();
+      else client.write(data);
     });
     client.on("data", (data) => {
       if (cuts && isReady) client.resetAndDestroy();
@@ -73,6 +79,29 @@ describe("a connection that dies", () => {
   const relays: Relay[] = [];
   afterEach(() => {
     for (const relay of relays.splice(0)) relay.stop();
+  });
+
+  test("ST7 after a commit was sent: the error says that it may have happened, and here it has", async () => {
+    const schema = await stores.schema();
+    const relay = new Relay(schema);
+    relays.push(relay);
+    const store = await open(await relay.start());
+    await store.history.append(scope, message(0));
+    relay.losesAnswers = true;
+    const lost = await store.history.append(scope, message(1)).catch((error: unknown) => error);
+    expect(lost).toMatchObject({
+      ...{ code: "StoreUnreachable", retryable: true, details: { commit: "unknown" } },
+      message: expect.stringMatching(
+        /the connection to .* was lost \(\w+\) after the commit was sent; it may have happened$/,
+      ),
+      hint: expect.stringMatching(/repeat.*id.*key/),
+    });
+    // A read that is lost changed nothing, and does not say so.
+    const read = await store.history.session("chat").catch((error: unknown) => error);
+    expect(read).toMatchObject({ code: "StoreUnreachable", message: expect.stringMatching(/^cannot reach/) });
+    relay.losesAnswers = false;
+    expect((await examine(store, "chat")).map(({ n }) => n)).toEqual([0, 1]);
+    await store.close();
   });
 
   test("ST7 as it opens, again and again: StoreUnreachable, and afterwards all is as before", async () => {

@@ -12,30 +12,44 @@ import { type Machine, type Machines, type Running, startMachines } from "../age
 import { bundleWorker, startWorker } from "../edge/workerd.ts";
 import { installPackage, packPackage } from "../packed.ts";
 import { postgresUrl } from "../schemas.ts";
-import { faultsIn, JOB, WORKFLOW } from "./schema.ts";
+import { buildScript } from "./image.ts";
+import { makeLauncher, type Registry, startRegistry } from "./registry.ts";
+import { evaluateExpression, faultsInManifest, faultsInWorkflow } from "./schema.ts";
 
+/** Building and packing take their time on a busy machine. */
+const SETUP_MS = 300_000;
 /** A user that owns nothing but the home that a test makes; only root can start a program as another user. */
 const USER = process.getuid?.() === 0 ? 65_534 : undefined;
 const folder = path.resolve(import.meta.dirname, "../../recipes");
 const textOf = (name: string) => fs.readFileSync(path.join(folder, name), "utf8");
 
 interface Step {
+  readonly name?: string;
   readonly uses?: string;
   readonly run?: string;
 }
 interface Workflow {
   readonly jobs: {
-    readonly agent: { readonly env: Readonly<Record<string, string>>; readonly steps: readonly Step[] };
+    readonly agent: {
+      readonly if: string;
+      readonly env: Readonly<Record<string, string>>;
+      readonly steps: readonly Step[];
+    };
   };
 }
 interface Job {
+  readonly apiVersion: string;
+  readonly kind: string;
   readonly spec: {
     readonly template: {
       readonly spec: {
         readonly terminationGracePeriodSeconds: number;
+        readonly securityContext: { readonly fsGroup: number };
+        readonly volumes: readonly [{ readonly persistentVolumeClaim: { readonly claimName: string } }];
         readonly containers: readonly [
           {
             readonly env: readonly { readonly name: string; readonly value?: string }[];
+            readonly volumeMounts: readonly [{ readonly mountPath: string }];
             readonly lifecycle: { readonly preStop: { readonly exec: { readonly command: readonly string[] } } };
           },
         ];
@@ -55,22 +69,69 @@ function instructionsOf(name: string): readonly (readonly [string, string])[] {
 }
 
 describe("the files of the recipes", () => {
-  test("the workflow has the fields of one, each step does one thing, and no script has text of others in it", () => {
-    expect(faultsIn(workflow(), WORKFLOW)).toEqual([]);
+  test("the workflow is one by GitHub's own schema, each step does one thing, and no script has text of others in it", () => {
+    const text = textOf("github-actions/agent.yml");
+    expect(faultsInWorkflow(text)).toEqual([]);
     const { steps } = workflow().jobs.agent;
     for (const { uses, run } of steps) {
       expect([uses, run].filter((one) => one !== undefined)).toHaveLength(1);
       expect(run ?? "").not.toContain("${{");
     }
-    expect(faultsIn({ ...workflow(), job: {} }, WORKFLOW)).toEqual(["$.job is unknown"]);
-    expect(faultsIn({ on: {}, jobs: { a: { steps: [] } } }, WORKFLOW)).toHaveLength(2);
+    for (const [right, wrong] of [
+      ["runs-on", "runs-om"],
+      ["issues: write", "isues: write"],
+      ["issues: write", "issues: maybe"],
+      ["issue_comment:", "issue_coment:"],
+      ["github.event.issue.number", "gihub.event.issue.number"],
+    ] as const) {
+      expect(faultsInWorkflow(text.replace(right, wrong)), wrong).not.toEqual([]);
+    }
   });
 
-  test("the Job has the fields of one, and time to save", () => {
-    expect(faultsIn(job(), JOB)).toEqual([]);
-    expect(job()).toMatchObject({ apiVersion: "batch/v1", kind: "Job" });
+  test("the workflow lets in those who may write to the repository, and nobody else", () => {
+    const may = (author_association: string, body: string) =>
+      evaluateExpression(workflow().jobs.agent.if, { github: { event: { comment: { author_association, body } } } });
+    for (const who of ["OWNER", "MEMBER", "COLLABORATOR"]) expect([who, may(who, "/agent go")]).toEqual([who, "true"]);
+    for (const who of ["CONTRIBUTOR", "FIRST_TIME_CONTRIBUTOR", "FIRST_TIMER", "MANNEQUIN", "NONE"]) {
+      expect([who, may(who, "/agent go")]).toEqual([who, "false"]);
+    }
+    expect(may("OWNER", "what does /agent do?")).toBe("false");
+  });
+
+  test("the Job and its claim are such by the schemas of Kubernetes, and there is time to save", () => {
+    expect(faultsInManifest(job())).toEqual([]);
     expect(job().spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(30);
-    expect(faultsIn({ ...job(), spec: {} }, JOB)).toEqual(["$.spec.template is missing"]);
+    const claim = parse(textOf("kubernetes/work.yaml"));
+    expect(faultsInManifest(claim)).toEqual([]);
+    // The claim that the Job names, at the working directory of the image, for the user of the image.
+    const { volumes, containers, securityContext } = job().spec.template.spec;
+    expect(volumes[0].persistentVolumeClaim.claimName).toBe(claim.metadata.name);
+    const image = instructionsOf("docker/Dockerfile");
+    expect(containers[0].volumeMounts[0].mountPath).toBe(image.findLast(([name]) => name === "WORKDIR")?.[1]);
+    expect(image.find(([, rest]) => rest.startsWith("useradd"))?.[1]).toContain(`--uid ${securityContext.fsGroup} `);
+    for (const [right, wrong] of [
+      ["template:", "templat:"],
+      ["image:", "imag:"],
+      ["backoffLimit: 2", 'backoffLimit: "2"'],
+      ["restartPolicy: Never", "restartPolicy: Nevr"],
+      ["mountPath:", "mountpath:"],
+      ["secretKeyRef:", "secretRef:"],
+    ] as const) {
+      expect(faultsInManifest(parse(textOf("kubernetes/job.yaml").replace(right, wrong))), wrong).not.toEqual([]);
+    }
+  });
+
+  test("every recipe installs the tarball of this version unless it is told otherwise, and says what is not saved", () => {
+    const { version } = JSON.parse(fs.readFileSync(path.join(folder, "../package.json"), "utf8"));
+    for (const name of ["docker/Dockerfile", "cloudflare/Dockerfile"]) {
+      expect(instructionsOf(name)).toContainEqual(["ARG", `HOLDFAST=./holdfast-${version}.tgz`]);
+    }
+    const { HOLDFAST = "" } = workflow().jobs.agent.env;
+    const spec = (vars: object) => evaluateExpression(/\$\{\{ (.*) \}\}/.exec(HOLDFAST)?.[1] ?? "", { vars });
+    expect(spec({})).toBe(`./.github/holdfast-${version}.tgz`);
+    expect(spec({ HOLDFAST: "holdfast@9" })).toBe("holdfast@9");
+    const files = ["docker/Dockerfile", "docker/entrypoint.sh", "github-actions/agent.yml", "cloudflare/container.mjs"];
+    for (const name of [...files, "kubernetes/job.yaml"]) expect(textOf(name), name).toContain("working tree");
   });
 
   test.each(["docker/Dockerfile", "cloudflare/Dockerfile"])(
@@ -78,13 +139,18 @@ describe("the files of the recipes", () => {
     (name) => {
       const instructions = instructionsOf(name);
       expect(instructions[0]?.[0]).toBe("FROM");
-      const known = ["FROM", "RUN", "COPY", "USER", "WORKDIR", "EXPOSE", "ENTRYPOINT"];
+      const known = ["FROM", "ARG", "RUN", "COPY", "USER", "WORKDIR", "EXPOSE", "ENTRYPOINT"];
       expect(instructions.filter(([instruction]) => !known.includes(instruction))).toEqual([]);
       for (const [instruction, rest] of instructions) {
         if (instruction === "ENTRYPOINT") expect(JSON.parse(rest)).toEqual(expect.any(Array));
         if (instruction !== "COPY") continue;
-        const [source = ""] = rest.split(" ").filter((word) => !word.startsWith("--"));
-        expect(fs.existsSync(path.join(folder, path.dirname(name), source)), source).toBe(true);
+        const sources = rest
+          .split(" ")
+          .filter((word) => !word.startsWith("--"))
+          .slice(0, -1);
+        for (const source of sources.filter((one) => !one.includes("*"))) {
+          expect(fs.existsSync(path.join(folder, path.dirname(name), source)), source).toBe(true);
+        }
       }
       // The agent has no rights of root.
       expect(instructions.findLast(([instruction]) => instruction === "USER")?.[1]).toBe("agent");
@@ -111,21 +177,37 @@ describe("the files of the recipes", () => {
 withAgents("the recipes with the real Claude Code", (agents) => {
   let machines: Machines;
   let scratch: string;
+  let tarball: string;
+  let registry: Registry;
   beforeAll(async () => {
     scratch = fs.mkdtempSync(path.join(tmpdir(), "holdfast-recipes-"));
-    installPackage(path.join(scratch, "user"), await packPackage(scratch));
+    // The one that all tests share is root's own.
+    const packed = await packPackage(scratch);
+    tarball = path.join(scratch, path.basename(packed));
+    fs.copyFileSync(packed, tarball);
+    installPackage(path.join(scratch, "user"), tarball);
     machines = await startMachines(agents);
     // What is installed is root's own: another user gets copies of it.
     fs.mkdirSync(path.join(scratch, "programs"));
     for (const [name, file] of [["claude", agents.claude] as const, ["node", process.execPath] as const]) {
       fs.copyFileSync(file, path.join(scratch, "programs", name));
     }
+    registry = await startRegistry(path.join(scratch, "registry"), [
+      makeLauncher(
+        path.join(scratch, "code"),
+        "@anthropic-ai/claude-code",
+        "claude",
+        path.join(scratch, "programs/claude"),
+      ),
+      path.resolve(import.meta.dirname, "../../node_modules/postgres"),
+    ]);
     fs.mkdirSync(path.join(scratch, "store"));
     fs.cpSync(folder, path.join(scratch, "recipes"), { recursive: true });
     if (USER !== undefined) fs.chownSync(path.join(scratch, "store"), USER, USER);
     for (const open of [scratch, machines.folder]) fs.chmodSync(open, 0o755);
-  });
+  }, SETUP_MS);
   afterAll(async () => {
+    registry?.close();
     await machines?.remove();
     fs.rmSync(scratch, { recursive: true, force: true });
   });
@@ -168,26 +250,99 @@ withAgents("the recipes with the real Claude Code", (agents) => {
     expect(refused.code).not.toBe(0);
   });
 
-  test("GitHub Actions: two comments on an issue are one conversation, and the summary says what was done", async () => {
+  /** Users, mounts and root directories are root's to make. */
+  const asRoot = (title: string, body: () => Promise<void>) => {
+    const isRoot = process.getuid?.() === 0;
+    test.skipIf(!isRoot)(isRoot ? title : `${title} (skipped: not root)`, body);
+  };
+
+  /** What the image's user gets from a script, with the tarball beside the Dockerfile. */
+  function inImage(name: string, script: string, more: Readonly<Record<string, string>> = {}): Running {
+    const machine = machines.add();
+    const context = path.join(scratch, `context-${path.dirname(name)}`);
+    fs.cpSync(path.join(folder, path.dirname(name)), context, { recursive: true });
+    fs.copyFileSync(tarball, path.join(context, path.basename(tarball)));
+    const shared = [scratch, machines.folder];
+    const lines = buildScript({ instructions: instructionsOf(name), context, shared, script });
+    const npm = { npm_config_registry: registry.url, npm_config_update_notifier: "false" };
+    const PATH = `/usr/local/bin:${path.join(scratch, "programs")}:/usr/sbin:/usr/bin:/sbin:/bin`;
+    return machine.start("unshare", ["--mount", "sh", "-c", lines], { env: { ...npm, PATH, ...more } });
+  }
+
+  asRoot("Docker: the image installs what it needs, and its user works in a directory that is its own", async () => {
+    const store = path.join(scratch, "image-store");
+    fs.mkdirSync(store);
+    fs.chmodSync(store, 0o777);
+    const script = 'id -u; pwd; holdfast --version; touch edited; "$@"';
+    const more = {
+      HOLDFAST_STORE: path.join(store, "agents.db"),
+      REQUEST: "image",
+      PROMPT: "Begin. [[say CODEWORD-1]]",
+    };
+    const said = await inImage("docker/Dockerfile", script, more).done();
+    expect(said).toMatch(/^10001\n\/home\/agent\/work\n\d+\.\d+\.\d+\nCODEWORD-1$/m);
+    // With another package, or none, it is that one that npm looks for.
+    const { code, stderr } = await inImage("docker/Dockerfile", "true", { HOLDFAST: "@yours/holdfast" }).ended;
+    expect([code, stderr]).toEqual([expect.any(Number), expect.stringMatching(/404[\s\S]*@yours\/holdfast/)]);
+    expect(code).not.toBe(0);
+    // Nothing of it is left on this machine.
+    expect(fs.readFileSync("/etc/passwd", "utf8")).not.toContain(":10001:");
+    expect(fs.existsSync("/opt/agent/entrypoint.sh")).toBe(false);
+  });
+
+  /** Until the server that was started last is there. */
+  const LISTENING = "until grep -s listening said; do kill -0 $!; sleep 0.1; done; kill $!";
+  asRoot("Cloudflare: the image has what its entry point starts", async () => {
+    const script = `id -u; pwd; holdfast --version; claude --version; touch edited; "$@" > said & ${LISTENING}`;
+    const said = await inImage("cloudflare/Dockerfile", script, { PORT: "0" }).done();
+    expect(said).toMatch(/^10001\n\/home\/agent\/work\n\d+\.\d+\.\d+\n.*Claude Code\)\nlistening on \d+$/m);
+  });
+
+  test("GitHub Actions: two comments on an issue are one conversation and one branch, and the summary says what was done", async () => {
     const { env, steps } = workflow().jobs.agent;
-    const [work, report] = steps.flatMap(({ run }) => (run?.startsWith("holdfast") ? [run] : []));
-    const values: Record<string, string> = { "github.event.issue.number": "7" };
-    const given = (body: string) =>
-      Object.fromEntries(
+    const step = (name: string) => steps.find((one) => one.name === name)?.run ?? "";
+    const issue = { number: 7 };
+    const given = (machine: Machine, body: string) => ({
+      npm_config_registry: registry.url,
+      npm_config_prefix: path.join(machine.home, "global"),
+      PATH: `${path.join(machine.home, "global/bin")}:${path.join(scratch, "programs")}:${machine.env.PATH}`,
+      GITHUB_STEP_SUMMARY: path.join(machine.home, "summary.md"),
+      ...Object.fromEntries(
         Object.entries(env).flatMap(([name, text]) => {
           if (text.includes("secrets.")) return [];
-          const all = { ...values, "github.event.comment.body": body };
-          return [[name, text.replaceAll(/\$\{\{ ([\w.]+) \}\}/g, (_, key: string) => all[key as never] ?? "")]];
+          const contexts = { vars: {}, github: { event: { issue, comment: { body } } } };
+          const value = text.replaceAll(/\$\{\{ (.*?) \}\}/g, (_, one: string) => evaluateExpression(one, contexts));
+          return [[name, value]];
         }),
-      );
-    const runners = [machines.add({ cwd: "actions" }), machines.add({ cwd: "actions" })] as const;
-    await shell(runners[0], work ?? "", given("/agent It is CODEWORD-5; $(touch hacked) [[say noted]]")).done();
-    const said = await shell(runners[1], work ?? "", given("/agent And? [[recall CODEWORD-\\d]]")).done();
+      ),
+    });
+    const origin = path.join(scratch, "store/origin");
+    const maker = machines.add();
+    const commit = "git -c user.name=a -c user.email=a@localhost commit -qm begin && git push -q origin HEAD";
+    const begin = `git init -q --bare ${origin} && git clone -q ${origin} . && mkdir .github && cp ${tarball} .github/ && git add .`;
+    await shell(maker, `${begin} && ${commit}`, {}).done();
+    const runner = async (
+      body: string,
+      edit: string,
+    ): Promise<{ readonly machine: Machine; readonly said: string }> => {
+      const machine = machines.add({ cwd: "actions" });
+      await shell(machine, `git clone -q ${origin} .`, {}).done();
+      for (const name of ["Install", "Branch"]) await shell(machine, step(name), given(machine, body)).done();
+      const said = await shell(machine, step("Work"), given(machine, body)).done();
+      await shell(machine, edit, {}).done();
+      for (const name of ["Push", "Report"]) await shell(machine, step(name), given(machine, body)).done();
+      return { machine, said };
+    };
+    const first = await runner(
+      "/agent It is CODEWORD-5; $(touch hacked) [[say noted]]",
+      "[ ! -e hacked ] && echo one > one.txt",
+    );
+    await first.machine.die();
+    const { machine, said } = await runner("/agent And? [[recall CODEWORD-\\d]]", "cat one.txt && echo two > two.txt");
     expect(said).toContain("CODEWORD-5");
-    expect(fs.existsSync(path.join(runners[0].cwd, "hacked"))).toBe(false);
-    const summary = path.join(runners[1].home, "summary.md");
-    await shell(runners[1], report ?? "", { ...given(""), GITHUB_STEP_SUMMARY: summary }).done();
-    expect(fs.readFileSync(summary, "utf8")).toContain("CODEWORD-5");
+    expect(fs.readFileSync(path.join(machine.home, "summary.md"), "utf8")).toContain("CODEWORD-5");
+    const kept = await shell(maker, "git fetch -q && git ls-tree --name-only origin/agent/issue-7", {}).done();
+    expect(kept.split("\n")).toEqual(expect.arrayContaining(["one.txt", "two.txt"]));
   });
 
   test("the SessionEnd hook captures a session when it ends", async () => {

@@ -91,7 +91,7 @@ const LEFT: Readonly<Record<string, string>> = {
   "src/cli/table.ts": "Fitted",
   "src/cli/timeline.test.ts": "told",
   "src/cli/timeline.ts": "Said",
-  "src/coding/basis.ts": "Moved",
+  "src/coding/basis.ts": "Moved Place",
   "src/coding/claude/find.ts": "Collected",
   "src/coding/conversation/alone.ts": "file",
   "src/coding/conversation/brief.ts": "file",

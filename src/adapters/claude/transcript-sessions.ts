@@ -1,11 +1,12 @@
 // Where transcripts are: each in a session of its own. The id is made of a hash of what the SDK calls it, because that is any
 // text; tags lead to it. A deleted session's id is never used again, so a transcript that is begun anew has the next number
 // of its id: one is made only when the one before is known to be deleted, and so at most one of them is there.
-import { MAIN, MIRROR } from "../../coding/conversation/mirror.ts";
+import { MIRROR } from "../../coding/conversation/mirror.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { ProjectScope, SessionKey } from "../../contracts/session-store.ts";
 import type { Session, SessionFilter, Sessions } from "../../contracts/sessions.ts";
+import { MIRROR_TAG } from "../../core/agent-sessions.ts";
 import { encodeText, sha256, toHex } from "../../core/bytes.ts";
 import { checkSome, invalid } from "../../core/check.ts";
 
@@ -69,7 +70,7 @@ export class TranscriptSessions {
 
   /** Main transcripts that hold something, one of each session id. */
   async mains(projectKey: string): Promise<readonly Transcript[]> {
-    const tag = this.#naming.projects === "any" ? MAIN : `claude-project:${wordOf(projectKey)}`;
+    const tag = this.#naming.projects === "any" ? MIRROR_TAG : `claude-project:${wordOf(projectKey)}`;
     const newest = new Map<string, Transcript>();
     for (const one of await this.#list(tag)) {
       if (one.subpath !== undefined || one.session.messages === 0) continue;
@@ -92,7 +93,7 @@ export class TranscriptSessions {
   /** Where the transcript of that name really is: when projects do not count, in whichever has the session. */
   async #home(place: TranscriptKey): Promise<TranscriptKey> {
     if (this.#naming.projects === "separate") return place;
-    const mains = await this.#list(`${MAIN}:${wordOf(place.sessionId)}`);
+    const mains = await this.#list(`${MIRROR_TAG}:${wordOf(place.sessionId)}`);
     const held = mains.filter((one) => one.sessionId === place.sessionId && one.session.messages > 0);
     const own = held.find((one) => one.projectKey === place.projectKey);
     const newest = held.reduce<Transcript | undefined>((a, b) => (a !== undefined && isNewer(a, b) ? a : b), undefined);
@@ -134,7 +135,12 @@ export class TranscriptSessions {
   #tags(place: TranscriptKey): readonly string[] {
     const own = [`claude-key:${this.#digest(place)}`, this.#familyTag(place)];
     if (place.subpath !== undefined) return ["claude-subpath", ...own];
-    return [MAIN, `claude-project:${wordOf(place.projectKey)}`, `${MAIN}:${wordOf(place.sessionId)}`, ...own];
+    return [
+      MIRROR_TAG,
+      `claude-project:${wordOf(place.projectKey)}`,
+      `${MIRROR_TAG}:${wordOf(place.sessionId)}`,
+      ...own,
+    ];
   }
 
   #familyTag({ projectKey, sessionId }: TranscriptKey): string {

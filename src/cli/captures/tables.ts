@@ -11,13 +11,15 @@ export function captureTable(captures: readonly Capture[], now: number, frame: F
 
 const columns = (now: number): readonly Column<Capture>[] => [
   { title: "CAPTURE", cell: ({ id }) => id, ...ID, min: 24, colour: (text, _, style) => style.name(text) },
-  { title: "REQUEST", cell: ({ request }) => request, shrink: 3, keep: true },
+  // People know a capture by its request: it is cut only where it is long.
+  { title: "REQUEST", cell: ({ request }) => request, shrink: 3, min: 24, keep: true },
   { title: "SAVED", cell: ({ savedAt }) => formatAge(savedAt, now), keep: true },
   { title: "EXPIRES", cell: (capture) => expiry(capture, now), keep: true },
   { title: "SIZE", align: "right", cell: ({ size }) => formatBytes(size) },
   { title: "AGENT", cell: ({ agent }) => agent },
   { title: "GEN", align: "right", cell: ({ generation }) => formatCount(generation) },
-  { title: "BESIDE", cell: ({ diverged }) => (diverged ? "yes" : "") },
+  // Empty, and so not there, unless they were asked for.
+  { title: "BESIDE", cell: ({ diverged }) => (diverged ? "yes" : ""), keep: true },
   { title: "AGENT'S SESSION", cell: ({ sessionId }) => sessionId, shrink: 1, min: 36 },
   { title: "FILES", align: "right", cell: ({ fileCount }) => formatCount(fileCount) },
   { title: "STORED", align: "right", cell: ({ stored }) => formatBytes(stored) },

@@ -118,6 +118,12 @@ export function readsJson({ agent, args }: AgentLine): boolean {
   return agent === "claude-code" && isJson;
 }
 
+/** It goes on with its user in front of a terminal, turn after turn. */
+export function isInteractive({ agent, args }: AgentLine): boolean {
+  if (agent === "opencode") return args[0] !== "run";
+  return !args.some((arg) => arg === "-p" || arg === "--print" || (isTogether(arg) && arg.includes("p")));
+}
+
 export interface Understood {
   /** It begins or goes on with a conversation; otherwise there is nothing to put back or to save. */
   readonly converses: boolean;

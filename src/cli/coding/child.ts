@@ -7,7 +7,7 @@ import { descendantsOf } from "../../core/processes.ts";
 import type { Io } from "../io.ts";
 import type { AgentLine } from "./agent-line.ts";
 
-const FORWARDED = ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
+const CAUGHT = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 /** Those that ask for an end. */
 const STOPS: ReadonlySet<string> = new Set(["SIGTERM", "SIGHUP", "SIGQUIT", "SIGINT"]);
 
@@ -15,6 +15,8 @@ export interface Ended {
   /** As a shell tells it: 128 and the signal's number when one ended it. */
   readonly code: number;
   readonly signal: string | null;
+  /** The last signal that reached us and asked for the end; null: none did. */
+  readonly stoppedBy: NodeJS.Signals | null;
 }
 
 export interface Child {
@@ -36,11 +38,16 @@ export function startAgent(line: AgentLine, io: Io, { before, onStop = () => {} 
     ...{ cwd: io.cwd, env: withoutSession(io.env) },
     stdio: [before === null ? "inherit" : "pipe", "inherit", "inherit"],
   });
-  const stop = forward(child, io, onStop);
+  let stoppedBy: NodeJS.Signals | null = null;
+  const stop = forward(child, io, (signal) => {
+    stoppedBy = signal;
+    // Ctrl-C at a terminal is the agent's to understand.
+    if (signal !== "SIGINT" || io.stdin.isTTY !== true) onStop();
+  });
   const ended = new Promise<Ended>((resolve) => {
     child.once("exit", (code, signal) => {
       stop();
-      resolve({ code: code ?? 128 + (signal === null ? 0 : (constants.signals[signal] ?? 0)), signal });
+      resolve({ code: code ?? (signal === null ? 128 : exitCodeOf(signal)), signal, stoppedBy });
     });
   });
   return new Promise((resolve, reject) => {
@@ -54,6 +61,11 @@ export function startAgent(line: AgentLine, io: Io, { before, onStop = () => {} 
       resolve({ ended, pid, kill: () => killTree(pid) });
     });
   });
+}
+
+/** As shells tell that a signal ended a program. */
+export function exitCodeOf(signal: NodeJS.Signals): number {
+  return 128 + (constants.signals[signal] ?? 0);
 }
 
 function notStarted(program: string, cause: NodeJS.ErrnoException): HoldfastError {
@@ -72,19 +84,16 @@ function withoutSession(env: Io["env"]): Io["env"] {
   return rest;
 }
 
-function forward(child: ChildProcess, io: Io, onStop: () => void): () => void {
-  const pass = (signal: NodeJS.Signals) => () => {
-    child.kill(signal);
-    if (STOPS.has(signal)) onStop();
+function forward(child: ChildProcess, io: Io, onStop: (signal: NodeJS.Signals) => void): () => void {
+  const listen = (signal: NodeJS.Signals) => {
+    // Ctrl-C reaches everybody in front of the terminal, and an agent may take it for the end of a turn; sent by a program it
+    // reaches us alone.
+    if (signal !== "SIGINT" || io.stdin.isTTY !== true) child.kill(signal);
+    if (STOPS.has(signal)) onStop(signal);
   };
-  const listeners = FORWARDED.map((signal) => [signal, pass(signal)] as const);
-  // Ctrl-C reaches everybody in front of the terminal, and an agent may take it for the end of a turn; sent by a program it
-  // reaches us alone.
-  const interrupt = io.stdin.isTTY === true ? () => {} : pass("SIGINT");
-  const all = [...listeners, ["SIGINT", interrupt] as const];
-  for (const [signal, listener] of all) process.on(signal, listener);
+  for (const signal of CAUGHT) process.on(signal, listen);
   return () => {
-    for (const [signal, listener] of all) process.removeListener(signal, listener);
+    for (const signal of CAUGHT) process.removeListener(signal, listen);
   };
 }
 

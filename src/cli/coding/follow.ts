@@ -28,6 +28,8 @@ export interface Following extends Expected {
   readonly mask: boolean;
   /** The session of the store that the agent was told of when it began. */
   readonly follows: string | null;
+  /** Called when a session is saved as another capture than before. */
+  readonly onSaved: (capture: Capture) => void;
 }
 
 /** first: as soon as there is a message; its conversation follows with a later save, because the agent is about to write more. */
@@ -277,6 +279,7 @@ export class Follower {
     if (!followed.converses || (await this.#isErased(found.sessionId, followed))) return;
     const saved = await followed.saver?.save(found);
     if (saved !== null && saved !== undefined) {
+      if (followed.last?.id !== saved.capture.id) this.#given.onSaved(saved.capture);
       followed.last = saved.capture;
       this.addSecrets(saved.secrets);
       const { id, generation, fileCount, size, stored, diverged } = saved.capture;
@@ -328,7 +331,8 @@ export class Follower {
   }
 }
 
-async function converses({ agent, files }: FoundHere): Promise<boolean> {
+/** Whether anything was said in it. */
+export async function converses({ agent, files }: FoundHere): Promise<boolean> {
   const main = files.find(({ role }) => role === "transcript" || role === "export");
   if (main === undefined) return true;
   if (agent === "claude-code") return (await factsOf(main.file)).messages > 0;

@@ -1,10 +1,17 @@
-// One run at a time works on a request: two that begin at once would both begin anew, and two that resume would go apart.
+// One run at a time works on a request: two that begin at once would both begin anew, and two that resume would go apart. An agent
+// that works on after its run was killed counts as that run.
 import type { ClaimOwner, CodingAgent, RequestClaim } from "../../contracts/captures.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Context } from "../command.ts";
 import { formatAge, formatTime } from "../units.ts";
-import { untilSignal } from "./store-opening.ts";
+import { agentNotStarted, untilSignal } from "./store-opening.ts";
+
+export interface ClaimedRequest {
+  readonly claim: RequestClaim;
+  /** Another run worked on it, and its end was waited for. */
+  readonly hasWaited: boolean;
+}
 
 /** RequestBusy when another run works on it, unless --wait says to wait for its end. */
 export async function claimRequest(
@@ -12,28 +19,46 @@ export async function claimRequest(
   store: Holdfast,
   request: string,
   agent: CodingAgent,
-): Promise<RequestClaim> {
+): Promise<ClaimedRequest> {
   const wait = args.flag("wait");
+  let hasWaited = false;
   const onWait = (owner: ClaimOwner) => {
+    hasWaited = wait;
     const who = describeOwner(owner, store.clock().now);
     const what = wait ? "waiting until it has ended" : "waiting for a sign of life from it, as long as its lease lasts";
-    void output.note(`holdfast: ${who} works on request ${JSON.stringify(request)}; ${what}`);
+    void output.note(`holdfast: ${who} works on request ${JSON.stringify(request)}; ${what}${howToEnd(owner)}`);
   };
   try {
-    return await untilSignal((signal) => store.captures.claim(request, agent, { wait, signal, onWait }));
+    const claim = await untilSignal((signal) => store.captures.claim(request, agent, { wait, signal, onWait }));
+    return { claim, hasWaited };
   } catch (error) {
-    if (!isHoldfastError(error) || error.code !== "RequestBusy") throw error;
-    const { message, details, retryable } = error;
-    const since = Number(details.since);
-    const begun = `since ${formatTime(since)} (${formatAge(since, store.clock().now)})`;
-    throw new HoldfastError("RequestBusy", `${message} ${begun}; the agent was not started`, {
-      ...{ details, retryable },
-      hint: "Wait for its end and resume what it leaves with --wait, or work beside it with --beside: both results are kept.",
-    });
+    const isBusy = isHoldfastError(error) && error.code === "RequestBusy";
+    throw isBusy ? requestBusy(error, store.clock().now) : agentNotStarted(error);
   }
 }
 
-function describeOwner({ host, pid, since }: ClaimOwner, now: number): string {
-  const who = pid === null ? "another process" : `process ${pid} on ${host}`;
-  return `${who}, begun ${formatAge(since, now)},`;
+function requestBusy({ message, details, retryable }: HoldfastError, now: number): HoldfastError {
+  const { host, pid, orphan } = details;
+  const since = Number(details.since);
+  const begun = `since ${formatTime(since)} (${formatAge(since, now)})`;
+  const request = JSON.stringify(details.request);
+  const what =
+    typeof orphan === "number"
+      ? `the holdfast run of process ${pid} on ${host} was killed, and its agent, process ${orphan}, still works on request ${request}`
+      : message;
+  const ending = typeof orphan === "number" ? `end it with \`kill ${orphan}\`, ` : "";
+  return new HoldfastError("RequestBusy", `${what} ${begun}; the agent was not started`, {
+    ...{ details, retryable },
+    hint: `Wait for its end and resume what it leaves with --wait, ${ending}or work beside it with --beside: both results are kept.`,
+  });
+}
+
+function describeOwner({ host, pid, since, orphan }: ClaimOwner, now: number): string {
+  const begun = `begun ${formatAge(since, now)},`;
+  if (orphan !== null) return `process ${orphan}, the agent of a holdfast run that was killed, ${begun}`;
+  return `${pid === null ? "another process" : `process ${pid} on ${host}`}, ${begun}`;
+}
+
+function howToEnd({ orphan }: ClaimOwner): string {
+  return orphan === null ? "" : ` (end it with \`kill ${orphan}\`)`;
 }

@@ -4,14 +4,16 @@ import { digest } from "../../coding/conversation/digest.ts";
 import { importConversation } from "../../coding/conversation/import.ts";
 import { conversationIn } from "../../coding/conversation-in.ts";
 import type { AgentHere } from "../../coding/here.ts";
+import type { Saved } from "../../coding/saver.ts";
 import { sourceOfCapture } from "../../coding/sources.ts";
 import type { Capture, CaptureWithFiles, CodingAgent } from "../../contracts/captures.ts";
 import type { CaptureSource, Restored } from "../../contracts/coding.ts";
-import { HoldfastError } from "../../contracts/errors.ts";
+import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { open } from "../../open.ts";
 import { conversationOf, noCapture, whyNoCapture } from "../captures/which.ts";
 import type { Log } from "./follow.ts";
+import { saveLeftover } from "./leftover.ts";
 
 export type Start =
   | {
@@ -26,8 +28,18 @@ export type Start =
       readonly why: string;
       /** The session of the store that it was told of; null: it was of none. */
       readonly session: string | null;
+      readonly apart: Apart | null;
     }
-  | { readonly how: "new"; readonly why: string | null };
+  | { readonly how: "new"; readonly why: string | null; readonly apart: Apart | null };
+
+/** A session that could not be put back, because another line of it is on this machine. */
+export interface Apart {
+  readonly sessionId: string;
+  /** It is in this directory, and not in another one of this machine. */
+  readonly isHere: boolean;
+  /** That line in the store; null: it is not there. */
+  readonly capture: CaptureWithFiles | null;
+}
 
 export interface Beginning {
   readonly store: Holdfast | null;
@@ -41,14 +53,20 @@ export interface Beginning {
   readonly sessionId: string | null;
   /** The command line leaves room for the conversation to be told. */
   readonly tells: boolean;
+  /** This capture, if it is still there: what a run left that was waited for. */
+  readonly capture: string | null;
   readonly rewritePaths: boolean;
   readonly overwrite: boolean;
+  readonly ttlMs: number | null | undefined;
+  readonly mask: boolean;
   readonly log: Log;
+  /** What was on this disk only is saved before the agent starts. */
+  readonly onSaved: (saved: Saved) => void;
 }
 
 export async function begin(given: Beginning): Promise<Start> {
   const { store, request, handed } = given;
-  const tried: Tried = { why: given.why };
+  const tried: Tried = { why: given.why, apart: null };
   if (handed !== null) {
     const restored = await putBack(given, handed, tried);
     if (restored !== null) return { how: "resumed", restored, basis: store === null ? null : undefined };
@@ -58,29 +76,52 @@ export async function begin(given: Beginning): Promise<Start> {
     const source = await sourceIn(given, store, capture, tried);
     const restored = source === null ? null : await putBack(given, source, tried);
     if (source !== null && restored !== null) {
-      return { how: "resumed", restored, basis: capture.request === request ? source : undefined };
+      if (capture.request !== request) return { how: "resumed", restored, basis: undefined };
+      return { how: "resumed", restored, basis: await withLeftover(given, store, restored, source) };
     }
   }
-  if (!given.tells) return { how: "new", why: tried.why };
+  const { apart } = tried;
+  if (!given.tells) return { how: "new", why: tried.why, apart };
   const { session, words } = await toldByStore(given, capture);
   const why = async () => tried.why ?? (await whyNone(given));
-  if (words !== "") return { how: "told", words, why: await why(), session };
+  if (words !== "") return { how: "told", words, why: await why(), session, apart };
   const handedWords = await toldByHanded(given);
-  if (handedWords !== "") return { how: "told", words: handedWords, why: await why(), session: null };
-  return { how: "new", why: tried.why };
+  if (handedWords !== "") return { how: "told", words: handedWords, why: await why(), session: null, apart };
+  return { how: "new", why: tried.why, apart };
 }
 
 interface Tried {
   why: string | null;
+  apart: Apart | null;
+}
+
+/** What is here goes on from the capture: the store gets the rest of it before the agent starts. */
+async function withLeftover(
+  given: Beginning,
+  store: Holdfast,
+  { sessionId, isAhead }: Restored,
+  source: CaptureWithFiles,
+): Promise<CaptureWithFiles> {
+  if (!isAhead) return source;
+  return (await saveLeftover({ ...given, store, sessionId, basis: source })) ?? source;
+}
+
+async function apartOf(given: Beginning, sessionId: string, { details }: HoldfastError): Promise<Apart> {
+  const { store } = given;
+  const capture = store === null ? null : await saveLeftover({ ...given, store, sessionId });
+  return { sessionId, isHere: details.isElsewhere !== true, capture };
 }
 
 /** The newest of the request; of a session that is named also one of another request, when this one has none. */
 async function captureIn(
-  { agent: { agent }, request, sessionId, log }: Beginning,
-  { captures }: Holdfast,
+  { agent: { agent }, request, sessionId, capture, log }: Beginning,
+  { captures, clock }: Holdfast,
   tried: Tried,
 ): Promise<Capture | null> {
   try {
+    const awaited = capture === null ? null : await captures.get(capture);
+    const isKept = awaited !== null && (awaited.expiresAt === null || awaited.expiresAt > clock().now);
+    if (isKept && awaited.agent === agent && awaited.request === request) return awaited;
     if (sessionId === null) return await captures.latest(request, agent);
     const [own] = (await captures.list({ request, sessionId, agent, limit: 1 })).items;
     return own ?? (await captures.bySession(sessionId, agent));
@@ -104,6 +145,8 @@ async function putBack(given: Beginning, source: CaptureSource, tried: Tried): P
   } catch (error) {
     tried.why = wordsOf(error);
     log("error", "capture.restore", { error: tried.why, sessionId: source.sessionId });
+    if (isHoldfastError(error) && error.code === "Conflict")
+      tried.apart = await apartOf(given, source.sessionId, error);
     return null;
   }
 }

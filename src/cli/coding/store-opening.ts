@@ -1,11 +1,11 @@
 // Opens the store of `holdfast run`. The agent is not started without it: what it did would be lost. A store that does not
 // answer is given up after the grace time, or waited for as long as --wait-store says.
-import { constants } from "node:os";
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Context } from "../command.ts";
 import { formatSpan } from "../units.ts";
+import { exitCodeOf } from "./child.ts";
 
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5000;
@@ -29,7 +29,7 @@ export class Interrupted extends Error {
 
   constructor(signal: NodeJS.Signals) {
     super(`ended by ${signal}`);
-    this.exitCode = 128 + constants.signals[signal];
+    this.exitCode = exitCodeOf(signal);
   }
 }
 
@@ -58,7 +58,7 @@ export async function openPatiently(
   const attempt = () => openWithin(context, environment, graceMs);
   if (waitMs === undefined) {
     return attempt().catch((error: unknown) => {
-      throw isUnavailable(error) ? withHint(error) : error;
+      throw agentNotStarted(error);
     });
   }
   return untilSignal((stop) => openAgain(context, environment, waitMs, attempt, stop));
@@ -78,8 +78,7 @@ async function openAgain(
     if (!("error" in given)) return given;
     const { error } = given;
     const left = from + waitMs - environment.monotonic();
-    if (!isUnavailable(error)) throw error;
-    if (left <= 0 || signal.aborted) throw withHint(error);
+    if (!isUnavailable(error) || left <= 0 || signal.aborted) throw agentNotStarted(error);
     if (environment.monotonic() - toldAt >= TOLD_EVERY_MS) {
       toldAt = environment.monotonic();
       await output.note(
@@ -110,11 +109,16 @@ function isUnavailable(error: unknown): error is HoldfastError {
   return isHoldfastError(error) && (error.code === "StoreUnreachable" || error.code === "StoreBusy");
 }
 
-function withHint({ code, message, details, retryable, cause }: HoldfastError): HoldfastError {
+/** The same failure, which came before the agent could start. Waiting is advised only where it can help. */
+export function agentNotStarted(error: unknown): unknown {
+  if (!isHoldfastError(error)) return error;
+  const { code, message, details, retryable, cause, hint: own } = error;
+  const waiting =
+    "Start the store and try again, or wait for it with --wait-store 60s. To run the agent without a store, leave --store " +
+    "and HOLDFAST_STORE out and give --out FILE.";
+  const hint = isUnavailable(error) ? waiting : own;
   return new HoldfastError(code, `${message}; the agent was not started`, {
     ...{ details, retryable, cause },
-    hint:
-      "Start the store and try again, or wait for it with --wait-store 60s. To run the agent without a store, leave --store " +
-      "and HOLDFAST_STORE out and give --out FILE.",
+    ...(hint === undefined ? {} : { hint }),
   });
 }

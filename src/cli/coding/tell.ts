@@ -1,14 +1,16 @@
 // What `holdfast run` did, in one line on stderr: standard output is the agent's. It always says whether anything was kept.
-import type { Capture } from "../../contracts/captures.ts";
+import type { FileFinding } from "../../coding/saver.ts";
+import type { Capture, CodingAgent } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Context } from "../command.ts";
-import { quoted, safeJson } from "../terminal.ts";
-import { formatBytes, plural } from "../units.ts";
+import { quoted, safe, safeJson } from "../terminal.ts";
+import { formatBytes, formatCount, plural } from "../units.ts";
 import type { Follower, ProblemKind } from "./follow.ts";
 import type { WrittenBundle } from "./out.ts";
 import type { Start } from "./start.ts";
 
 export interface Told {
+  readonly agent: CodingAgent;
   readonly request: string;
   readonly start: Start;
   readonly follower: Follower;
@@ -31,7 +33,10 @@ export async function tell(context: Context, told: Told): Promise<void> {
     const missing = [...problems].map(([kind, problem]) => ({ missing: kind, message: wordsOf(problem) }));
     const error = missing[0]?.message ?? null;
     const done = { start: start.how, why, restored, sessionId, saved, isSaved, bundle, secrets: secrets.length };
-    await output.error(safeJson({ ...done, error, missing }));
+    const secretKinds = kindsOf(secrets);
+    const other = start.how === "resumed" ? null : start.apart;
+    const apart = other === null ? null : { sessionId: other.sessionId, capture: other.capture?.id ?? null };
+    await output.error(safeJson({ ...done, apart, secretKinds, error, missing }));
     return;
   }
   const { killedAfter } = told;
@@ -40,12 +45,38 @@ export async function tell(context: Context, told: Told): Promise<void> {
     began(told),
     ...killed,
     ...kept(context, told),
+    ...stepsWhenApart(context, told),
     ...secretsIn(context, told),
     ...missing(context, told),
   ];
   const line = parts.join("; ");
   // The agent's last line may have no end.
   await output.note(`${io.stderr.isTTY === true ? "\n" : ""}holdfast: ${output.withCommands(line)}`);
+}
+
+/** What goes on with either line of a session that could not be put back, because another line of it is here. */
+export function stepsWhenApart({ output }: Context, { start, request, agent }: ApartStart): readonly string[] {
+  const apart = start.how === "resumed" ? null : start.apart;
+  if (apart === null) return [];
+  const { sessionId, isHere, capture } = apart;
+  const line = (more: string, flags: string) =>
+    `\`holdfast run --request ${quoted(request)}${output.storeOptions}${more} -- ${flags} ${sessionId} …\``;
+  const kept = capture === null ? "" : `, which is saved as ${capture.id}`;
+  if (agent === "opencode") {
+    const own = line("", "opencode run --session");
+    return [
+      `go on with what is here${kept}, with ${own}, or with the stored one by the same line after \`opencode session delete ${sessionId}\``,
+    ];
+  }
+  const stored = line(" --overwrite", "claude --resume");
+  if (!isHere) return [`restore the stored one here all the same with ${stored}`];
+  return [`go on with what is here${kept}, with ${line("", "claude --resume")}, or with the stored one with ${stored}`];
+}
+
+export interface ApartStart {
+  readonly start: Start;
+  readonly request: string;
+  readonly agent: CodingAgent;
 }
 
 function began({ start, follower, chose }: Told): string {
@@ -89,7 +120,26 @@ function nothing({ args }: Context, { problems, sessionId, isStored, isSaved }: 
 
 function secretsIn({ args }: Context, { follower: { secrets } }: Told): readonly string[] {
   if (secrets.length === 0) return [];
-  return [`${plural(secrets.length, "likely secret")} ${args.flag("mask-secrets") ? "replaced" : "in it"}`];
+  const kinds = kindsOf(secrets).map(({ kind, count }) => `${formatCount(count)} ${kind}`);
+  const [first = "", ...others] = new Set(secrets.map((one) => one.path));
+  const more = others.length === 0 ? "" : ` and ${plural(others.length, "other file")}`;
+  const which = safe`(${kinds.join(", ")} in ${first}${more})`;
+  const found = plural(secrets.length, "likely secret");
+  if (args.flag("mask-secrets")) return [`${found} replaced ${which}`];
+  return [`${found} in it ${which}`, "--mask-secrets replaces them in what is saved"];
+}
+
+interface SecretCount {
+  readonly kind: string;
+  readonly count: number;
+  readonly files: readonly string[];
+}
+
+function kindsOf(secrets: readonly FileFinding[]): readonly SecretCount[] {
+  const kinds = [...Map.groupBy(secrets, ({ kind }) => kind)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return kinds.map(([kind, found]) => {
+    return { kind, count: found.length, files: [...new Set(found.map((one) => one.path))] };
+  });
 }
 
 /** What is not there that should be, why, and what to do. */

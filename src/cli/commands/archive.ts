@@ -1,9 +1,12 @@
 // holdfast export and import: sessions as files.
+
+import { beginArchive } from "../../archive/frames.ts";
 import type { ImportReport } from "../../contracts/archive.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Locator } from "../../contracts/lineage.ts";
 import { fileIn, fileOut } from "../bytes.ts";
 import type { Command, Context } from "../command.ts";
+import { createStore, openIfThere } from "../creating.ts";
 import { UsageError } from "../failure.ts";
 import { familyOf } from "../family.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
@@ -144,7 +147,7 @@ export const imported: Command = {
     "Brings a session from a file that holdfast export wrote into this store: same ids, times, hashes and heads. All of " +
     "it is verified before any of it is seen; a damaged file changes nothing. A session that is here already is never " +
     "written over. Of what a fork was made from only what it inherits comes along: to have both whole, import the source " +
-    "first. With - the file is read from standard input. The store must be there: holdfast init makes one.",
+    "first. With - the file is read from standard input. If there is no store, one is created.",
   options: {},
   operands: [{ name: "FILE", need: "one" }],
   examples: [
@@ -153,8 +156,12 @@ export const imported: Command = {
   ],
   next: "holdfast sessions show SESSION, holdfast messages SESSION, holdfast verify SESSION look at it.",
   run: async (context) => {
-    const holdfast = await context.open();
-    const report = await holdfast.import(fileIn(context.args.operand(0), context.io));
+    const there = await openIfThere(context);
+    const file = fileIn(context.args.operand(0), context.io);
+    // A file that cannot be read, or is none of ours, leaves no empty store behind.
+    const archive = there === null ? await beginArchive(file) : file;
+    const holdfast = there ?? (await createStore(context));
+    const report = await holdfast.import(archive);
     await context.output.answer(report, () => reportLines(report, context));
     for (const id of report.partial) {
       const heir = report.sessions.map((one) => one.id).join(", ");

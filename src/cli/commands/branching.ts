@@ -1,9 +1,10 @@
 // holdfast fork, resume, rewind: going on from somewhere else than the end.
+import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { ForkInput, Locator, MessageAt, Moved } from "../../contracts/lineage.ts";
 import type { Command } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { LOCATOR_HELP, locate, locateFork, shortHead } from "../locate.ts";
+import { LOCATOR_HELP, locate, locateFork, nearMessage, shortHead } from "../locate.ts";
 import { quoted, safe, wrapWords } from "../terminal.ts";
 import { plural } from "../units.ts";
 
@@ -52,7 +53,9 @@ export const fork: Command = {
       ...(message === undefined ? {} : { message }),
       tags: args.list("tag"),
     };
-    const session = await holdfast.sessions.fork(at, input);
+    const session = await holdfast.sessions.fork(at, input).catch(async (error: unknown) => {
+      throw message === undefined ? error : await withNearMessage(error, holdfast, at.session, message);
+    });
     const head = message === undefined ? await headBehind(holdfast, session.id) : null;
     const later = at.head !== undefined || head === null ? [] : await after(holdfast, at.session, head, session.id);
     const from = {
@@ -74,6 +77,12 @@ export const fork: Command = {
     return undefined;
   },
 };
+
+async function withNearMessage(error: unknown, holdfast: Holdfast, session: string, message: string): Promise<unknown> {
+  if (!isHoldfastError(error) || error.code !== "NotFound" || error.details.kind !== "message") return error;
+  const hint = await nearMessage(holdfast, session, message);
+  return new HoldfastError("NotFound", error.message, { hint, details: error.details, cause: error });
+}
 
 /** What the fork was made at, as its own edge says: the current head may have moved since. */
 async function headBehind(holdfast: Holdfast, fork: string): Promise<string | null> {
@@ -107,11 +116,13 @@ function movedLines({ session, head, branch, branched }: Moved, verb: string, wi
 
 export const resume: Command = {
   name: "resume",
-  summary: "let a session go on from a head, without what came after it",
+  summary: "go on from a head; the current head stays until the next one",
   usage: ["resume SESSION[@HEAD]"],
   description:
     "The same session goes on from the head: on a branch of its own when anything came after it. What came after stays " +
-    `and can be read at its own heads. The current head moves with the next one that is published. ${LOCATOR_HELP}`,
+    "and can be read at its own heads. The current head stays where it is until the next one is published: this is for going on " +
+    "after a crash, and from any head of the session, also of a line that was left. holdfast rewind goes back instead: it moves the " +
+    `current head at once, so that all who read the session there see it so, and takes only heads before the current one. ${LOCATOR_HELP}`,
   options: {},
   operands: [{ name: "SESSION", need: "one" }],
   examples: [
@@ -129,11 +140,12 @@ export const resume: Command = {
 
 export const rewind: Command = {
   name: "rewind",
-  summary: "move a session's current head back to an older one",
+  summary: "go back: an older head becomes the current one",
   usage: ["rewind SESSION@HEAD"],
   description:
     "Moves the current head back to one of its ancestors, and the session goes on from there on a new branch. Nothing " +
-    `is deleted: what came after can be read at its own heads. ${LOCATOR_HELP}`,
+    "is deleted: what came after can be read at its own heads. holdfast resume also goes on from a head, and leaves the current one " +
+    `where it is until the next is published. ${LOCATOR_HELP}`,
   options: {},
   operands: [{ name: "SESSION@HEAD", need: "one" }],
   examples: [{ command: "holdfast rewind chat-1@hd-1a2b3c", does: "back to that head" }],

@@ -10,8 +10,9 @@ import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { familyOf } from "../family.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
-import { formatCost, formatTokens, formatUsd } from "../spending.ts";
+import { formatCost, formatTokenCount, formatTokens, formatUsd } from "../spending.ts";
 import { type Column, facts, ID, table } from "../table.ts";
+import { safe } from "../terminal.ts";
 import { formatCount, plural } from "../units.ts";
 
 /** Sessions that are looked up at the same time. */
@@ -31,7 +32,8 @@ export const cost: Command = {
     "Adds up the calls that sessions recorded, on all their branches: of one session, or of all. A fork does not pay " +
     "again for what it inherits. A call that did not say what it cost is counted as unknown, never as free. At a head: the " +
     "calls that can be seen there, each under the session that made it. What a coding agent itself reports for a session is told " +
-    `beside it, and is no part of the sum. ${LOCATOR_HELP}`,
+    "beside it, and is no part of the sum. Where two captures of a coding agent's session are kept beside each other, calls that " +
+    `both hold are counted in each; the output says so. ${LOCATOR_HELP}`,
   options: { children: { type: "flag", summary: "also the sessions it invoked, and those they did" } },
   operands: [{ name: "SESSION", need: "optional" }],
   examples: [
@@ -48,7 +50,9 @@ export const cost: Command = {
     const at = name === undefined ? undefined : await locate(holdfast, name);
     const report = context.args.flag("children") ? await costOfFamily(holdfast, at) : await holdfast.cost(at);
     const reported = await reportedBy(holdfast, report);
-    await context.output.answer({ ...report, reported }, () => lines(report, reported, context));
+    const beside = sessionsBeside(report);
+    await context.output.answer({ ...report, reported, beside }, () => lines(report, reported, context));
+    if (beside.length > 0) await context.output.note(besideWords(beside));
     return undefined;
   },
 };
@@ -71,6 +75,29 @@ async function reportedBy({ sessions }: Holdfast, report: CostReport): Promise<r
     }
   }
   return found;
+}
+
+/** What a capture that is kept beside the newest said, in a session of its own: its name, and a number behind it. */
+const BESIDE = /^((?:claude-code|opencode)\/[^/~]+)~\d+$/;
+
+/** Those of the report whose calls another session of the report may hold as well. */
+function sessionsBeside({ sessions }: CostReport): readonly string[] {
+  const ids = sessions.map(({ session }) => session);
+  return ids.filter((id) => {
+    const newest = BESIDE.exec(id)?.[1];
+    return (
+      newest !== undefined &&
+      ids.some((other) => other !== id && (other === newest || BESIDE.exec(other)?.[1] === newest))
+    );
+  });
+}
+
+function besideWords(beside: readonly string[]): string {
+  const is = beside.length === 1 ? "is" : "are";
+  return (
+    safe`${beside.join(", ")} ${is} kept beside another capture of the same session: ` +
+    "calls that both hold are counted in each, so more than once in the sum"
+  );
 }
 
 function formatReported(reported: readonly Reported[]): string {
@@ -98,10 +125,12 @@ const COLUMNS: readonly Column<ModelRow>[] = [
     cell: ({ provider, model }) => [provider, model ?? "?"].filter(Boolean).join("/"),
     shrink: 2,
     keep: true,
+    // Models differ in how their names end.
+    wrap: true,
   },
   { title: "CALLS", align: "right", cell: ({ calls }) => formatCount(calls) },
-  { title: "IN", align: "right", cell: ({ inputTokens }) => formatCount(inputTokens) },
-  { title: "OUT", align: "right", cell: ({ outputTokens }) => formatCount(outputTokens) },
+  { title: "IN", align: "right", cell: (row) => formatTokenCount(row.inputTokens, row) },
+  { title: "OUT", align: "right", cell: (row) => formatTokenCount(row.outputTokens, row) },
   {
     title: "CACHED",
     align: "right",

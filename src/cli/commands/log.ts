@@ -14,7 +14,7 @@ import { follow, noteRest, type Range, rangeOptions, readRange } from "../range.
 import { needRun } from "../runs.ts";
 import { needSession } from "../store.ts";
 import { type Column, EVENT_ID, table } from "../table.ts";
-import { displayWidth, safeLine, truncate } from "../terminal.ts";
+import { displayWidth, quoted, safeLine, truncate } from "../terminal.ts";
 import { formatTime } from "../units.ts";
 
 /** Events of one table: a longer answer is printed piece by piece, so that it needs little memory. */
@@ -32,7 +32,8 @@ const show: Command = {
   ],
   description:
     "Prints what happened in a session, oldest first: the last 50 events unless you say otherwise. Events are " +
-    "compact: they name what was written and never repeat it. Each one's hash covers it and everything before it. At a " +
+    "compact: they name what was written and never repeat it; holdfast messages SESSION --follow shows what is said, live. " +
+    "Each one's hash covers it and everything before it. At a " +
     `head: those on the line that leads to it. ${LOCATOR_HELP}`,
   options: {
     type: { type: "list", value: "TYPE", summary: "only events of this type, such as message/added" },
@@ -205,7 +206,12 @@ async function watch(holdfast: Holdfast, session: Session, range: Range, context
   const { args, output, io } = context;
   const types = args.list("type");
   const after = range.last === undefined ? (range.after ?? 0) : Math.max(0, session.seq - range.last);
-  if (output.interactive) await output.note("data is cut to the width of the terminal; --json has all of it");
+  if (output.interactive) {
+    await output.note("data is cut to the width of the terminal; --json has all of it");
+    await output.note(
+      `events do not repeat texts: \`holdfast messages ${quoted(session.id)} --follow\` shows what is said`,
+    );
+  }
   return await follow(holdfast, session.id, { after, ...(types.length === 0 ? {} : { types }) }, io, async (event) => {
     if (output.json) await output.record(event);
     else await output.line(eventLine(event, output));

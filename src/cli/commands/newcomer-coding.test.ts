@@ -96,12 +96,12 @@ describe("names", () => {
 });
 
 describe("tables on 80 columns", () => {
-  test("sessions shows whole ids, titles and when they changed; requests where there is room", async () => {
+  test("sessions shows whole ids, and titles, requests and messages beside them", async () => {
     await ran(rich(), "capture", "--session-id", SESSION, "--request", "fix-42");
     await within((hf) => hf.sessions.update(ours, { title: "Mend the tests of the login" }));
     const { stdout } = await cli(["sessions"], terminal);
-    expect(stdout).toMatch(/^SESSION +CHANGED +TITLE$/m);
-    expect(stdout).toMatch(new RegExp(`^${ours}  just now  Mend the tests of t…$`, "m"));
+    expect(stdout).toMatch(/^SESSION +.*MESSAGES +CHANGED +REQUEST +TITLE$/m);
+    expect(stdout).toMatch(new RegExp(`^${ours}\n +.* just now +fix-42 +Mend the tests o…$`, "m"));
     const below = stdout.split("\n").filter((line) => line.startsWith(`${ours}/`));
     expect(below.length).toBeGreaterThan(0);
     for (const line of stdout.split("\n")) if (!line.startsWith(`${ours}/`)) expect(line.length).toBeLessThan(81);

@@ -190,9 +190,9 @@ describe("on a terminal of 80 columns", () => {
       await store.heads.publish("chat", { finalSummary: "a summary of quite some length", vars: { a: 1 } });
     });
     const { stdout } = await cli(["trace", "chat"], terminal);
-    expect(stdout).toMatch(/^chat#2 +\d\d:\d\d:\d\d +message\/added /m);
+    expect(stdout).toMatch(/^#2 +\d\d:\d\d:\d\d +message\/added /m);
     for (const line of stdout.split("\n")) {
-      const causes = [...(/(?: chat#\d+)+$/.exec(line)?.[0] ?? "").matchAll(/\d+/g)].map(([seq]) => Number(seq));
+      const causes = [...(/(?: #\d+)+$/.exec(line)?.[0] ?? "").matchAll(/\d+/g)].map(([seq]) => Number(seq));
       expect(causes).toEqual(causes.toSorted((a, b) => a - b));
     }
   });

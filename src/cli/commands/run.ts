@@ -2,28 +2,30 @@
 import { access } from "node:fs/promises";
 import * as path from "node:path";
 import { agentHere, type FoundHere, type Here } from "../../coding/here.ts";
-import type { RequestClaim } from "../../contracts/captures.ts";
+import type { Saved } from "../../coding/saver.ts";
+import type { ClaimedWork } from "../../contracts/captures.ts";
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import { isSessionIdOf } from "../../core/agent-sessions.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { hidePassword } from "../../core/store-url.ts";
 import { GLOBAL_OPTIONS } from "../arguments.ts";
 import * as lines from "../coding/agent-line.ts";
-import { type Child, type StartOptions, startAgent } from "../coding/child.ts";
+import { type Child, type Ended, exitCodeOf, type StartOptions, startAgent } from "../coding/child.ts";
+import { lineFor } from "../coding/final-line.ts";
 import { Follower, type Log } from "../coding/follow.ts";
 import { Grace } from "../coding/grace.ts";
 import { type Handed, handedOver } from "../coding/handed.ts";
 import { readAgentLine } from "../coding/launchers.ts";
+import { saveLeftover } from "../coding/leftover.ts";
 import { logTo } from "../coding/log.ts";
 import { checkOut, type WrittenBundle, writeBundle } from "../coding/out.ts";
-import { claimRequest } from "../coding/request-claim.ts";
-import { begin, type Start } from "../coding/start.ts";
+import { type ClaimedRequest, claimRequest } from "../coding/request-claim.ts";
+import { type Beginning, begin, type Start } from "../coding/start.ts";
 import { isSameFile, type StoreFile, storeFile } from "../coding/store-file.ts";
 import { Interrupted, openPatiently } from "../coding/store-opening.ts";
 import { untilEnd, withinGrace } from "../coding/supervise.ts";
-import { tell } from "../coding/tell.ts";
+import { stepsWhenApart, tell } from "../coding/tell.ts";
 import { hasSessions } from "../coding/whose.ts";
 import type { Command, Context, OptionSpec } from "../command.ts";
 import { EXIT } from "../exit.ts";
@@ -53,8 +55,10 @@ export const run: Command = {
     "--session ID, --continue) nothing is added to its command line; that session is put back when it is in the store and not " +
     "here. The agent may be started by npx or by bash -c. Only one run at a time works on a request, unless --beside is given. " +
     "When the agent has ended, or a signal asked for the end, everything is over within --grace: what was saved and what was " +
-    "not is said. The exit code is the agent's; 127 when it cannot be started, 1 to 7 and 9 (see holdfast --help) when it was " +
-    "not, and 8 with --must-save.",
+    "not is said. The exit code is the agent's. When that is 0 and a signal asked for the end, it is 128 and the signal's number: " +
+    "130 after Ctrl-C, 143 after SIGTERM; with --must-save it is 8 when the session is not saved. 127 says that the agent's program " +
+    "cannot be started, 1 to 7 and 9 (see holdfast --help) that the agent was not started. kill -9 of this command alone leaves the " +
+    "agent working: the next run of the request then names it, and waits for its end with --wait.",
   options: {
     request: {
       type: "text",
@@ -84,7 +88,10 @@ export const run: Command = {
       value: "TIME",
       summary: "wait so long for a store that cannot be reached, before the agent starts",
     },
-    wait: { type: "flag", summary: "wait until another run of this request has ended, and resume what it left" },
+    wait: {
+      type: "flag",
+      summary: "wait until another run of this request, or its agent, has ended, and resume what it left",
+    },
     beside: { type: "flag", summary: "work beside another run of this request: both results are kept" },
     "must-resume": { type: "flag", summary: "do not start the agent (exit 7) when its session cannot be restored" },
     "must-save": { type: "flag", summary: "exit 8 when the agent ended with 0 and its session is not saved" },
@@ -145,8 +152,8 @@ export const run: Command = {
     const file = await storeFile(context, store);
     const work: Work = { line, here, handed, store, file, isNew, log, asked, request, ...times };
     try {
-      const claim = store === null || args.flag("beside") ? null : await claimRequest(context, store, request, agent);
-      return await supervise(context, work, claim);
+      const isClaimed = store !== null && !args.flag("beside");
+      return await supervise(context, work, isClaimed ? await claimRequest(context, store, request, agent) : null);
     } catch (error) {
       if (error instanceof Interrupted) return error.exitCode;
       throw error;
@@ -217,14 +224,14 @@ interface Work extends Times {
   readonly log: Log;
 }
 
-async function supervise(context: Context, given: Work, claim: RequestClaim | null): Promise<number> {
+async function supervise(context: Context, given: Work, claimed: ClaimedRequest | null): Promise<number> {
   try {
-    const { code, isAnswered } = await work(context, given, claim);
+    const { code, isAnswered } = await work(context, given, claimed);
     // A store that does not answer would not be closed either.
     if (!isAnswered) process.exit(code);
     return code;
   } finally {
-    await claim?.release().catch(() => {});
+    await claimed?.claim.release().catch(() => {});
   }
 }
 
@@ -234,29 +241,40 @@ interface WorkEnd {
   readonly isAnswered: boolean;
 }
 
-async function work(context: Context, given: Work, claim: RequestClaim | null): Promise<WorkEnd> {
+async function work(context: Context, given: Work, claimed: ClaimedRequest | null): Promise<WorkEnd> {
   const { line, asked, here, store, log, request, ttlMs } = given;
   const { args, io } = context;
   const { agent } = line;
   log("info", "capture.start", {
     ...{ agent, request, cwd: io.cwd, resumes: !asked.choosesSession, captures: store !== null },
   });
-  const start = await startOf(context, given);
-  if (args.flag("must-resume")) await requireResumed(start, given);
+  const leftovers: Saved[] = [];
+  const start = await startOf(context, given, claimed, (saved) => void leftovers.push(saved));
+  if (args.flag("must-resume")) await requireResumed(context, start, given);
+  const describe = (work: ClaimedWork) => {
+    claimed?.claim.describe(work).catch((error: unknown) => log("warn", "capture.claim", { error: String(error) }));
+  };
   const { line: final, sessionId, before } = lineFor(line, start, asked, here.environment);
   const follower = new Follower({
     ...{ agent, here, log, sessionId, store, request, ttlMs, mask: args.flag("mask-secrets") },
     follows: start.how === "told" ? start.session : null,
     resumed: start.how === "resumed" || asked.choosesSession,
     several: agent === "opencode" && line.args[0] !== "run",
-    basis: start.how === "resumed" ? start.basis : asked.choosesSession ? undefined : null,
+    basis: basisFor(start, asked),
+    onSaved: ({ id, sessionId }) => describe({ sessionId, capture: id }),
   });
+  for (const { secrets } of leftovers) follower.addSecrets(secrets);
   await follower.ready();
   if (sessionId !== null) log("info", "capture.session-id", { sessionId });
-  claim?.lost.addEventListener("abort", () => log("warn", "capture.claim-lost", { request, agent }));
+  claimed?.claim.lost.addEventListener("abort", () => log("warn", "capture.claim-lost", { request, agent }));
   const grace = new Grace(given.graceMs, here.environment);
   const child = await started(context, final, { before, onStop: () => grace.beginUrgent() });
   if (typeof child === "number") return { code: child, isAnswered: true };
+  const basis = start.how === "resumed" ? start.basis?.id : undefined;
+  describe({
+    ...{ workerPid: child.pid, ...(sessionId === null ? {} : { sessionId }) },
+    ...(basis === undefined ? {} : { capture: basis }),
+  });
   const ended = await untilEnd({ child, follower, grace, everyMs: given.everyMs });
   log("info", "capture.ended", { code: ended.code, signal: ended.signal });
   const out = args.text("out");
@@ -267,25 +285,49 @@ async function work(context: Context, given: Work, claim: RequestClaim | null): 
   const outcome = await withinGrace(grace, async () => {
     await follower.finish(out === undefined ? null : (found) => write(found, out), grace);
     if (given.file !== null && !(await isSameFile(given.file))) follower.lost(context.storeName);
-    await claim?.release().catch(() => {});
+    await claimed?.claim.release().catch(() => {});
   });
   const isAnswered = outcome === "done";
   if (!isAnswered) follower.gaveUp(context.storeName, formatSpan(given.graceMs), outcome === "interrupted");
   const killedAfter = ended.wasKilled ? formatSpan(grace.agentMs) : null;
   const { isNew } = given;
-  await tell(context, { request, start, follower, bundle, isNew, chose: asked.choosesSession, killedAfter });
-  return { code: codeOf(context, ended.code, follower, bundle), isAnswered };
+  await tell(context, { agent, request, start, follower, bundle, isNew, chose: asked.choosesSession, killedAfter });
+  return { code: codeOf(context, given, ended, follower, bundle), isAnswered };
 }
 
-/** The agent's own, unless it ended well and the caller wants to know that its session is not saved. */
-function codeOf({ args }: Context, code: number, follower: Follower, bundle: WrittenBundle | null): number {
-  if (code !== 0 || !args.flag("must-save")) return code;
-  const isWritten = args.text("out") === undefined ? follower.isStored : bundle !== null;
-  return isWritten && (!follower.isStored || follower.isSaved) ? code : EXIT.notSaved;
+/** What the session that the agent works in goes on from; undefined: whatever the store has of it. */
+function basisFor(start: Start, { choosesSession, sessionId }: lines.Understood) {
+  if (start.how === "resumed") return start.basis;
+  if (!choosesSession) return null;
+  return start.apart?.sessionId === sessionId ? (start.apart?.capture ?? undefined) : undefined;
 }
+
+/**
+ * The agent's own, unless it ended with 0: because a signal ended it, as shells tell that, or while the caller wants to know that its
+ * session is not saved.
+ */
+function codeOf(
+  { args, io }: Context,
+  { line }: Work,
+  { code, stoppedBy }: Ended,
+  follower: Follower,
+  bundle: WrittenBundle | null,
+): number {
+  if (code !== 0) return code;
+  // In front of a terminal Ctrl-C may have ended no more than a turn.
+  const isTurnOnly = stoppedBy === "SIGINT" && io.stdin.isTTY === true && lines.isInteractive(line);
+  if (stoppedBy !== null && !isTurnOnly) return exitCodeOf(stoppedBy);
+  if (!args.flag("must-save")) return code;
+  const isWritten = args.text("out") === undefined ? follower.isStored : bundle !== null;
+  return isWritten && (!follower.isStored || follower.isSaved) ? EXIT.ok : EXIT.notSaved;
+}
+
+const WITHOUT_MUST_RESUME =
+  "Run it without --must-resume: then the agent begins anew, and is told the stored conversation if there is one";
 
 /** A session that its command line names, or the newest, is resumed by the agent itself when it is here. */
-async function requireResumed(start: Start, { line, asked, here, request }: Work): Promise<void> {
+async function requireResumed(context: Context, start: Start, work: Work): Promise<void> {
+  const { line, asked, here, request } = work;
   if (start.how === "resumed") return;
   const { choosesSession, sessionId } = asked;
   const isHere =
@@ -299,9 +341,10 @@ async function requireResumed(start: Start, { line, asked, here, request }: Work
   if (isHere) return;
   const nothing = `nothing is stored for request ${JSON.stringify(request)}`;
   const why = start.why ?? (sessionId === null ? nothing : `session ${sessionId} is neither here nor in the store`);
+  const steps = stepsWhenApart(context, { start, request, agent: line.agent });
   throw new HoldfastError("NotResumed", `the session cannot be restored (${why}); the agent was not started`, {
     details: { request, sessionId, start: start.how },
-    hint: "Run it without --must-resume: then the agent begins anew, and is told the stored conversation if there is one.",
+    hint: `${[...steps, WITHOUT_MUST_RESUME].join("; ")}.`,
   });
 }
 
@@ -314,13 +357,26 @@ function requestOf({ args, io, storeName }: Context): string {
   return path.resolve(io.cwd);
 }
 
-async function startOf({ args, io }: Context, given: Work): Promise<Start> {
-  const { line, asked, here, handed, store, log, request } = given;
+async function startOf(
+  { args, io }: Context,
+  given: Work,
+  claimed: ClaimedRequest | null,
+  onSaved: Beginning["onSaved"],
+): Promise<Start> {
+  const { line, asked, here, handed, store, log, request, ttlMs } = given;
+  const agent = agentHere(line.agent, here);
+  const common = { agent, request, ttlMs, mask: args.flag("mask-secrets"), log, onSaved };
+  const previous = claimed?.claim.previous ?? null;
+  // That run was killed, and its agent may have worked on.
+  const left = store === null || previous === null || previous.isReleased ? null : previous.sessionId;
+  const leftover = store === null || left === null ? null : await saveLeftover({ ...common, store, sessionId: left });
   // Nothing names the session that is gone on with: only when there is none here can it be that of the request.
   const isHere = asked.choosesSession && asked.sessionId === null && (await hasSessions(line.agent, here));
-  if (isHere) return { how: "new", why: null };
+  if (isHere) return { how: "new", why: null, apart: null };
+  const awaited = claimed?.hasWaited === true ? (leftover?.id ?? previous?.capture ?? null) : null;
   return begin({
-    ...{ store, agent: agentHere(line.agent, here), request, log, handed: handed.source, why: handed.why },
+    ...{ ...common, store, handed: handed.source, why: handed.why },
+    capture: asked.choosesSession ? null : awaited,
     sessionId: asked.sessionId ?? (handed.source === null ? io.env.AGENT_SESSION_ID || null : null),
     tells: !asked.choosesSession,
     rewritePaths: args.flag("rewrite-paths"),
@@ -337,37 +393,4 @@ async function started({ io, output }: Context, line: lines.AgentLine, options: 
     await report(error, output, Boolean(io.env.HOLDFAST_DEBUG));
     return NOT_STARTED;
   }
-}
-
-function lineFor(
-  line: lines.AgentLine,
-  start: Start,
-  asked: lines.Understood,
-  environment: Environment,
-): { readonly line: lines.AgentLine; readonly sessionId: string | null; readonly before: string | null } {
-  // It may also be called by its title: then the agent says which one that is.
-  const named = asked.sessionId !== null && isSessionIdOf(line.agent, asked.sessionId) ? asked.sessionId : null;
-  if (asked.choosesSession) return { line, sessionId: asked.forks ? null : named, before: null };
-  if (start.how === "resumed") {
-    const { sessionId } = start.restored;
-    return { line: lines.resuming(line, sessionId), sessionId: asked.forks ? null : sessionId, before: null };
-  }
-  const sessionId = line.agent === "claude-code" ? newUuid(environment) : null;
-  const fresh = sessionId === null ? line : lines.beginning(line, sessionId);
-  if (start.how === "new") return { line: fresh, sessionId, before: null };
-  const prefixed = lines.prefixed(fresh, start.words);
-  if (prefixed !== null) return { line: prefixed, sessionId, before: null };
-  // Its standard input is a person at a terminal, or no text.
-  const isOther = process.stdin.isTTY === true || lines.readsJson(line);
-  const told = isOther ? lines.withInstructions(fresh, start.words) : null;
-  return told === null ? { line: fresh, sessionId, before: start.words } : { line: told, sessionId, before: null };
-}
-
-/** Version 4. */
-function newUuid(environment: Environment): string {
-  const bytes = environment.random(16);
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const hex = Buffer.from(bytes).toString("hex");
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }

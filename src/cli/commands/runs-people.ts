@@ -10,7 +10,7 @@ import { UsageError } from "../failure.ts";
 import { readJson, readTextOperand } from "../input.ts";
 import { ORDER_OPTION, readOrder } from "../list-order.ts";
 import { findInterruptedRuns, type InterruptedRun } from "../run-chain.ts";
-import { NEXT_WORKER, needDecision, needRun, RUN_HELP, stepName } from "../runs.ts";
+import { GOES_ON, NEXT_WORKER, needDecision, needRun, RUN_HELP, stepName } from "../runs.ts";
 import { type Column, facts, ID, table } from "../table.ts";
 import { jsonLine, quoted, safe, truncate, wrap } from "../terminal.ts";
 import { verdictWords } from "../timeline.ts";
@@ -283,5 +283,5 @@ async function answer(context: Context, given: AnswerInput): Promise<undefined> 
 function what({ status, waitsFor }: Run): string {
   if (status === "waiting")
     return `still waits for ${plural(waitsFor.length, "answer or signal", "answers or signals")}`;
-  return "goes on as soon as a worker takes it";
+  return GOES_ON;
 }

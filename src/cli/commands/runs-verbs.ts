@@ -5,7 +5,7 @@ import type { Run } from "../../contracts/runs.ts";
 import type { Command, Context, Options } from "../command.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { readJson, readTextOperand } from "../input.ts";
-import { NEXT_WORKER, needRun, RUN_HELP, whyOf } from "../runs.ts";
+import { GOES_ON, NEXT_WORKER, needRun, RUN_HELP, whyOf } from "../runs.ts";
 import { quoted, safe, wrap } from "../terminal.ts";
 import { formatTime } from "../units.ts";
 
@@ -76,7 +76,7 @@ export const unpause = verb({
     "still be at work where it came from: this lets it go on here, with its children.",
   does: "it goes on",
   tell: (runs, { id }) => runs.unpause(id),
-  say: (run, { held }) => (run.owner === null || held ? "goes on as soon as a worker takes it" : "does not pause"),
+  say: (run, { held }) => (run.owner === null || held ? GOES_ON : "does not pause"),
   next: NEXT_WORKER,
 });
 
@@ -103,7 +103,7 @@ export const signal: Command = {
     const before = await needRun(holdfast, args.operand(0));
     const run = await holdfast.runs.signal(before.id, args.operand(1), payload);
     const woken = before.status === "waiting" && run.status === "running";
-    const now = woken ? "goes on as soon as a worker takes it" : `keeps ${quoted(args.operand(1))}: ${whileOf(run)}`;
+    const now = woken ? GOES_ON : `keeps ${quoted(args.operand(1))}: ${whileOf(run)}`;
     await output.answer(run, () => wrap(safe`run ${run.id} ${now}`, output.width));
     return undefined;
   },

@@ -406,7 +406,9 @@ describe("verbs", () => {
   test("signal wakes what waits for it, and is kept for what does not", async () => {
     const { run: made } = await hf.runs.execute(waits, { session: "c" }, { wait: false });
     expect(await run("runs", "signal", made.id, "other", "1")).toContain("keeps other: it waits for signal go\n");
-    expect(await run("runs", "signal", made.id, "go", '{"yes":1}')).toContain("as soon as a worker takes it");
+    expect(await run("runs", "signal", made.id, "go", '{"yes":1}')).toContain(
+      "goes on when you run your program again",
+    );
     expect((await hf.runs.resume(waits, made.id)).value).toEqual({ yes: 1 });
     expect(await refused(4, "runs", "signal", made.id, "go")).toContain("takes no signals any more");
     const { id } = await hf.runs.start(counts, { session: "d" });
@@ -420,7 +422,7 @@ describe("verbs", () => {
     const { id } = await hf.runs.start(counts, { session: "a" });
     expect(await run("runs", "pause", id, "--minutes", "5")).toMatch(/is paused until 20/);
     expect(await run("runs")).toMatch(/paused .* for 5 min more/);
-    expect(await run("runs", "unpause", id)).toContain("goes on as soon as a worker takes it");
+    expect(await run("runs", "unpause", id)).toContain("goes on when you run your program again, or as soon");
     expect(await refused(4, "runs", "unpause", id)).toContain("is not paused");
     expect(await refused(4, "runs", "rm", id, "--yes")).toContain("Cancel it first");
     expect(await run("runs", "cancel", id)).toContain("is cancelled");
@@ -592,7 +594,7 @@ describe("verbs", () => {
     expect((await run("runs", "show", there.id)).replace(/\s+/g, " ")).toContain(
       "held: it came with an archive; runs unpause",
     );
-    expect(await run("runs", "unpause", there.id)).toContain("goes on as soon as a worker takes it");
+    expect(await run("runs", "unpause", there.id)).toContain("goes on when you run your program again, or as soon");
     expect(await json("runs", "show", there.id)).toMatchObject({ run: { held: false, status: "running" } });
   });
 

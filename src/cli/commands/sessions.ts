@@ -64,15 +64,18 @@ function filterOf({ args }: Context): SessionFilter {
   return filter;
 }
 
+/** As wide as an id that is made up: a longer one stands on a line of its own, and leaves the others their room. */
+const SESSION_ID = { ...ID, min: 24 } as const;
+
 /** What is left out first, where there is no room for all, is what `sessions show` tells just as well. */
 const columns = (now: number): readonly Column<Session>[] => [
-  { title: "SESSION", cell: ({ id }) => id, ...ID, colour: (text, _, style) => style.name(text) },
+  { title: "SESSION", cell: ({ id }) => id, ...SESSION_ID, colour: (text, _, style) => style.name(text) },
   { title: "AGENT", cell: ({ agent }) => agent ?? "", shrink: 2, drop: 4 },
   { title: "STATUS", cell: ({ status }) => status, drop: 3 },
   { title: "MESSAGES", align: "right", cell: ({ messages }) => formatCount(messages), drop: 1 },
   { title: "EVENTS", align: "right", cell: ({ seq }) => formatCount(seq), drop: 5 },
   { title: "CHANGED", cell: ({ updatedAt }) => formatAge(updatedAt, now) },
-  { title: "REQUEST", cell: ({ request }) => request ?? "", shrink: 3, min: 12, drop: 2 },
+  { title: "REQUEST", cell: ({ request }) => request ?? "", shrink: 3, min: 20, drop: 2 },
   // Programs may make long ones, and many.
   { title: "TAGS", cell: ({ tags }) => truncate(safeLine(tags.join(" ")), 40), shrink: 5, min: 0, drop: 6 },
   { title: "TITLE", cell: ({ title }) => title ?? "", shrink: 4, min: 16 },

@@ -8,7 +8,7 @@ import type { Output } from "../output.ts";
 import { readAfterSeq } from "../range.ts";
 import { needSession } from "../store.ts";
 import { type Column, EVENT_ID, table } from "../table.ts";
-import { displayWidth } from "../terminal.ts";
+import { displayWidth, safe, wrapWhole } from "../terminal.ts";
 import { formatTime } from "../units.ts";
 import { noteTypes } from "./log.ts";
 
@@ -60,7 +60,7 @@ export const trace: Command = {
         throw new UsageError("--causes goes without --after and --type");
       const found = await holdfast.causes(await locateEvent(holdfast, event), atMost);
       const events = [found.event, ...found.causes].toSorted(nearestFirst(found));
-      await output.answer(found, () => shown(events, output));
+      await output.answer(found, () => shown(events, found.event.session, output));
       if (found.causes.length > 1) await output.note("nearest causes first, and of equally near ones the newest");
       if (found.more) await output.note(`there are more causes; --limit asks for up to ${LIMITS.causes}`);
       return undefined;
@@ -75,7 +75,7 @@ export const trace: Command = {
       ...(types.length === 0 ? {} : { types }),
     });
     await output.answer({ ...at, session: session.id, seq: end, events }, () =>
-      events.length === 0 ? ["no events"] : shown(events, output),
+      events.length === 0 ? ["no events"] : shown(events, session.id, output),
     );
     if (events.length === 0 && types.length > 0) await noteTypes(holdfast, session, context);
     const last = events.at(-1)?.seq ?? end;
@@ -86,8 +86,25 @@ export const trace: Command = {
   },
 };
 
-function shown(events: readonly TraceEvent[], output: Output): string[] {
-  return table(columns(output, events), events, output.frame);
+/**
+ * On a terminal the session is named once, above: its id before every number takes the room in which to say what happened. A
+ * file gets whole ids.
+ */
+function shown(events: readonly TraceEvent[], session: string, output: Output): string[] {
+  if (!output.interactive)
+    return table(
+      columns(output, events, (id) => id),
+      events,
+      output.frame,
+    );
+  const own = `${session}#`;
+  const nameOf = (id: string) => (id.startsWith(own) ? id.slice(session.length) : id);
+  const [last] = events.slice(-1);
+  const heading = safe`session ${session}; its event ${nameOf(last?.id ?? own)} is ${last?.id ?? own}`;
+  return [
+    ...wrapWhole(heading, output.width).map((line) => output.style.faint(line)),
+    ...table(columns(output, events, nameOf), events, output.frame),
+  ];
 }
 
 /** By the shortest way back from the event; of equally near ones the newest. */
@@ -102,9 +119,16 @@ function nearestFirst({ event, causes }: Causes): (a: TraceEvent, b: TraceEvent)
 }
 
 /** On a terminal a date that all share is left out, so that there is room to say what happened. A file gets the whole time. */
-function columns({ interactive }: Output, events: readonly TraceEvent[]): readonly Column<TraceEvent>[] {
+function columns(
+  { interactive }: Output,
+  events: readonly TraceEvent[],
+  nameOf: (id: string) => string,
+): readonly Column<TraceEvent>[] {
   // An id that is broken cannot be copied.
-  const longest = Math.max(9, ...events.flatMap(({ causeEventIds }) => causeEventIds).map(displayWidth));
+  const longest = Math.max(
+    9,
+    ...events.flatMap(({ causeEventIds }) => causeEventIds.map((id) => displayWidth(nameOf(id)))),
+  );
   const days = new Set(events.map(({ at }) => formatTime(at).slice(0, DAY)));
   const time = (at: number) =>
     interactive
@@ -113,7 +137,7 @@ function columns({ interactive }: Output, events: readonly TraceEvent[]): readon
           .replace(/Z$/, "")
       : formatTime(at);
   return [
-    { title: "EVENT", ...EVENT_ID, cell: ({ id }) => id, colour: (text, _, style) => style.name(text) },
+    { title: "EVENT", ...EVENT_ID, cell: ({ id }) => nameOf(id), colour: (text, _, style) => style.name(text) },
     { title: "TIME", cell: ({ at }) => time(at), colour: (text, _, style) => style.faint(text) },
     {
       ...{ title: "TYPE", keep: true },
@@ -123,7 +147,7 @@ function columns({ interactive }: Output, events: readonly TraceEvent[]): readon
     { title: "WHAT", cell: ({ summary }) => summary, shrink: 3, min: 24, keep: true, wrap: true },
     {
       ...{ title: "CAUSED BY", shrink: 4, min: longest, keep: true, wrap: true },
-      cell: ({ causeEventIds }) => inOrder(causeEventIds).join(" "),
+      cell: ({ causeEventIds }) => inOrder(causeEventIds).map(nameOf).join(" "),
     },
   ];
 }

@@ -3,7 +3,7 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Json } from "../../contracts/json.ts";
-import { defineAgent } from "../../index.ts";
+import { defineAgent } from "../../runs/agents.ts";
 
 export const BILLS = [
   { bill: "B-101", to: "the florist", eur: 85 },

@@ -111,6 +111,7 @@ async function restore(work: Work, transcript: CapturedFile, others: CapturedFil
     messages: facts.messages,
     lines: facts.lines,
     lastUuid: facts.lastUuid,
+    isAhead: outcome === "newer",
     left: work.left,
     outcome,
     written: writes.length,
@@ -239,10 +240,10 @@ async function refuseElsewhere(work: Work, staged: Staged): Promise<void> {
     const { is: there } = await compareCaptured(staged.from, copy.file, () =>
       filesHere({ ...work.place, key: copy.key }),
     );
-    if (there === "longer") throw conflict(work, copy.file, "goes on from what was captured, in another directory");
-    if (there === "diverged" && work.changes.length === 0) {
-      throw conflict(work, copy.file, "went on apart from what was captured, in another directory");
-    }
+    const how =
+      there === "longer" ? "goes on" : there === "diverged" && work.changes.length === 0 ? "went on apart" : null;
+    if (how === null) continue;
+    throw conflict(work, copy.file, `${how} from what was captured, in another directory`, true);
   }
 }
 
@@ -250,9 +251,9 @@ async function filesHere(place: ClaudePlace): Promise<readonly string[]> {
   return (await filesOfSession(place)).files.map(({ file }) => file);
 }
 
-function conflict({ place }: Work, file: string, how: string): HoldfastError {
+function conflict({ place }: Work, file: string, how: string, isElsewhere = false): HoldfastError {
   return new HoldfastError("Conflict", `session ${place.sessionId} is on this machine and ${how}`, {
-    details: { sessionId: place.sessionId, file },
+    details: { sessionId: place.sessionId, file, isElsewhere },
     hint: "Go on with the one that is here, or restore with `overwrite`: then what is here is kept beside it.",
   });
 }

@@ -1,6 +1,6 @@
 // Claude Code's transcripts. A file holds every branch there ever was; the conversation is the line that ends in what was
 // written last. It only ever grows, so that what was read once is not read again.
-import { hasAtMostParts, MOST_LINE_PARTS } from "../../core/json-parts.ts";
+import { parseObject } from "../../core/json-line.ts";
 import { type Answer, type Entry, type EntryMessage, entryOf, isKnown, launchOf } from "./claude-entries.ts";
 import { isObject, type Loose, textOf } from "./content.ts";
 import type {
@@ -54,21 +54,11 @@ export function readClaude(bytes: Uint8Array | string, before?: ClaudeReading): 
   const lines = input.toString("utf8", 0, end).split("\n");
   const rest = input.toString("utf8", end).trim();
   // No beginning of an object is an object itself: a last line that is one is whole, and lacks only its end.
-  const isWhole = rest !== "" && parse(rest) !== null;
+  const isWhole = rest !== "" && parseObject(rest) !== null;
   const seen = addLines(before?.seen ?? NOTHING, isWhole ? [...lines, rest] : lines, rest !== "" && !isWhole);
   const offset = (before?.offset ?? 0) + (rest !== "" && !isWhole ? end : input.length);
   const { conversation, orphaned } = conversationOf(seen);
   return { conversation, damage: { ...seen.damage, orphaned }, offset, seen };
-}
-
-function parse(line: string): Loose | null {
-  if (!hasAtMostParts(line, MOST_LINE_PARTS)) return null;
-  try {
-    const value: unknown = JSON.parse(line);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 /** Copies of requests are about a third of a file, and say nothing that is not said elsewhere. */
@@ -84,7 +74,7 @@ function addLines(seen: Seen, lines: readonly string[], torn: boolean): Seen {
   for (const raw of lines) {
     const text = raw.startsWith("\ufeff") ? raw.slice(1) : raw;
     if (text.startsWith(REQUEST) || text.trim() === "") continue;
-    const line = parse(text);
+    const line = parseObject(text);
     if (line === null) {
       broken++;
       continue;

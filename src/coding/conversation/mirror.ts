@@ -11,9 +11,6 @@ import type { Conversation } from "./conversation.ts";
 /** The origin of such a session. */
 export const MIRROR = "claude-agent-sdk";
 
-/** The tag of the main transcripts; behind a colon with a word for the agent's own id, the tag of that one. */
-export const MAIN = "claude-session";
-
 /** What `metadata.claude` says of a message whose only content is the entry. */
 export const AS_CONTENT = "content";
 

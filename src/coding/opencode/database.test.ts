@@ -80,9 +80,11 @@ describe("a database", () => {
     mkdirSync(path.dirname(copy));
     for (const end of ["", "-wal"]) copyFileSync(`${file}${end}`, `${copy}${end}`);
     writer.close();
-    const wal = readFileSync(`${copy}-wal`);
+    const [database, wal] = ["", "-wal"].map((end) => readFileSync(`${copy}${end}`));
     expect(await messagesIn(copy)).toBe(4);
-    expect(readFileSync(`${copy}-wal`)).toEqual(wal);
+    expect(["", "-wal"].map((end) => readFileSync(`${copy}${end}`))).toEqual([database, wal]);
+    // The index of the WAL, which every reader needs and any reader makes again.
+    expect(filesOf(copy).map(({ name }) => name)).toEqual(["opencode.db", "opencode.db-shm", "opencode.db-wal"]);
     expect(new DatabaseSync(copy).prepare("select count(*) as n from message").get()).toEqual({ n: 4 });
   });
 

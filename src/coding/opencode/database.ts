@@ -1,5 +1,6 @@
-// OpenCode's SQLite database, opened beside the program. Reading takes no lock that a writer waits for and leaves no file behind:
-// with a WAL it is read as any reader reads it; without one no process has it open, and it is read as a file that does not change.
+// OpenCode's SQLite database, opened beside the program. Reading takes no lock that a writer waits for. With a WAL it is read as
+// any reader reads it, and SQLite makes the WAL's index (-shm) again where it is missing. Without one no process has it open: it
+// is read as a file that does not change, and no file is made.
 import { open, readdir, stat } from "node:fs/promises";
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";

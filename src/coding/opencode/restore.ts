@@ -8,7 +8,7 @@ import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { JsonObject } from "../../contracts/json.ts";
 import { Staging } from "../staging.ts";
 import { type ExportedSession, importable, partTypesOf, withOutputsIn, withoutDiffs } from "./export.ts";
-import { judge, type LocalSession, lastHere, type State } from "./local.ts";
+import { judge, type LocalSession, lastHere, type State, without } from "./local.ts";
 import { planFolderFor } from "./plans.ts";
 import { hasRow } from "./rows.ts";
 import { failed, type OpenCode } from "./runner.ts";
@@ -68,11 +68,25 @@ export async function restoreOpenCode(source: CaptureSource, target: OpenCodeTar
       files: source.files.filter((file) => !left.has(file.path)).length,
       bytes: source.files.reduce((sum, file) => sum + (left.has(file.path) ? 0 : file.size), 0),
       messages: [...after].find(({ id }) => id === source.sessionId)?.messageIds.length ?? 0,
+      isAhead: isAhead(content.sessions, before, states),
       left: [...left].map(([name, why]) => ({ path: name, why })),
     };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** One of them has messages or parts here that were not captured. */
+function isAhead(
+  sessions: readonly ExportedSession[],
+  before: ReadonlyMap<string, LocalSession>,
+  states: ReadonlyMap<string, State>,
+): boolean {
+  return sessions.some(({ id, messageIds, partIds }) => {
+    const here = before.get(id);
+    if (here === undefined || states.get(id) === "fewer") return false;
+    return without(here.messageIds, messageIds).length > 0 || without(here.partIds, partIds).length > 0;
+  });
 }
 
 /** An import would put parts of a message to one of another session that has its id. */

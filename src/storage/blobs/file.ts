@@ -70,7 +70,7 @@ async function put(root: Root, key: string, bytes: Uint8Array): Promise<void> {
   await makeDirectory(root, path.dirname(temporary));
   await makeDirectory(root, path.dirname(target));
   try {
-    const file = await open(temporary, REPLACE, root.fileMode);
+    const file = await open(temporary, replaceFlags(), root.fileMode);
     try {
       await setMode(file, root.fileMode);
       await file.writeFile(bytes);
@@ -87,7 +87,7 @@ async function put(root: Root, key: string, bytes: Uint8Array): Promise<void> {
 }
 
 /** A link of that name is refused. */
-const REPLACE = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | (constants.O_NOFOLLOW ?? 0);
+const replaceFlags = () => constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | (constants.O_NOFOLLOW ?? 0);
 
 /** The umask takes rights away, and the file may be another process's of the group. */
 async function setMode(file: FileHandle, mode: number): Promise<void> {
@@ -180,7 +180,7 @@ const CLOCK = "clock";
 async function fileSystemTime(root: Root): Promise<number> {
   const file = path.join(root.path, TEMPORARY, CLOCK);
   await makeDirectory(root, path.dirname(file));
-  const handle = await open(file, REPLACE, root.fileMode);
+  const handle = await open(file, replaceFlags(), root.fileMode);
   try {
     await setMode(handle, root.fileMode);
     await handle.writeFile("\n");

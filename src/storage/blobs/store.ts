@@ -5,7 +5,7 @@ import type { Json } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { BlobRow } from "../../contracts/queries.ts";
 import type { Storage, Write } from "../../contracts/storage.ts";
-import { decodeText, encodeText, toRef } from "../../core/bytes.ts";
+import { decodeText, encodeText, isBytes, toRef } from "../../core/bytes.ts";
 import {
   checkBoolean,
   checkId,
@@ -15,6 +15,7 @@ import {
   encodeJson,
   invalid,
   limitExceeded,
+  reading,
 } from "../../core/check.ts";
 import { type BlobContext, createByteStore } from "./byte-store.ts";
 import { type BlobClaim, FORM, isExpired } from "./claims.ts";
@@ -27,7 +28,7 @@ import { commitOrThrow } from "./put.ts";
 import { expired, notFound, readBlob, streamBlob } from "./read.ts";
 import { findReferrers } from "./referrers.ts";
 import { sealBlob } from "./seal.ts";
-import { isBytes, type Source, storeBytes, storeSource } from "./write.ts";
+import { type Source, storeBytes, storeSource } from "./write.ts";
 
 export interface BlobsOptions {
   readonly backend?: BlobBackend;
@@ -136,10 +137,10 @@ async function storeWhole(
   if (bytes.length > LIMITS.blobInMemoryBytes) {
     throw limitExceeded("blobInMemoryBytes", "the blob in bytes", bytes.length);
   }
-  if (growsFrom === null) return storeBytes(context, bytes, claim);
-  // Growth is decided on a snapshot and encoded later: the caller's array may have changed by then.
+  // It is read more than once, and later: the caller's array may have changed by then.
   const ours = owned ? bytes : new Uint8Array(bytes);
-  return (await storeGrown(context, ours, growsFrom, claim)) ?? storeBytes(context, ours, claim);
+  const grown = growsFrom === null ? null : await storeGrown(context, ours, growsFrom, claim);
+  return grown ?? storeBytes(context, ours, claim);
 }
 
 function encodeChecked(text: string): Uint8Array {
@@ -152,10 +153,12 @@ function encodeChecked(text: string): Uint8Array {
 }
 
 function checkSource(data: unknown): Source {
-  if (typeof data === "object" && data !== null && !(data instanceof Uint8Array)) {
+  const isSource = reading("data", () => {
+    if (typeof data !== "object" || data === null || data instanceof Uint8Array) return false;
     const given = data as { [Symbol.asyncIterator]?: unknown; [Symbol.iterator]?: unknown };
-    if (typeof (given[Symbol.asyncIterator] ?? given[Symbol.iterator]) === "function") return data as Source;
-  }
+    return typeof (given[Symbol.asyncIterator] ?? given[Symbol.iterator]) === "function";
+  });
+  if (isSource) return data as Source;
   throw invalid("data", "a string, a Uint8Array or a stream of them", data);
 }
 

@@ -2,6 +2,7 @@
 // the commit that makes it durable (BL2).
 import { createHash } from "node:crypto";
 import { LIMITS } from "../../contracts/limits.ts";
+import { isBytes } from "../../core/bytes.ts";
 import { invalid, limitExceeded } from "../../core/check.ts";
 import type { BlobContext } from "./byte-store.ts";
 import { Cutter } from "./chunks.ts";
@@ -15,9 +16,9 @@ export const LARGE_BYTES = 1024 * 1024;
 
 export type Source = AsyncIterable<unknown> | Iterable<unknown>;
 
-/** Bytes of any size. They may be the caller's: nothing of them is needed, or believed, after a wait. */
+/** Bytes of any size, which nobody changes meanwhile. */
 export async function storeBytes(context: BlobContext, bytes: Uint8Array, claim: BlobClaim): Promise<Uint8Array> {
-  if (bytes.length < LARGE_BYTES) return storePlain(context, new Uint8Array(bytes), claim);
+  if (bytes.length < LARGE_BYTES) return storePlain(context, bytes, claim);
   const digest = await digestOf(context, bytes);
   return (await renew(context, digest, claim)) ? digest : storeSource(context, [bytes], claim);
 }
@@ -82,12 +83,6 @@ class Batch {
       this.bytes += chunk.length;
     }
   }
-}
-
-/** Not what only looks like bytes, such as a proxy of them, nor bytes that were transferred to another thread. */
-export function isBytes(value: unknown): value is Uint8Array {
-  if (!ArrayBuffer.isView(value) || !(value instanceof Uint8Array)) return false;
-  return !("detached" in value.buffer && value.buffer.detached === true);
 }
 
 /** One piece of a source, at most a batch at a time. */

@@ -1,7 +1,5 @@
 // Agents and their blocks in SQL. Loading an agent's blocks is one statement, because every request of an agent begins
 // with it; the guards' texts read one row of one table, so that an engine with row locks can lock it.
-import type { QueryName } from "../../contracts/queries.ts";
-import type { GuardName, StatementName } from "../../contracts/storage.ts";
 import { keepChecksum } from "./checksum.ts";
 
 const AGENT =
@@ -22,7 +20,7 @@ const OF_TYPE = "(CAST(? AS TEXT) IS NULL OR a.agent_type = ?)";
 /** Whatever a blob names or is made of. */
 const partsOf = (blob: string) => `SELECT 1 FROM blob_links n WHERE n.parent_no = ${blob}`;
 
-export const queries = {
+export const queries = () => ({
   "agent.get": `SELECT ${AGENT} FROM agents a WHERE a.id = ?`,
   "agents.list": `SELECT ${AGENT} FROM agents a WHERE a.no < ? AND ${OF_TYPE} AND ${LIVE} ORDER BY a.no DESC LIMIT ?`,
   "agents.oldest": `SELECT ${AGENT} FROM agents a WHERE a.no > ? AND ${OF_TYPE} AND ${LIVE} ORDER BY a.no LIMIT ?`,
@@ -59,9 +57,9 @@ export const queries = {
     SELECT v.version, v.edit, v.at, ${PAYLOAD}
     FROM block_versions v LEFT JOIN blobs p ON p.no = v.value
     WHERE v.block_id = ? AND v.version < ? ORDER BY v.version DESC LIMIT ?`,
-} as const satisfies Partial<Record<QueryName, string>>;
+});
 
-export const statements = {
+export const statements = () => ({
   /** Parameters: the time, twice, and the agent. */
   "agent.touch":
     "UPDATE agents SET version = version + 1, updated_at = ?, " +
@@ -80,10 +78,10 @@ export const statements = {
     AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = blobs.no)
     AND NOT EXISTS (${partsOf("blobs.no")})`,
   "block.removeVersions": "DELETE FROM block_versions WHERE block_id = ?",
-} as const satisfies Partial<Record<StatementName, string>>;
+});
 
-export const guards = {
+export const guards = () => ({
   // A deleted agent answers too: its id may be created again, and that must not happen twice.
   "agent.version": "SELECT version AS value FROM agents WHERE id = ?",
   "block.version": "SELECT version AS value FROM blocks WHERE id = ?",
-} as const satisfies Partial<Record<GuardName, string>>;
+});

@@ -4,12 +4,14 @@ import {
   ARCHIVED_TABLES,
   type ArchivedTable,
   LOGGED_TABLES,
-  PORTABLE,
+  type PortableColumn,
+  portableColumns,
   type RestoredRow,
 } from "../../contracts/portable.ts";
 import { type CheckedTable, coveredBy, rowChecksum } from "../../core/checksum.ts";
 import { IN_PART } from "../../core/existing.ts";
 import { isHeldRun } from "../../core/imported-runs.ts";
+import { memoize } from "../../core/memoize.ts";
 import { type InterruptibleWork, runAtOnce } from "../../core/time-slice.ts";
 import { keepChecksum, rowChecksumSql } from "./checksum.ts";
 import type { BulkColumn, BulkSpec, Param } from "./driver.ts";
@@ -18,7 +20,7 @@ import type { Script } from "./script.ts";
 const OWNERS = { agent: "agents", session: "sessions", head: "heads" } as const;
 
 function selected(table: ArchivedTable): string {
-  const columns = PORTABLE[table].map(({ column, name, type }) => {
+  const columns = portableColumns(table).map(({ column, name, type }) => {
     if (type === "blob") return `(SELECT x.sha256 FROM blobs x WHERE x.no = r.${column}) AS ${name}`;
     if (type === "agent" || type === "session" || type === "head") {
       return `(SELECT x.id FROM ${OWNERS[type]} x WHERE x.no = r.${column}) AS ${name}`;
@@ -81,7 +83,7 @@ const NAMING_SESSIONS = [
   ["invocations", "source_session_no"],
 ] as const;
 
-export const queries = {
+export const queries = () => ({
   ...(Object.fromEntries([
     ...LOGGED_TABLES.map((table) => [`archive.${table}`, logged(table)]),
     ...Object.entries(OWNED).map(([table, where]) => [
@@ -124,14 +126,14 @@ export const queries = {
   "blob.names":
     "SELECT b.sha256 FROM blobs p JOIN blob_links l ON l.parent_no = p.no JOIN blobs b ON b.no = l.child_no " +
     "WHERE p.sha256 = ? AND l.ord < 0 ORDER BY l.ord DESC",
-} as const;
+});
 
 /** Parameters: title, status, metadata, created_at, version. */
 const COMPLETE = rowChecksumSql("sessions", {
   ...{ title: "?", status: "?", metadata: "?", created_at: "?", deleted_at: "NULL", version: "?" },
 });
 
-export const statements = {
+export const statements = () => ({
   /** Of a session that is here only in part: where it ends now. */
   "session.remainsTo":
     "UPDATE sessions SET seq = ?, chain = ?, created_at = ?, kind = ?, " +
@@ -155,13 +157,13 @@ export const statements = {
   "invocation.link":
     `UPDATE invocations SET callee_head_before = ${HEAD_OF}, callee_head_after = ${HEAD_OF}, source_head = ${HEAD_OF} ` +
     `WHERE session_no = ${THIS} AND seq = ?`,
-} as const;
+});
 
-export const guards = {
+export const guards = () => ({
   "session.named": MARKED,
   "remains.upto":
     "SELECT r.upto AS value FROM remains r WHERE r.session_no = (SELECT no FROM sessions WHERE id = ?) AND r.branch = ?",
-} as const;
+});
 
 /** Set once all of them are there, because a head may be named by the very statement that inserts it. */
 const LATER: Readonly<Record<string, string>> = { sessions: "head_no", heads: "basis_no" };
@@ -174,7 +176,7 @@ const VALUES = {
   head: "(SELECT no FROM heads WHERE id = ?)",
 } as const;
 
-function bulkColumn({ column, type }: (typeof PORTABLE)[ArchivedTable][number]): BulkColumn {
+function bulkColumn({ column, type }: PortableColumn): BulkColumn {
   const given = type === "blob" ? "bytes" : type === "agent" || type === "session" || type === "head" ? "text" : type;
   return { name: column, type: given, value: VALUES[type] };
 }
@@ -194,9 +196,11 @@ function ownCells({ table, row }: RestoredRow): readonly Param[] {
   return table === "runs" ? [isHeldRun({ beat: Number(row.beat) }) ? 1 : 0] : [];
 }
 
-/** Without ON CONFLICT: a row that exists already must fail the transaction, and not pass as ours. */
-function restoreSpec(table: ArchivedTable): BulkSpec {
-  const columns = PORTABLE[table].filter(({ column }) => LATER[table] !== column).map(bulkColumn);
+/** Without ON CONFLICT: a row that is there already must fail the transaction, and not be taken for ours. */
+export const restoreSpec = memoize((table: ArchivedTable): BulkSpec => {
+  const columns = portableColumns(table)
+    .filter(({ column }) => LATER[table] !== column)
+    .map(bulkColumn);
   const suffix = table === "remains" ? " ON CONFLICT (session_no, branch) DO UPDATE SET upto = excluded.upto" : "";
   return {
     name: `${table}.restore`,
@@ -206,7 +210,7 @@ function restoreSpec(table: ArchivedTable): BulkSpec {
     key: [],
     suffix,
   };
-}
+});
 
 function laterSpec(table: "sessions" | "heads", column: string): BulkSpec {
   const set: BulkColumn = { name: column, type: "text", value: "(SELECT h.no FROM heads h WHERE h.id = ?)" };
@@ -214,9 +218,6 @@ function laterSpec(table: "sessions" | "heads", column: string): BulkSpec {
   return { name: `${table}.restore.${column}`, table, verb: "update", columns: [set, id], key: ["id"], suffix: "" };
 }
 
-export const RESTORE = Object.fromEntries(ARCHIVED_TABLES.map((table) => [table, restoreSpec(table)])) as Readonly<
-  Record<ArchivedTable, BulkSpec>
->;
 export const RESTORE_BASIS = laterSpec("heads", "basis_no");
 export const RESTORE_HEAD = laterSpec("sessions", "head_no");
 /** How many names a session has got. */
@@ -241,11 +242,11 @@ export function* restoreInSteps(script: Script, rows: readonly RestoredRow[]): I
   script.flush();
   const byTable = Map.groupBy(rows, ({ table }) => table);
   for (const table of ARCHIVED_TABLES) {
-    const columns = PORTABLE[table].filter(({ column }) => LATER[table] !== column);
+    const columns = portableColumns(table).filter(({ column }) => LATER[table] !== column);
     for (const restored of byTable.get(table) ?? []) {
       yield;
       const params = columns.map(({ name }): Param => restored.row[name] ?? null);
-      script.row(RESTORE[table], [...params, ...ownCells(restored)]);
+      script.row(restoreSpec(table), [...params, ...ownCells(restored)]);
     }
     // Those behind it name them.
     if (table === "heads") later(script, byTable.get("heads") ?? [], byTable.get("sessions") ?? []);

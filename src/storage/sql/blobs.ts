@@ -1,7 +1,5 @@
-// Blobs, their chunks and segments, and their collection in SQL. Every deletion checks again, in its own statement or
-// by guards, that the row is still unneeded: a put beside a collection always wins.
-import type { QueryName } from "../../contracts/queries.ts";
-import type { GuardName, StatementName } from "../../contracts/storage.ts";
+// Blobs, their chunks and segments, and their collection in SQL. What deletes asks again, in its own text or by guards,
+// whether anybody came to need the row since it was read: a put beside a collection always wins.
 import { keepChecksum, keepCounter, rowChecksumSql } from "./checksum.ts";
 
 const LINKED = "CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked";
@@ -36,7 +34,7 @@ function needed(blob: string, depth = 2): string {
   );
 }
 
-export const queries = {
+export const queries = () => ({
   "blob.get": `SELECT ${HEAD}, b.body FROM blobs b WHERE b.sha256 = ?`,
   "blob.payload": "SELECT b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM blobs b WHERE b.sha256 = ?",
   "blob.head": `SELECT ${HEAD} FROM blobs b WHERE b.sha256 = ?`,
@@ -94,7 +92,7 @@ export const queries = {
   "gc.parents": strays("blob_links", "parent_no"),
   "gc.grown": strays("blob_segments", "blob_no"),
   "external.key": "SELECT 1 AS n FROM blobs WHERE key = ? UNION ALL SELECT 1 FROM segment_frames WHERE key = ?",
-} as const satisfies Partial<Record<QueryName, string>>;
+});
 
 function strays(table: string, column: string): string {
   return (
@@ -106,7 +104,7 @@ function strays(table: string, column: string): string {
 /** Stamped like a put: a change of what a blob is needed for takes back its condemnation. */
 const STAMP = "condemned = NULL, epoch = (SELECT n FROM counters WHERE name = 'gc')";
 
-export const statements = {
+export const statements = () => ({
   /** Parameters: 0 or 1, twice, and the blob. */
   "blob.pin": `UPDATE blobs SET pinned = ?, ${STAMP}, ${keepChecksum("blobs", { pinned: "?" })} WHERE sha256 = ?`,
   "blob.drop": "DELETE FROM blobs WHERE sha256 = ? AND refs = 0",
@@ -151,9 +149,9 @@ export const statements = {
   "frames.clear": "DELETE FROM segment_frames WHERE segment_id = ? AND start >= ?",
   "frames.drop": `DELETE FROM segment_frames WHERE segment_id = ? AND ${UNUSED}`,
   "gc.advance": `UPDATE counters SET n = n + 1, ${keepCounter("counters.n + 1")} WHERE name = 'gc'`,
-} as const satisfies Partial<Record<StatementName, string>>;
+});
 
-export const guards = {
+export const guards = () => ({
   /** All that keeps a blob alive, as one text: see claimsOf() in storage/blobs. */
   "blob.claims":
     "SELECT no || ':' || form || ':' || refs || ':' || pinned || ':' || epoch || ':' || coalesce(expires_at, -1) " +
@@ -164,4 +162,4 @@ export const guards = {
   "segment.size": "SELECT size AS value FROM segments WHERE id = ?",
   "segment.used": `SELECT ${USED} AS value FROM segments s WHERE s.id = ?`,
   "gc.epoch": "SELECT n AS value FROM counters WHERE name = 'gc'",
-} as const satisfies Partial<Record<GuardName, string>>;
+});

@@ -1,7 +1,4 @@
 // Captures: for every request and session of a coding agent the newest, and beside it those that went another way.
-import type { QueryName } from "../../contracts/queries.ts";
-import type { GuardName, StatementName } from "../../contracts/storage.ts";
-
 const COLUMNS =
   "c.no, c.id, s.id AS session, c.session_no, c.seq, c.request, c.agent, c.agent_session, c.generation, c.diverged, c.cwd, " +
   "c.config_dir, c.project_key, c.agent_version, b.sha256 AS manifest, c.salt, c.files, c.size, c.stored, c.created_at, " +
@@ -23,7 +20,7 @@ function list(where: string): string {
 /** Claims are no part of any session: they stand beside the facts about the store, and their names begin with "claim:". */
 const CLAIM = "SELECT value FROM holdfast_meta WHERE name = ?";
 
-export const queries = {
+export const queries = () => ({
   "capture.get": `${CAPTURES} WHERE c.id = ?`,
   "capture.newest": `${CAPTURES} WHERE c.request = ? AND c.agent = ? AND c.agent_session = ? AND c.diverged = 0 ${LAST}`,
   "captures.list": list(""),
@@ -41,17 +38,18 @@ export const queries = {
     `${CAPTURES} WHERE c.expires_at IS NOT NULL AND c.expires_at <= ? AND (c.expires_at, c.no) > (?, ?) ` +
     "ORDER BY c.expires_at, c.no LIMIT ?",
   "claim.get": CLAIM,
-} as const satisfies Partial<Record<QueryName, string>>;
+  "claims.list": "SELECT name, value FROM holdfast_meta WHERE name LIKE 'claim:%'",
+});
 
-export const statements = {
+export const statements = () => ({
   "capture.expire": "UPDATE captures SET expires_at = ?, seq = ? WHERE id = ?",
   "capture.diverge": "UPDATE captures SET diverged = ?, seq = ? WHERE id = ?",
   "claim.put":
     "INSERT INTO holdfast_meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
   "claim.remove": "DELETE FROM holdfast_meta WHERE name = ?",
-} as const satisfies Partial<Record<StatementName, string>>;
+});
 
-export const guards = {
+export const guards = () => ({
   "capture.seq":
     "SELECT (SELECT CAST(c.session_no AS TEXT) || ' ' || CAST(c.seq AS TEXT) FROM captures c WHERE c.id = ?) AS value " +
     "FROM sessions s WHERE s.id = ?",
@@ -60,4 +58,4 @@ export const guards = {
     `${LAST}) AS value ` +
     "FROM sessions s WHERE s.id = ?",
   "claim.value": CLAIM,
-} as const satisfies Partial<Record<GuardName, string>>;
+});

@@ -102,7 +102,7 @@ function strays(table: OwnedTable): string {
 
 const ASKED = Array.from({ length: REFS_ASKED }, () => "(CAST(? AS BIGINT))").join(", ");
 
-export const queries = {
+export const queries = () => ({
   "check.sessions": `${SESSIONS} WHERE s.no > ? ORDER BY s.no LIMIT ?`,
   "check.session": `${SESSIONS} WHERE s.id = ?`,
   // A head's own event is the last that belongs to it; it ends the turn, and the chain is the one before it.
@@ -285,4 +285,4 @@ export const queries = {
   "check.strays.decisions": strays("decisions"),
   "check.strays.checkpoints": strays("checkpoints"),
   "check.strays.session_tags": strays("session_tags"),
-} as const;
+});

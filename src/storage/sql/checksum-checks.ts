@@ -1,6 +1,6 @@
 // What the checker reads of checksums: which rows do not have the one of their columns. The engine computes it, so that a row
 // that no read could decode is named as well.
-import type { ChecksumQueries, OwnedChecksumTable, StoreChecksumTable } from "../../contracts/checksum-queries.ts";
+import type { OwnedChecksumTable, StoreChecksumTable } from "../../contracts/checksum-queries.ts";
 import type { CheckedTable } from "../../core/checksum.ts";
 import { checksumSql, counterChecksumSql, rowChecksumSql } from "./checksum.ts";
 
@@ -34,7 +34,7 @@ const OF_META = checksumSql("holdfast_meta", [
   ["text", "(SELECT value FROM holdfast_meta WHERE name = 'created_at')"],
 ]);
 
-export const queries = {
+export const queries = () => ({
   "checksums.sessions": ofSession("sessions", "r.id AS name", "r.no = ?"),
   "checksums.boards": ofSession("boards", "r.id AS name", OF_SESSION),
   "checksums.tasks": ofSession(
@@ -65,4 +65,4 @@ export const queries = {
   "check.aliasCount":
     "SELECT s.alias_count AS stored, (SELECT count(*) FROM aliases l WHERE l.session_no = s.no) AS counted " +
     "FROM sessions s WHERE s.no = ?",
-} as const satisfies Record<keyof ChecksumQueries, string>;
+});

@@ -192,10 +192,14 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<CommitS
       { kind: "lookup", sql: ALIAS_LOOKUP, keys: sessionIds(batch), lock: false },
       { kind: "lookup", sql: BLOB_LOOKUP, keys: used, lock: true },
       ...asked.map(
-        ([, guard]): Step => ({ kind: "query", sql: GUARDS[guard.check] + dialect.lockRow, params: [...guard.key] }),
+        ([, guard]): Step => ({
+          kind: "query",
+          sql: GUARDS.get(guard.check) + dialect.lockRow,
+          params: [...guard.key],
+        }),
       ),
-      // The rows of their sessions are locked by now, so that the counts cannot change.
-      ...published.map((id): Step => ({ kind: "query", sql: QUERIES["branch.position"], params: [id] })),
+      // The rows of their sessions are locked by now, so nobody adds to what is counted.
+      ...published.map((id): Step => ({ kind: "query", sql: QUERIES.get("branch.position"), params: [id] })),
     ],
     last: false,
   };

@@ -218,7 +218,7 @@ const rowErasures = Object.fromEntries([
   Record<`row.${(typeof HOLDING)[number]}.release` | `row.${ErasedRow}.erase` | "row.events.unindex", string>
 >;
 
-export const statements = {
+export const statements = () => ({
   ...each(ALL, texts),
   ...rowErasures,
   ...each(OF_MESSAGES, (where) => ({ unindex: unindex(where) })),
@@ -242,10 +242,10 @@ export const statements = {
   "remains.forgetHeads": FORGET_HEADS,
   "remains.forgetInvocations": FORGET_LABELS,
   "remains.forgetState": FORGET_VALUES,
-};
+});
 
 /** Which stretches others need: of every fork that is there, or of which something is kept, where it branched off. */
-export const queries = {
+export const queries = () => ({
   ...each(ALL, (where) => ({ erasable: erasable(where), named: named(where) })),
   ...each(OF_MESSAGES, (where) => ({ inline: inlineSizes(where), copies: copies(where) })),
   "branches.needed":
@@ -258,4 +258,4 @@ export const queries = {
   "remains.list":
     "SELECT s.id AS session, r.session_no, r.branch, r.upto FROM remains r JOIN sessions s ON s.no = r.session_no " +
     "ORDER BY r.session_no, r.branch",
-};
+});

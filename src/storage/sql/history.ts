@@ -37,7 +37,7 @@ const liveUpTo = (name: string) =>
   "SELECT (SELECT count(*) FROM events m WHERE m.session_no = s.no AND m.erased_seq IS NULL AND m.seq <= ? " +
   `AND m.agent_no = (SELECT no FROM agents WHERE id = ?)) AS ${name} FROM sessions s WHERE s.id = ?`;
 
-export const queries = {
+export const queries = () => ({
   "history.range": messages(ofAgent + forward, "m.seq"),
   "history.rangeRun": messages(ofRun + forward, "m.seq"),
   "history.last": messages(ofAgent + backward, "m.seq"),
@@ -59,11 +59,11 @@ export const queries = {
   "history.count": `SELECT count(*) AS n FROM events WHERE ${SCOPE} AND agent_no = ${AGENT}`,
   "history.countUpTo": liveUpTo("n"),
   "history.countRun": `SELECT count(*) AS n FROM events WHERE ${SCOPE} AND agent_no = ${AGENT} AND run = ?`,
-} as const;
+});
 
-export const guards = {
+export const guards = () => ({
   "messages.live": liveUpTo("value"),
   "message.key":
     "SELECT e.seq AS value FROM sessions s JOIN events e ON e.session_no = s.no AND e.branch = s.branch " +
     "WHERE s.id = ? AND e.key = ?",
-} as const;
+});

@@ -15,7 +15,7 @@ const FOUND =
   "SELECT e.no, (SELECT s.id FROM sessions s WHERE s.no = e.session_no) AS session, e.sha256, e.words AS body, " +
   "length(e.words) AS size, e.at AS created_at FROM ";
 
-export const queries = {
+export const queries = () => ({
   "inline.lag": `SELECT ${UPTO} AS upto, ${NEWEST} AS newest`,
   "inline.get":
     `${FOUND}word_refs r JOIN events e ON e.no = r.event_no ` +
@@ -28,9 +28,9 @@ export const queries = {
     "WHERE r.prefix = ? AND r.event_no <= ? AND e.sha256 = ? AND e.words IS NOT NULL LIMIT ?) c",
   "inline.countUnindexed":
     "SELECT count(*) AS n FROM events WHERE no > ? AND no <= ? AND sha256 = ? AND words IS NOT NULL",
-} as const;
+});
 
-export const statements = {
+export const statements = () => ({
   // In the order of the hashes, so that a page of the index is written once for all that belong on it.
   "inline.index":
     `INSERT INTO word_refs (prefix, event_no) SELECT ${PREFIX("sha256")}, no FROM events WHERE ${UNINDEXED} ` +
@@ -40,9 +40,9 @@ export const statements = {
   "inline.indexed": `UPDATE counters SET n = ${LAST_UP_TO}, ${keepCounter(LAST_UP_TO)} WHERE name = 'word_refs'`,
   // After rows were deleted: SQLite gives the highest numbers again.
   "inline.shorten": `UPDATE counters SET n = ${NEWEST}, ${keepCounter(NEWEST)} WHERE name = 'word_refs' AND n > ${NEWEST}`,
-} as const;
+});
 
-export const guards = {
+export const guards = () => ({
   /** By the hash as well: SQLite may give the number to another row. */
   "inline.there": "SELECT no AS value FROM events WHERE no = ? AND sha256 = ? AND words IS NOT NULL",
-} as const;
+});

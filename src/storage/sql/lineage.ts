@@ -185,7 +185,7 @@ const SNAPSHOTS =
   "SELECT s.id AS session, r.seq, r.branch, r.turn_seq, b.sha256 AS vars, r.salt, r.at, r.erased_seq FROM snapshots r " +
   "JOIN sessions s ON s.no = r.session_no LEFT JOIN blobs b ON b.no = r.vars";
 
-export const queries = {
+export const queries = () => ({
   "lineage.current": lineage(CURRENT),
   "lineage.at": lineage(AT),
   "lineage.newestHead":
@@ -242,13 +242,13 @@ export const queries = {
   "invocations.waiting":
     `${waiting("SELECT c.no FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL")} ` +
     "SELECT s.id FROM up JOIN sessions s ON s.no = up.no WHERE s.deleted_at IS NULL ORDER BY s.no",
-} as const;
+});
 
 /** The seq of the newest version: of two commits that end it, one succeeds. */
 const version = (table: string) =>
   `SELECT (SELECT max(r.seq) FROM ${table} r WHERE r.session_no = s.no AND r.first_seq = ?) AS value FROM sessions s WHERE s.id = ?`;
 
-export const guards = {
+export const guards = () => ({
   "session.seq": "SELECT seq AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
   "session.branch": "SELECT branch AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
   "session.head":
@@ -262,9 +262,9 @@ export const guards = {
     `SELECT (${waiting("SELECT c.no FROM sessions c WHERE c.id = ?")} SELECT count(*) FROM up WHERE up.no = s.no) AS value ` +
     "FROM sessions s WHERE s.id = ?",
   "store.lock": "SELECT name AS value FROM holdfast_meta WHERE name = ?",
-} as const;
+});
 
-export const statements = {
+export const statements = () => ({
   "session.branchTo": "UPDATE sessions SET branch = ? WHERE no = ?",
   "session.headTo": "UPDATE sessions SET head_no = (SELECT no FROM heads WHERE id = ?) WHERE no = ?",
-} as const;
+});

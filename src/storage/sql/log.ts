@@ -3,7 +3,7 @@
 const COLUMNS = "e.seq, e.type, e.at, e.body, e.hash, e.branch";
 const SESSION = "(SELECT no FROM sessions WHERE id = ?)";
 
-export const queries = {
+export const queries = () => ({
   "events.read": `SELECT ${COLUMNS} FROM events e WHERE e.session_no = ${SESSION} AND e.seq > ? ORDER BY e.seq LIMIT ?`,
   /** With the columns of the message an event added, to compare them with what was hashed. */
   "events.whole":
@@ -15,4 +15,4 @@ export const queries = {
   "annotation.get":
     "SELECT b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM annotations n " +
     `LEFT JOIN blobs b ON b.no = n.payload WHERE n.session_no = ${SESSION} AND n.seq = ?`,
-} as const;
+});

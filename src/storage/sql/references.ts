@@ -1,7 +1,5 @@
 // Which rows refer to a blob, and what each session refers to. No index leads from a blob to its rows: each of these is a
 // walk through all rows, asked by people and on no hot path.
-import type { QueryName } from "../../contracts/queries.ts";
-
 export const EVAL_BLOBS = ["code", "result", "final", "error"] as const;
 export const CALL_BLOBS = ["request", "response", "result", "error"] as const;
 
@@ -51,7 +49,7 @@ const sum = (what: string) => `CAST(coalesce(sum(${what}), 0) AS BIGINT)`;
 const INLINE =
   "SELECT 'events' AS source, 0 AS named, s.id AS session, e.seq, e.type, CAST(NULL AS TEXT) AS name FROM ";
 
-export const queries = {
+export const queries = () => ({
   "blob.referrers":
     "WITH t (via, named) AS (SELECT b.no, 0 FROM blobs b WHERE b.sha256 = ? UNION " +
     "SELECT l.parent_no, 1 FROM blobs b JOIN blob_links l ON l.child_no = b.no AND l.ord < 0 WHERE b.sha256 = ?) " +
@@ -75,4 +73,4 @@ export const queries = {
     "SELECT s.id, s.seq AS events, s.messages, coalesce(z.bytes, 0) + coalesce(i.bytes, 0) AS bytes, coalesce(z.shared, 0) AS shared " +
     "FROM sessions s LEFT JOIN sizes z ON z.session_no = s.no LEFT JOIN inlined i ON i.session_no = s.no " +
     "WHERE s.deleted_at IS NULL ORDER BY bytes DESC, s.no LIMIT ?",
-} as const satisfies Partial<Record<QueryName, string>>;
+});

@@ -71,7 +71,7 @@ export const CHECKED = {
     "FROM checkpoints r WHERE r.session_no = ?",
 } as const;
 
-export const queries = {
+export const queries = () => ({
   "run.get": `${RUNS} WHERE r.id = ? AND s.deleted_at IS NULL`,
   "run.taken": "SELECT r.session_no FROM runs r WHERE r.id = ?",
   "runs.beginning": `${RUNS} WHERE r.id >= ? AND r.id < ? AND s.deleted_at IS NULL ORDER BY r.id LIMIT ?`,
@@ -121,9 +121,9 @@ export const queries = {
   "decision.get": `${DECISIONS} AND s.id = ? AND d.step_seq = ? ORDER BY d.seq DESC LIMIT 1`,
   "checkpoint.last": `${CHECKPOINTS} ORDER BY c.seq DESC LIMIT 1`,
   "checkpoint.at": `${CHECKPOINTS} AND c.iteration = ? ORDER BY c.seq DESC LIMIT 1`,
-} as const;
+});
 
-export const guards = {
+export const guards = () => ({
   "run.version": "SELECT version AS value FROM runs WHERE id = ?",
   "run.epoch": "SELECT epoch AS value FROM runs WHERE id = ?",
   "run.beat": "SELECT beat AS value FROM runs WHERE id = ?",
@@ -140,9 +140,9 @@ export const guards = {
     "SELECT (SELECT d.answered_seq FROM decisions d WHERE d.session_no = s.no AND d.seq = ?) AS value FROM sessions s WHERE s.id = ?",
   "signal.taken":
     "SELECT (SELECT g.taken_seq FROM signals g WHERE g.session_no = s.no AND g.seq = ?) AS value FROM sessions s WHERE s.id = ?",
-} as const;
+});
 
-export const statements = {
+export const statements = () => ({
   "run.move":
     "UPDATE runs SET status = ?, version = ?, epoch = ?, owner = ?, iteration = ?, checkpoint_seq = ?, wake_at = ?, waits = ?, " +
     "cancel = ?, pause_at = ?, stop = ?, tokens = ?, cost_usd = ?, seq = ?, updated_at = ?, ended_at = ? WHERE id = ?",
@@ -163,4 +163,4 @@ export const statements = {
   "checkpoints.drop": "DELETE FROM checkpoints WHERE session_no = ? AND agent_no = ? AND run = ?",
   "checkpoints.dropSaved": "DELETE FROM checkpoints WHERE session_no = ? AND agent_no = ? AND run = ''",
   "decision.answer": "UPDATE decisions SET answered_seq = ? WHERE session_no = ? AND seq = ?",
-} as const;
+});

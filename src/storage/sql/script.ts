@@ -3,8 +3,9 @@
 import { type RowOf, type Slot, TABLES, type TableName, type TableShape } from "../../contracts/rows.ts";
 import type { Cell, StatementName, Write } from "../../contracts/storage.ts";
 import { type CheckedTable, coveredBy, rowChecksum } from "../../core/checksum.ts";
+import { memoize } from "../../core/memoize.ts";
 import type { BulkSpec, Param, Step } from "./driver.ts";
-import { INSERT, PUT, REMOVE } from "./specs.ts";
+import { insertSpec, putSpec, removeSpec } from "./specs.ts";
 import { QUERIES, STATEMENTS } from "./statements.ts";
 
 /** Numbers that stand for the slots of a write. */
@@ -16,14 +17,11 @@ export interface Context {
   sessionNo(id: string): number;
 }
 
-const COLUMNS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
-  Object.entries(TABLES as Readonly<Record<string, TableShape>>).map(([table, shape]) => [
-    table,
-    Object.entries(shape.columns)
-      .filter(([, type]) => type !== "serial")
-      .map(([name]) => name),
-  ]),
-);
+/** All but those that the database numbers. */
+const columnsOf = memoize((table: TableName): readonly string[] => {
+  const { columns }: TableShape = TABLES[table];
+  return Object.keys(columns).filter((name) => columns[name] !== "serial");
+});
 
 /** What no insert looks at, and no index that must be unique: these let inserts that follow go before them. */
 const DEFERRED_TABLES: ReadonlySet<StatementName> = new Set<StatementName>(["run.goOn", "session.headTo"]);
@@ -43,28 +41,32 @@ export class Script {
   write(write: Write, context: Context): void {
     switch (write.op) {
       case "insert":
-        this.row(spec(INSERT, write.table), values(write.table, COLUMNS[write.table] ?? [], write.row, context));
+        this.row(insertSpec(write.table), values(write.table, columnsOf(write.table), write.row, context));
         return;
       case "put":
         this.flush();
-        this.row(spec(PUT, write.table), values(write.table, COLUMNS[write.table] ?? [], write.row, context));
+        this.row(putSpec(write.table), values(write.table, columnsOf(write.table), write.row, context));
         return;
       case "remove":
         this.flush();
-        this.row(spec(REMOVE, write.table), values(write.table, TABLES[write.table].key, write.row, context));
+        this.row(removeSpec(write.table), values(write.table, TABLES[write.table].key, write.row, context));
         return;
       case "run": {
         const params = write.params.map((cell) => param(cell, context));
         const isPatient = DEFERRED_TABLES.has(write.statement);
         if (!isPatient) this.flush();
-        (isPatient ? this.#deferred : this.#steps).push({ kind: "query", sql: STATEMENTS[write.statement], params });
+        (isPatient ? this.#deferred : this.#steps).push({
+          kind: "query",
+          sql: STATEMENTS.get(write.statement),
+          params,
+        });
         return;
       }
       case "read":
         this.flush();
         this.#steps.push({
           kind: "query",
-          sql: QUERIES[write.query],
+          sql: QUERIES.get(write.query),
           params: write.params.map((cell) => param(cell, context)),
           answers: write.query,
         });
@@ -91,12 +93,6 @@ export class Script {
     this.flush();
     return this.#steps;
   }
-}
-
-function spec(specs: Readonly<Record<string, BulkSpec>>, table: TableName): BulkSpec {
-  const found = specs[table];
-  if (found === undefined) throw new Error(`bug: rows of ${table} are not written like this`);
-  return found;
 }
 
 function values<T extends TableName>(table: T, columns: readonly string[], row: RowOf<T>, context: Context): Param[] {

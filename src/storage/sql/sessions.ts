@@ -19,7 +19,7 @@ function listed(number: string): string {
   );
 }
 
-export const queries = {
+export const queries = () => ({
   "session.get": `SELECT ${COLUMNS} ${FROM} WHERE s.id = ?`,
   "session.byAlias": `SELECT ${COLUMNS} ${FROM} JOIN aliases l ON l.session_no = s.no WHERE l.name = ? AND s.deleted_at IS NULL`,
   "alias.get": `SELECT ${HOLDER} AS session FROM aliases l WHERE l.name = ?`,
@@ -29,7 +29,7 @@ export const queries = {
   "sessions.byAgent": `SELECT ${COLUMNS} ${FROM} WHERE s.agent_no = (SELECT no FROM agents WHERE id = ?) AND ${listed("s.no")}`,
   "sessions.byTag": `SELECT ${COLUMNS} ${FROM} JOIN session_tags t ON t.session_no = s.no WHERE t.tag = ? AND ${listed("t.session_no")}`,
   "sessions.byRequest": `SELECT ${COLUMNS} ${FROM} WHERE s.request = ? AND ${listed("s.no")}`,
-} as const;
+});
 
 /** Parameters: title, status, metadata, version. */
 const DESCRIBED = rowChecksumSql("sessions", { title: "?", status: "?", metadata: "?", version: "?" });
@@ -37,7 +37,7 @@ const BURIED = rowChecksumSql("sessions", {
   ...{ title: "NULL", metadata: "NULL", deleted_at: "?", version: "sessions.version + 1" },
 });
 
-export const statements = {
+export const statements = () => ({
   /** Parameters: the columns, then those of DESCRIBED, then the session's number. */
   "session.describe":
     "UPDATE sessions SET agent_no = CAST(? AS BIGINT), title = ?, status = ?, tags = ?, metadata = ?, request = ?, " +
@@ -54,11 +54,11 @@ export const statements = {
     "UPDATE sessions SET deleted_at = ?, agent_no = NULL, title = NULL, tags = NULL, metadata = NULL, request = NULL, " +
     "messages = 0, head_no = NULL, origin = NULL, cache_id = NULL, version = version + 1, alias_count = 0, " +
     `checksum = ${BURIED} WHERE no = ?`,
-} as const;
+});
 
-export const guards = {
+export const guards = () => ({
   "session.id": "SELECT id AS value FROM sessions WHERE id = ?",
   "session.version": "SELECT version AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
   "session.tombstone": "SELECT version AS value FROM sessions WHERE id = ? AND deleted_at IS NOT NULL",
   "alias.session": `SELECT ${HOLDER} AS value FROM aliases l WHERE l.name = ?`,
-} as const;
+});

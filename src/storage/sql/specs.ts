@@ -1,5 +1,6 @@
-// The statements that write rows, made once from the tables' lists: insert, put (replace the row with this key), remove.
+// The statements that write rows, made from the tables' lists: insert, put (replace the row with this key), remove.
 import { type ColumnType, TABLES, type TableName, type TableShape } from "../../contracts/rows.ts";
+import { memoize } from "../../core/memoize.ts";
 import { keepChecksum } from "./checksum.ts";
 import type { BulkColumn, BulkSpec } from "./driver.ts";
 import { KNOWN_SCHEMA } from "./schema-fence.ts";
@@ -21,12 +22,21 @@ function writable(shape: TableShape): readonly BulkColumn[] {
     .map(([name, type]) => column(name, type));
 }
 
-function insertSpec(table: TableName, shape: TableShape): BulkSpec {
-  const suffix = SETTLED.has(table) ? " ON CONFLICT DO NOTHING" : "";
-  return { name: `${table}.insert`, table, verb: "insert", columns: writable(shape), key: shape.key, suffix };
+/** A table without a key is written in its own way only. */
+function keyed(table: TableName): TableShape {
+  const shape: TableShape = TABLES[table];
+  if (shape.key.length === 0) throw new Error(`bug: rows of ${table} are not written like this`);
+  return shape;
 }
 
-function putSpec(table: TableName, shape: TableShape): BulkSpec {
+export const insertSpec = memoize((table: TableName): BulkSpec => {
+  const shape = keyed(table);
+  const suffix = SETTLED.has(table) ? " ON CONFLICT DO NOTHING" : "";
+  return { name: `${table}.insert`, table, verb: "insert", columns: writable(shape), key: shape.key, suffix };
+});
+
+export const putSpec = memoize((table: TableName): BulkSpec => {
+  const shape = keyed(table);
   const columns = writable(shape);
   const changed = columns.map((one) => one.name).filter((name) => !shape.key.includes(name));
   const action =
@@ -35,22 +45,13 @@ function putSpec(table: TableName, shape: TableShape): BulkSpec {
       : `DO UPDATE SET ${changed.map((name) => `${name} = excluded.${name}`).join(", ")}`;
   const suffix = ` ON CONFLICT (${shape.key.join(", ")}) ${action}`;
   return { name: `${table}.put`, table, verb: "insert", columns, key: shape.key, suffix };
-}
+});
 
-function removeSpec(table: TableName, shape: TableShape): BulkSpec {
+export const removeSpec = memoize((table: TableName): BulkSpec => {
+  const shape = keyed(table);
   const columns = writable(shape).filter((one) => shape.key.includes(one.name));
   return { name: `${table}.remove`, table, verb: "delete", columns, key: shape.key, suffix: "" };
-}
-
-/** A table without a key is written in its own way only. */
-function each(make: (table: TableName, shape: TableShape) => BulkSpec): Readonly<Record<string, BulkSpec>> {
-  const keyed = Object.entries(TABLES as Readonly<Record<string, TableShape>>).filter(([, { key }]) => key.length > 0);
-  return Object.fromEntries(keyed.map(([table, shape]) => [table, make(table as TableName, shape)]));
-}
-
-export const INSERT = each(insertSpec);
-export const PUT = each(putSpec);
-export const REMOVE = each(removeSpec);
+});
 
 const bytes = (name: string): BulkColumn => ({ name, type: "bytes", value: "?" });
 const int = (name: string): BulkColumn => ({ name, type: "int", value: "?" });

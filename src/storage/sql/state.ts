@@ -9,22 +9,22 @@ const CURRENT = `${ROWS} AND st.until_seq IS NULL`;
 /** What held at a seq, given twice. */
 const HELD = `${ROWS} AND st.seq <= ? AND (st.until_seq IS NULL OR st.until_seq > ?)`;
 
-export const queries = {
+export const queries = () => ({
   "state.current": `${CURRENT} ORDER BY st.seq, st.ord`,
   "state.key": `${CURRENT} AND st.key IN (?, '') ORDER BY st.seq DESC, st.ord DESC`,
   "state.at": `${HELD} ORDER BY st.seq, st.ord`,
   "state.keyAt": `${HELD} AND st.key IN (?, '') ORDER BY st.seq DESC, st.ord DESC`,
-} as const;
+});
 
-export const statements = {
+export const statements = () => ({
   "state.close": "UPDATE state SET until_seq = ? WHERE session_no = ? AND branch = ? AND key = ? AND until_seq IS NULL",
   // On a branch that inherits, a removal must be written: of one key, or (no key) of all that came before the branch.
   "state.hide":
     "INSERT INTO state (session_no, branch, key, seq, ord) SELECT b.session_no, b.branch, CAST(? AS TEXT), CAST(? AS BIGINT), -1 " +
     "FROM branches b WHERE b.session_no = ? AND b.branch = ?",
   "state.closeAll": "UPDATE state SET until_seq = ? WHERE session_no = ? AND branch = ? AND until_seq IS NULL",
-} as const;
+});
 
-export const guards = {
+export const guards = () => ({
   "state.version": "SELECT state_seq AS value FROM sessions WHERE id = ? AND deleted_at IS NULL",
-} as const;
+});

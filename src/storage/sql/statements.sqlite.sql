@@ -416,6 +416,8 @@ SELECT c.no, c.id, s.id AS session, c.session_no, c.seq, c.request, c.agent, c.a
 SELECT c.no, c.id, s.id AS session, c.session_no, c.seq, c.request, c.agent, c.agent_session, c.generation, c.diverged, c.cwd, c.config_dir, c.project_key, c.agent_version, b.sha256 AS manifest, c.salt, c.files, c.size, c.stored, c.created_at, c.saved_at, c.expires_at FROM captures c JOIN sessions s ON s.no = c.session_no LEFT JOIN blobs b ON b.no = c.manifest WHERE c.expires_at IS NOT NULL AND c.expires_at <= ? AND (c.expires_at, c.no) > (?, ?) ORDER BY c.expires_at, c.no LIMIT CAST(? AS INTEGER);
 -- claim.get
 SELECT value FROM holdfast_meta WHERE name = ?;
+-- claims.list
+SELECT name, value FROM holdfast_meta WHERE name LIKE 'claim:%';
 -- blob.get
 SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked, b.body FROM blobs b WHERE b.sha256 = ?;
 -- blob.payload

@@ -2,23 +2,24 @@
 // and shown to find its rows by an index.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore } from "../../../test/engines.ts";
-import { TABLES, type TableShape } from "../../contracts/rows.ts";
-import { RESTORE, RESTORE_ALIASES, RESTORE_BASIS, RESTORE_HEAD } from "./archive.ts";
+import { ARCHIVED_TABLES } from "../../contracts/portable.ts";
+import { TABLES, type TableName, type TableShape } from "../../contracts/rows.ts";
+import { RESTORE_ALIASES, RESTORE_BASIS, RESTORE_HEAD, restoreSpec } from "./archive.ts";
 import { AGENT_LOOKUP, BLOB_LOOKUP, SESSION_LOOKUP } from "./commit.ts";
 import type { BulkSpec, Dialect } from "./driver.ts";
 import { postgres, renderTogether } from "./postgres/dialect.ts";
 import * as specs from "./specs.ts";
 import { sqlite } from "./sqlite/dialect.ts";
 import { GUARDS, QUERIES, STATEMENTS } from "./statements.ts";
+import type { Texts } from "./texts.ts";
 import { LENGTH_LOOKUP } from "./waker.ts";
 
-const { INSERT, PUT, REMOVE, FENCE_SESSION, ...single } = specs;
+const { insertSpec, putSpec, removeSpec, FENCE_SESSION, ...single } = specs;
+const KEYED = (Object.keys(TABLES) as TableName[]).filter((table) => TABLES[table].key.length > 0);
 const BULKS: readonly BulkSpec[] = [
-  ...Object.values(INSERT),
-  ...Object.values(PUT),
-  ...Object.values(REMOVE),
+  ...[insertSpec, putSpec, removeSpec].flatMap((make) => KEYED.map(make)),
   ...Object.values(single),
-  ...Object.values(RESTORE),
+  ...ARCHIVED_TABLES.map(restoreSpec),
   ...[RESTORE_BASIS, RESTORE_HEAD, RESTORE_ALIASES],
 ];
 
@@ -43,7 +44,8 @@ function printed(dialect: Dialect): string {
               `-- ${trip === APPEND ? "append, short" : "append"} × ${width}\n${renderTogether(trip.map((spec) => ({ spec, width })))};`,
           ),
         );
-  return `${[...named(QUERIES), ...named(STATEMENTS), ...named(GUARDS, dialect.lockRow), ...lookups, ...bulks, ...together].join("\n")}\n`;
+  const texts = [...named(QUERIES.all()), ...named(STATEMENTS.all()), ...named(GUARDS.all(), dialect.lockRow)];
+  return `${[...texts, ...lookups, ...bulks, ...together].join("\n")}\n`;
 }
 
 describe("statements", () => {
@@ -55,8 +57,17 @@ describe("statements", () => {
     await expect(printed(postgres)).toMatchFileSnapshot("./statements.postgres.sql");
   });
 
+  test.each([
+    ["a read", QUERIES],
+    ["a change", STATEMENTS],
+    ["a guard", GUARDS],
+  ])("ST9 %s is found under its name, whichever is looked up first", (_, texts: Texts<string>) => {
+    for (const [name, text] of Object.entries(texts.all()).reverse()) expect(texts.get(name)).toBe(text);
+    expect(() => texts.get("no.such")).toThrow("bug: no statement is called no.such");
+  });
+
   test("ST5 no text holds a value of a caller: parameters only", () => {
-    for (const text of [...Object.values(QUERIES), ...Object.values(STATEMENTS), ...Object.values(GUARDS)]) {
+    for (const text of [QUERIES, STATEMENTS, GUARDS].flatMap((texts) => Object.values<string>(texts.all()))) {
       expect(text).not.toMatch(/\$\{|undefined|\[object/);
     }
   });
@@ -78,74 +89,77 @@ for (const engine of ENGINES) {
       },
     );
 
-    test.each(Object.entries({ ...QUERIES, ...GUARDS }))("ST10 %s is understood by the engine", async (_, text) => {
-      const plan = await explain(ground, text);
-      expect(plan.length).toBeGreaterThan(0);
-    });
+    test.each(Object.entries({ ...QUERIES.all(), ...GUARDS.all() }))(
+      "ST10 %s is understood by the engine",
+      async (_, text) => {
+        const plan = await explain(ground, text);
+        expect(plan.length).toBeGreaterThan(0);
+      },
+    );
   });
 }
 
 /** Lookups the contracts promise; each must reach its table through an index, never by reading all of it. */
 const PROMISED: readonly (readonly [name: string, text: string])[] = [
-  ["a session by id", QUERIES["session.get"]],
-  ["a session by alias", QUERIES["session.byAlias"]],
-  ["sessions of an agent", QUERIES["sessions.byAgent"]],
-  ["sessions with a tag", QUERIES["sessions.byTag"]],
-  ["sessions of a request", QUERIES["sessions.byRequest"]],
-  ["events by seq", QUERIES["events.read"]],
-  ["a note", QUERIES["annotation.get"]],
-  ["events to verify", QUERIES["events.whole"]],
-  ["short content by hash", QUERIES["inline.get"]],
-  ["an agent's history", QUERIES["history.range"]],
-  ["the last messages", QUERIES["history.last"]],
-  ["a run's messages", QUERIES["history.rangeRun"]],
-  ["a session's messages", QUERIES["history.session"]],
-  ["an agent's messages across sessions", QUERIES["history.byAgent"]],
-  ["a message by key", QUERIES["history.byKey"]],
-  ["the count of messages", QUERIES["history.count"]],
-  ["current state", QUERIES["state.current"]],
-  ["one value of the state", QUERIES["state.key"]],
-  ["state at a head", QUERIES["state.at"]],
-  ["the lineage of a session", QUERIES["lineage.current"]],
-  ["the lineage of a head", QUERIES["lineage.at"]],
-  ["messages at a head", QUERIES["messages.at"]],
-  ["the last messages at a head", QUERIES["messages.lastAt"]],
-  ["how many messages there are", QUERIES["messages.count"]],
-  ["how many messages of which run there are", QUERIES["messages.countRuns"]],
-  ["the last erasure of a stretch", QUERIES["messages.erasedUpTo"]],
-  ["what a head counts", QUERIES["lineage.counts"]],
-  ["what a head to be published counts", QUERIES["branch.position"]],
-  ["a head by id", QUERIES["head.get"]],
-  ["the current head", QUERIES["head.current"]],
-  ["the head before a point", QUERIES["head.before"]],
-  ["heads up to a point", QUERIES["heads.at"]],
-  ["turns at a head", QUERIES["turns.at"]],
-  ["evals at a head", QUERIES["evals.at"]],
-  ["calls at a head", QUERIES["calls.at"]],
-  ["a call by id", QUERIES["call.get"]],
-  ["snapshots at a head", QUERIES["snapshots.at"]],
-  ["invocations at a head", QUERIES["invocations.at"]],
-  ["what forks need of a session", QUERIES["branches.needed"]],
-  ["an agent's blocks", QUERIES["blocks.load"]],
-  ["versions of a block", QUERIES["block.versions"]],
-  ["blobs of an agent's blocks", QUERIES["blocks.discarded"]],
-  ["boards of a conversation", QUERIES["boards.bySession"]],
-  ["tasks of a board", QUERIES["tasks.byBoard"]],
-  ["a blob by hash", QUERIES["blob.get"]],
-  ["the newest blobs", QUERIES["blobs.list"]],
-  ["what names a blob", QUERIES["blob.named"]],
-  ["blobs to collect", QUERIES["gc.unreferenced"]],
-  ["a run by the beginning of its id", QUERIES["runs.beginning"]],
-  ["a run's events", QUERIES["run.events"]],
-  ["a run's signals", QUERIES["run.signals"]],
-  ["a run's questions", QUERIES["run.decisions"]],
-  ["a run's checkpoints", QUERIES["run.checkpoints"]],
-  ["what a run asks", QUERIES["decisions.openByRun"]],
-  ["what people are asked", QUERIES["decisions.open"]],
-  ["what people decided", QUERIES["decisions.answered"]],
-  ["a page of events that name blobs", QUERIES["check.refs.events"]],
-  ["a page of calls that name blobs", QUERIES["check.refs.calls"]],
-  ["a page of state that names blobs", QUERIES["check.refs.state"]],
+  ["a session by id", QUERIES.get("session.get")],
+  ["a session by alias", QUERIES.get("session.byAlias")],
+  ["sessions of an agent", QUERIES.get("sessions.byAgent")],
+  ["sessions with a tag", QUERIES.get("sessions.byTag")],
+  ["sessions of a request", QUERIES.get("sessions.byRequest")],
+  ["events by seq", QUERIES.get("events.read")],
+  ["a note", QUERIES.get("annotation.get")],
+  ["events to verify", QUERIES.get("events.whole")],
+  ["short content by hash", QUERIES.get("inline.get")],
+  ["an agent's history", QUERIES.get("history.range")],
+  ["the last messages", QUERIES.get("history.last")],
+  ["a run's messages", QUERIES.get("history.rangeRun")],
+  ["a session's messages", QUERIES.get("history.session")],
+  ["an agent's messages across sessions", QUERIES.get("history.byAgent")],
+  ["a message by key", QUERIES.get("history.byKey")],
+  ["the count of messages", QUERIES.get("history.count")],
+  ["current state", QUERIES.get("state.current")],
+  ["one value of the state", QUERIES.get("state.key")],
+  ["state at a head", QUERIES.get("state.at")],
+  ["the lineage of a session", QUERIES.get("lineage.current")],
+  ["the lineage of a head", QUERIES.get("lineage.at")],
+  ["messages at a head", QUERIES.get("messages.at")],
+  ["the last messages at a head", QUERIES.get("messages.lastAt")],
+  ["how many messages there are", QUERIES.get("messages.count")],
+  ["how many messages of which run there are", QUERIES.get("messages.countRuns")],
+  ["the last erasure of a stretch", QUERIES.get("messages.erasedUpTo")],
+  ["what a head counts", QUERIES.get("lineage.counts")],
+  ["what a head to be published counts", QUERIES.get("branch.position")],
+  ["a head by id", QUERIES.get("head.get")],
+  ["the current head", QUERIES.get("head.current")],
+  ["the head before a point", QUERIES.get("head.before")],
+  ["heads up to a point", QUERIES.get("heads.at")],
+  ["turns at a head", QUERIES.get("turns.at")],
+  ["evals at a head", QUERIES.get("evals.at")],
+  ["calls at a head", QUERIES.get("calls.at")],
+  ["a call by id", QUERIES.get("call.get")],
+  ["snapshots at a head", QUERIES.get("snapshots.at")],
+  ["invocations at a head", QUERIES.get("invocations.at")],
+  ["what forks need of a session", QUERIES.get("branches.needed")],
+  ["an agent's blocks", QUERIES.get("blocks.load")],
+  ["versions of a block", QUERIES.get("block.versions")],
+  ["blobs of an agent's blocks", QUERIES.get("blocks.discarded")],
+  ["boards of a conversation", QUERIES.get("boards.bySession")],
+  ["tasks of a board", QUERIES.get("tasks.byBoard")],
+  ["a blob by hash", QUERIES.get("blob.get")],
+  ["the newest blobs", QUERIES.get("blobs.list")],
+  ["what names a blob", QUERIES.get("blob.named")],
+  ["blobs to collect", QUERIES.get("gc.unreferenced")],
+  ["a run by the beginning of its id", QUERIES.get("runs.beginning")],
+  ["a run's events", QUERIES.get("run.events")],
+  ["a run's signals", QUERIES.get("run.signals")],
+  ["a run's questions", QUERIES.get("run.decisions")],
+  ["a run's checkpoints", QUERIES.get("run.checkpoints")],
+  ["what a run asks", QUERIES.get("decisions.openByRun")],
+  ["what people are asked", QUERIES.get("decisions.open")],
+  ["what people decided", QUERIES.get("decisions.answered")],
+  ["a page of events that name blobs", QUERIES.get("check.refs.events")],
+  ["a page of calls that name blobs", QUERIES.get("check.refs.calls")],
+  ["a page of state that names blobs", QUERIES.get("check.refs.state")],
 ];
 
 describe("ST10 promised lookups use an index", () => {
@@ -173,7 +187,7 @@ describe("ST10 what waits to be linked is found by the session it names", () => 
     const ground = await engine.fresh();
     try {
       if (engine.name === "postgres") await ground.driver.read("SELECT set_config('enable_seqscan', 'off', false)", []);
-      const plan = await explain(ground, QUERIES["invocations.naming"]);
+      const plan = await explain(ground, QUERIES.get("invocations.naming"));
       expect(plan.join("\n")).toMatch(/invocations_callee[\s\S]*invocations_source/);
     } finally {
       await ground.end();
@@ -186,7 +200,7 @@ const SQLITE = ENGINES.filter(({ name }) => name === "sqlite");
 test.each(SQLITE)("ST10 $name looks a message's key up, and does not search the session for it", async (engine) => {
   const ground = await engine.fresh();
   try {
-    expect((await explain(ground, QUERIES["history.byKey"])).join("\n")).toContain("events_key");
+    expect((await explain(ground, QUERIES.get("history.byKey"))).join("\n")).toContain("events_key");
   } finally {
     await ground.end();
   }

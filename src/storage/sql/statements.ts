@@ -18,54 +18,67 @@ import * as sessions from "./sessions.ts";
 import * as state from "./state.ts";
 import * as stats from "./stats.ts";
 import * as tasks from "./tasks.ts";
+import { type Complete, type NamesOf, Texts } from "./texts.ts";
 import * as trace from "./trace.ts";
 
-export const QUERIES: Readonly<Record<QueryName, string>> = {
-  ...sessions.queries,
-  ...lineage.queries,
-  ...archive.queries,
-  ...log.queries,
-  ...history.queries,
-  ...erasure.queries,
-  ...runs.queries,
-  ...state.queries,
-  ...agents.queries,
-  ...tasks.queries,
-  ...captures.queries,
-  ...blobs.queries,
-  ...words.queries,
-  ...references.queries,
-  ...stats.queries,
-  ...check.queries,
-  ...checksums.queries,
-  ...trace.queries,
-};
+const READS = [
+  sessions.queries,
+  lineage.queries,
+  archive.queries,
+  log.queries,
+  history.queries,
+  erasure.queries,
+  runs.queries,
+  state.queries,
+  agents.queries,
+  tasks.queries,
+  captures.queries,
+  blobs.queries,
+  words.queries,
+  references.queries,
+  stats.queries,
+  check.queries,
+  checksums.queries,
+  trace.queries,
+] as const;
 
-export const STATEMENTS: Readonly<Record<StatementName, string>> = {
-  ...sessions.statements,
-  ...lineage.statements,
-  ...archive.statements,
-  ...erasure.statements,
-  ...runs.statements,
-  ...state.statements,
-  ...agents.statements,
-  ...tasks.statements,
-  ...captures.statements,
-  ...blobs.statements,
-  ...words.statements,
-};
+const USUAL_READS = [sessions.queries, history.queries];
+
+export const QUERIES = new Texts<Complete<QueryName, NamesOf<typeof READS>>>(READS, USUAL_READS);
+
+const CHANGES = [
+  sessions.statements,
+  lineage.statements,
+  archive.statements,
+  erasure.statements,
+  runs.statements,
+  state.statements,
+  agents.statements,
+  tasks.statements,
+  captures.statements,
+  blobs.statements,
+  words.statements,
+] as const;
+
+const USUAL_CHANGES = [words.statements, sessions.statements];
+
+export const STATEMENTS = new Texts<Complete<StatementName, NamesOf<typeof CHANGES>>>(CHANGES, USUAL_CHANGES);
+
+const CHECKS = [
+  sessions.guards,
+  lineage.guards,
+  archive.guards,
+  history.guards,
+  runs.guards,
+  state.guards,
+  agents.guards,
+  tasks.guards,
+  captures.guards,
+  blobs.guards,
+  words.guards,
+] as const;
+
+const USUAL_CHECKS = [sessions.guards, history.guards];
 
 /** Each answers one value; no row is null. */
-export const GUARDS: Readonly<Record<GuardName, string>> = {
-  ...sessions.guards,
-  ...lineage.guards,
-  ...archive.guards,
-  ...history.guards,
-  ...runs.guards,
-  ...state.guards,
-  ...agents.guards,
-  ...tasks.guards,
-  ...captures.guards,
-  ...blobs.guards,
-  ...words.guards,
-};
+export const GUARDS = new Texts<Complete<GuardName, NamesOf<typeof CHECKS>>>(CHECKS, USUAL_CHECKS);

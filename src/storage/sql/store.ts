@@ -83,7 +83,7 @@ export class SqlStorage implements Storage {
     // A caller that reads page after page would keep the event loop until its last one, where reads are answered at once.
     if (this.#driver.answersAtOnce && this.#slice.isSpent) await this.#slice.pause();
     if (this.#closing !== null) throw closedError();
-    const rows = await this.#read(() => this.#driver.read(QUERIES[name], params as readonly Param[]));
+    const rows = await this.#read(() => this.#driver.read(QUERIES.get(name), params as readonly Param[]));
     return rows as readonly Queries[N]["row"][];
   }
 

@@ -2,7 +2,7 @@
 
 const SESSION = "(SELECT no FROM sessions WHERE id = ? AND deleted_at IS NULL)";
 
-export const queries = {
+export const queries = () => ({
   "trace.events":
     "SELECT e.seq, e.type, e.at, e.body, e.hash, e.branch, e.erased_seq FROM events e " +
     `WHERE e.session_no = ${SESSION} AND e.seq > ? ORDER BY e.seq LIMIT ?`,
@@ -13,4 +13,4 @@ export const queries = {
   "trace.invokedBy":
     "SELECT s.id AS session, r.first_seq FROM invocations r JOIN sessions s ON s.no = r.session_no " +
     `WHERE r.callee_session_no = ${SESSION} ORDER BY r.session_no, r.first_seq LIMIT 1`,
-} as const;
+});

@@ -99,6 +99,49 @@ const factCases: readonly Case[] = [
     assert.match(present(error.hint), /:session\/id .*:session\/tag/);
   }),
 
+  prove(
+    "QU1 a fork's message count is of its whole history, as sessions.list has it",
+    [...ALL, "lineage"],
+    async (nouns) => {
+      const { history, query } = nouns;
+      const { sessions, heads } = nouns.lineage;
+      await fill(nouns);
+      await sessions.fork("one", { id: "fork" });
+      await history.append(scope("fork"), { role: "user", content: "and now?" });
+      await history.append({ agent: "bob", session: "fork" }, { role: "user", content: "I am here" }, { run: "r2" });
+      await sessions.fork("fork", { id: "of-fork" });
+      await sessions.fork("one", { id: "emptied" });
+      await history.clear(scope("emptied"));
+      await sessions.fork("fork", { id: "without-run" });
+      await history.clearRun({ agent: "bob", session: "without-run" }, "r2");
+      const head = await heads.publish("two");
+      await history.append(scope("two"), { role: "user", content: "on the branch that is left" });
+      await sessions.resume({ session: "two", head: head.id });
+      await history.append(scope("two"), { role: "user", content: "on its own branch" });
+      await history.append(scope("one"), { role: "user", content: "after the forks" });
+      const told = await query("[:find ?id ?n :where [?s :session/id ?id] [?s :session/message-count ?n]]");
+      const listed = (await nouns.sessions.list()).items.map(({ id, messages }) => [id, messages]);
+      assert.deepEqual(sorted(told), sorted(listed));
+      assert.deepEqual(
+        sorted(told),
+        sorted([
+          ...[
+            ["one", 3],
+            ["two", 1],
+            ["fork", 4],
+            ["of-fork", 4],
+            ["emptied", 0],
+            ["without-run", 3],
+          ],
+        ]),
+      );
+      assert.deepEqual(
+        await query('[:find ?n . :where [?s :session/id "fork"] [?s :session/message-count ?n] [(> ?n 3)]]'),
+        4,
+      );
+    },
+  ),
+
   prove("QU1 a query sees what was acknowledged before it", ALL, async (nouns) => {
     for (const n of range(3)) {
       await nouns.sessions.create({ id: `s${n}` });

@@ -4,7 +4,7 @@ import { ENGINES, type EngineStore } from "../../../../test/engines.ts";
 import { textOf } from "../../../../test/real/examine.ts";
 import type { Holdfast } from "../../../contracts/holdfast.ts";
 import { open } from "../../../open.ts";
-import { ADD_EVENT, ADD_MESSAGE, FENCE_SESSION, INSERT, PUT_BLOB } from "../specs.ts";
+import { ADD_EVENT, ADD_MESSAGE, FENCE_SESSION, insertSpec, PUT_BLOB } from "../specs.ts";
 import { renderTogether } from "./dialect.ts";
 
 const scope = (session: string) => ({ session, agent: "a" });
@@ -27,7 +27,7 @@ describe("an append to remembered sessions on PostgreSQL", () => {
   });
 
   test("ST10 joins many rows by their hashes, never each with each", async () => {
-    const specs = [FENCE_SESSION, PUT_BLOB, ADD_EVENT, ADD_MESSAGE, INSERT.blob_links];
+    const specs = [FENCE_SESSION, PUT_BLOB, ADD_EVENT, ADD_MESSAGE, insertSpec("blob_links")];
     const text = renderTogether(specs.flatMap((spec) => (spec === undefined ? [] : [{ spec, width: 2 }])));
     const plan = await ground.driver.read(`EXPLAIN (GENERIC_PLAN) ${text}`, []);
     const lines = plan.map((row) => String(row["QUERY PLAN"]));

@@ -75,13 +75,27 @@ export function isFatal(error: unknown): boolean {
   return isUnreachable(error) || severity === "FATAL" || severity === "PANIC";
 }
 
+const REPEAT =
+  "Read it back before you repeat it. To repeat is safe where the call names an id or a key: a message with a key is added once, and " +
+  "what is created under an id is there once.";
+
+/** The connection broke after the commit was sent: it is unknown whether it happened. */
+export function lostError(target: string, cause: unknown): HoldfastError {
+  const code = sqlState(cause);
+  const message = `the connection to ${target} was lost (${code}) after the commit was sent; it may have happened`;
+  return new HoldfastError("StoreUnreachable", message, {
+    ...{ details: { target, code, commit: "unknown" }, retryable: true, cause },
+    hint: `Check the server and the network. ${REPEAT}`,
+  });
+}
+
 /** The server did not answer in time. `isOpen`: the commit had been sent, so it is unknown whether it happened. */
 export function silentError(target: string, isOpen: boolean, cause: unknown): HoldfastError {
   const what = isOpen ? "whether the commit happened is unknown" : "nothing was written";
   return new HoldfastError("StoreUnreachable", `${target} gave no answer in time; ${what}`, {
-    details: { target, code: "NO_ANSWER" },
+    details: { target, code: "NO_ANSWER", ...(isOpen ? { commit: "unknown" } : {}) },
     retryable: true,
-    hint: "Check the server and the network, then try again; a message with a key is added once.",
+    hint: `Check the server and the network${isOpen ? `. ${REPEAT}` : ", then try again."}`,
     cause,
   });
 }

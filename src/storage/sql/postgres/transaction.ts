@@ -4,7 +4,7 @@ import type { Environment } from "../../../contracts/environment.ts";
 import { TimeSlice } from "../../../core/time-slice.ts";
 import { LostRace, type Plan, type Row, type Step, type Trip } from "../driver.ts";
 import type { Connection } from "./connection.ts";
-import { isConnectionLost, isFatal, silentError } from "./errors.ts";
+import { isConnectionLost, isFatal, isUnreachable, lostError, silentError } from "./errors.ts";
 import { IDLE_IN_TRANSACTION_MS, localSettings, type Settings, WORK_MS } from "./settings.ts";
 import { type StatementTexts, settle } from "./statements.ts";
 
@@ -68,6 +68,7 @@ export class PlanRunner {
         // Nothing of it can have happened: it is made again over another connection.
         if (!isCommitSent && isConnectionLost(error))
           throw new LostRace("the connection was lost before the commit was sent", { cause: error });
+        if (isCommitSent && isUnreachable(error)) throw lostError(this.#options.target, error);
       }
       // Harmless when the failed COMMIT has rolled back already; it must not leave the connection inside a transaction.
       else if (connection.isOpen) await connection.send("ROLLBACK", []).catch(() => connection.destroy());

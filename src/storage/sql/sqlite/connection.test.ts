@@ -16,7 +16,7 @@ test("ST10 SQLite compiles each text once, whatever is bound", async () => {
     return constants.SQLITE_OK;
   });
   const again: string[] = [];
-  for (const [name, text] of Object.entries({ ...QUERIES, ...STATEMENTS, ...GUARDS })) {
+  for (const [name, text] of Object.entries({ ...QUERIES.all(), ...STATEMENTS.all(), ...GUARDS.all() })) {
     connection.statement(text);
     const before = asked;
     expect(before, name).toBeGreaterThan(0);
