@@ -21,7 +21,7 @@ export interface ClaimRecord {
   readonly since: number;
   /** The last sign of life, by the store's clock. */
   readonly at: number;
-  /** Nobody has the claim: the row only says what the last owner left. */
+  /** No process has the claim: the row only says what the last owner left. */
   readonly isReleased: boolean;
   /** The process that does the work, as `Processes` names it. */
   readonly worker: string | null;

@@ -1,5 +1,6 @@
-// The object on a line of JSON, for lines that anybody may have written. An error of JSON.parse costs microseconds, whatever the line
-// is: a few kilobytes of gzip can be millions of lines that are no JSON. Short lines are therefore judged before they are parsed.
+// The object on a line of JSON, for untrusted lines. An error of JSON.parse costs microseconds, whatever the line is: a
+// few kilobytes of gzip can be millions of lines that are no JSON. Short lines are therefore judged before they are
+// parsed.
 import { hasAtMostParts, MOST_LINE_PARTS } from "./json-parts.ts";
 
 /** In a line that is longer, an error costs no more than a few nanoseconds a byte. */

@@ -16,7 +16,7 @@ export const LARGE_BYTES = 1024 * 1024;
 
 export type Source = AsyncIterable<unknown> | Iterable<unknown>;
 
-/** Bytes of any size, which nobody changes meanwhile. */
+/** Bytes of any size; the caller does not change them meanwhile. */
 export async function storeBytes(context: BlobContext, bytes: Uint8Array, claim: BlobClaim): Promise<Uint8Array> {
   if (bytes.length < LARGE_BYTES) return storePlain(context, bytes, claim);
   const digest = await digestOf(context, bytes);

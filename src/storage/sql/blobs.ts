@@ -1,5 +1,5 @@
-// Blobs, their chunks and segments, and their collection in SQL. What deletes asks again, in its own text or by guards,
-// whether anybody came to need the row since it was read: a put beside a collection always wins.
+// Blobs, their chunks and segments, and their collection in SQL. Every deletion checks again, in its own statement or
+// by guards, that the row is still unneeded: a put beside a collection always wins.
 import { keepChecksum, keepCounter, rowChecksumSql } from "./checksum.ts";
 
 const LINKED = "CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked";

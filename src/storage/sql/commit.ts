@@ -198,7 +198,7 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<CommitS
           params: [...guard.key],
         }),
       ),
-      // The rows of their sessions are locked by now, so nobody adds to what is counted.
+      // The rows of their sessions are locked by now, so that the counts cannot change.
       ...published.map((id): Step => ({ kind: "query", sql: QUERIES.get("branch.position"), params: [id] })),
     ],
     last: false,
