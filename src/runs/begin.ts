@@ -16,7 +16,7 @@ import type { Host } from "./execution.ts";
 import { payloadOf } from "./journal.ts";
 import { awaitFree } from "./lease.ts";
 import { ownerLiveness } from "./owner.ts";
-import { rewoundBy, takenUpBy } from "./past.ts";
+import { findRetry, findRewind } from "./retry-chain.ts";
 import { existingRun, isAtWork } from "./rows.ts";
 
 export interface MeantRun {
@@ -102,7 +102,7 @@ async function findRun(storage: Storage, id: string): Promise<RunRow | null> {
 /** The run that continues a failed or cancelled one in the end: its retry, or the one that a rewind began in its place. */
 async function lastRetry(storage: Storage, row: RunRow): Promise<RunRow> {
   if (row.status !== "failed" && row.status !== "cancelled") return row;
-  const next = (await takenUpBy(storage, row)) ?? (await rewoundBy(storage, row));
+  const next = (await findRetry(storage, row)) ?? (await findRewind(storage, row));
   const [retry] = next === null ? [] : await storage.query("run.get", next);
   return retry === undefined ? row : lastRetry(storage, retry);
 }

@@ -12,7 +12,14 @@ import { checkArray, checkId, checkInt, checkRecord, copyJson, encodeCopy, encod
 import { decide } from "../core/decide.ts";
 import { decodeRow, list, optional, text, whole } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
-import { type Entry, entryOf, payloadOf, type Record, readJournal, recordsOf } from "./journal.ts";
+import {
+  buildStepRecords,
+  decodeEntry,
+  type JournalEntry,
+  payloadOf,
+  readJournal,
+  type StepRecord,
+} from "./journal.ts";
 import { carried, carriedBlobs } from "./moves.ts";
 import { validateState } from "./validation.ts";
 
@@ -75,9 +82,9 @@ export async function loadEventPayload(
   return payloadOf(payloads, session, await eventOf(storage, session, seq));
 }
 
-export async function eventOf(storage: Storage, session: string, seq: number): Promise<Entry> {
+export async function eventOf(storage: Storage, session: string, seq: number): Promise<JournalEntry> {
   const [row] = await storage.query("run.event", session, seq);
-  if (row !== undefined) return entryOf(session, row);
+  if (row !== undefined) return decodeEntry(session, row);
   throw new HoldfastError("StoreCorrupted", `event ${rowId(session, seq)} is not there`, {
     details: { kind: "event", session, seq },
   });
@@ -131,7 +138,7 @@ export async function saveCheckpoint(
 }
 
 /** Not ended: at work, in doubt, or waiting for a person. */
-function isPending({ status }: Record): boolean {
+function isPending({ status }: StepRecord): boolean {
   return status === "started" || status === "asked";
 }
 
@@ -149,7 +156,7 @@ export async function runCheckpoint(
   if (point === undefined) return null;
   const found = await checkpointOf(payloads, point);
   const journal = await readJournal(storage, row, row.first_seq);
-  const tools = [...recordsOf(row.session, journal).values()].filter(({ kind }) => kind === "tool");
+  const tools = [...buildStepRecords(row.session, journal).values()].filter(({ kind }) => kind === "tool");
   const open = tools.filter((one) => one.iteration === point.iteration + 1 && isPending(one));
   const last = tools.findLast((one) => one.iteration <= point.iteration && one.status === "done");
   const isLast = point.seq === row.checkpoint_seq;
@@ -183,9 +190,9 @@ export async function loadCheckpoint(
 }
 
 /** Its event, which says of which iteration it is: the row that finds it is only as good as that. */
-export function checkpointEvent(row: CheckpointRow): Entry {
+export function checkpointEvent(row: CheckpointRow): JournalEntry {
   const { session, seq, agent, run, iteration } = row;
-  const entry = entryOf(session, row);
+  const entry = decodeEntry(session, row);
   const isOwn = run !== NO_RUN || entry.agent === agent;
   if (entry.data.iteration === iteration && isOwn) return entry;
   throw new HoldfastError("StoreCorrupted", `the checkpoint at event ${rowId(session, seq)} is not what its row says`, {

@@ -16,12 +16,12 @@ import { type Birth, beginRun, birthOf } from "./create.ts";
 import { isDue } from "./due.ts";
 import { StepFailed } from "./errors.ts";
 import type { Host } from "./execution.ts";
-import type { Record } from "./journal.ts";
+import type { StepRecord } from "./journal.ts";
 import { awaitFree, claimRun } from "./lease.ts";
 import { atEpoch, atVersion } from "./moves.ts";
-import { lastOfChain } from "./past.ts";
 import { refusedBefore, refuseStep } from "./refusals.ts";
 import { resultOf } from "./results.ts";
+import { lastInChain } from "./retry-chain.ts";
 import { existingRun } from "./rows.ts";
 import type { Asked, Identity, Steps } from "./steps.ts";
 import type { Suspension, Waiter } from "./suspension.ts";
@@ -49,7 +49,7 @@ export async function spawnRun(
   const { host, steps, suspension } = parent;
   const { storage, payloads } = host;
   const identity = steps.identify(asked);
-  let step: Record | undefined;
+  let step: StepRecord | undefined;
   try {
     // At work from the call on, until the child has ended or waits: perhaps nobody awaits it.
     const look = async (): Promise<Looked> => {
@@ -92,27 +92,27 @@ interface Looked {
 
 /** The child at a place of the journal: there, to be waited for or looked at; or to be begun, perhaps in place of another. */
 type Place =
-  | { readonly step: Record; readonly id: string; readonly isLeaving: boolean }
+  | { readonly step: StepRecord; readonly id: string; readonly isLeaving: boolean }
   | { readonly step: undefined; readonly past: RunRow | undefined };
 
 /** A child of a run that this one takes up was cancelled with that run, unless it had ended or somebody has taken it up. */
-async function placeOf({ host: { storage }, writer }: Parent, found: Record | undefined): Promise<Place> {
+async function placeOf({ host: { storage }, writer }: Parent, found: StepRecord | undefined): Promise<Place> {
   if (found?.data.run === undefined) return { step: undefined, past: undefined };
   const id = childIn(found);
   if (found.status !== "failed" && found.seq >= writer.row.first_seq) return { step: found, id, isLeaving: false };
-  const last = await lastOfChain(storage, await existingRun(storage, id));
+  const last = await lastInChain(storage, await existingRun(storage, id));
   if (last.status === "cancelled") return { step: undefined, past: last };
   // Its worker has yet to hear that it is cancelled.
   return { step: found, id: last.id, isLeaving: last.ended_at === null };
 }
 
 /** The step names it: its id follows from the run that began it, which may be another. */
-function childIn(found: Record | undefined): string {
+function childIn(found: StepRecord | undefined): string {
   return String(found?.data.run ?? "");
 }
 
 /** As its end says: perhaps one that took up the child that was begun. */
-async function endedIn(steps: Steps, found: Record): Promise<string> {
+async function endedIn(steps: Steps, found: StepRecord): Promise<string> {
   const kept = (await steps.payload(found)) as { readonly run?: unknown } | null;
   return typeof kept?.run === "string" ? kept.run : childIn(found);
 }
@@ -130,7 +130,7 @@ async function begin(
   identity: Identity,
   agent: AgentDefinition,
   options: SpawnOptions,
-  before: Record | undefined,
+  before: StepRecord | undefined,
   past: RunRow | undefined,
 ): Promise<Spawned> {
   const attempt = (before?.attempt ?? 0) + 1;
@@ -237,7 +237,7 @@ function goneElsewhere({ id, session }: RunRow): HoldfastError {
 }
 
 /** The step that first began a child at this place: the invocation is in front of it. */
-function sinceIn(found: Record | undefined): number {
+function sinceIn(found: StepRecord | undefined): number {
   return typeof found?.data.since === "number" ? found.data.since : (found?.seq ?? 0);
 }
 
@@ -284,7 +284,7 @@ function readiness(parent: Parent, id: string, identity: Identity, intent: numbe
       if (child === null) return true;
       if (child.ended_at === null) return false;
       await finishChild(parent, child, invoked);
-      await steps.finish(identity, { run: id }, { seq: intent } as Record);
+      await steps.finish(identity, { run: id }, { seq: intent } as StepRecord);
       return true;
     },
     guards: () => (child === null ? [] : [atVersion(child)]),

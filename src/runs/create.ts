@@ -93,7 +93,7 @@ export function beginRun(birth: Birth, at: number): Begun {
     ...carried(["input", input]),
     writes: [{ op: "insert", table: "runs", row: { ...first, first_seq: { slot: "seq" }, agent_no: { agent } } }],
   };
-  const taken = state === null ? [] : [takenUp(birth, state, iteration, at)];
+  const taken = state === null ? [] : [readRetryChain(birth, state, iteration, at)];
   return {
     events: [created, ...taken],
     commit: {
@@ -116,7 +116,12 @@ function fromData({ run, session, iteration, isRetry, chance }: NonNullable<Birt
 }
 
 /** The checkpoint of another run as its own. */
-function takenUp({ id, session, agent }: Birth, state: PreparedPayload, iteration: number, at: number): EventDraft {
+function readRetryChain(
+  { id, session, agent }: Birth,
+  state: PreparedPayload,
+  iteration: number,
+  at: number,
+): EventDraft {
   return {
     ...{ session, type: "checkpoint/taken", at, run: id, data: { version: 2, checkpoint: true, iteration } },
     ...carried(["state", state]),

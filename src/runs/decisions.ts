@@ -12,7 +12,7 @@ import { decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { eventOf } from "./checkpoints.ts";
 import { decisionReason } from "./decision-reason.ts";
-import { type Entry, entryOf, lastOf, payloadOf, recordsOf, stepOf } from "./journal.ts";
+import { buildStepRecords, decodeEntry, type JournalEntry, lastSeqOf, payloadOf, stepOf } from "./journal.ts";
 import { carried, carriedBlobs } from "./moves.ts";
 import { refuseEnded } from "./rows.ts";
 import { moved } from "./verbs.ts";
@@ -140,7 +140,7 @@ export async function decisionOf(storage: Storage, payloads: Payloads, asked: De
   // By its place: the intent may be that of a run which this one takes up.
   const intent = await eventOf(storage, row.session, asked.step_seq);
   const [answer, later] = await answerOf(storage, payloads, row, asked);
-  const record = recordsOf(row.session, [intent, ...later]).get(asked.step_seq);
+  const record = buildStepRecords(row.session, [intent, ...later]).get(asked.step_seq);
   if (record === undefined) throw notAsSaid(asked);
   // In doubt: it was permitted and begun, between its intent and this question.
   if (record.status === "asked" && decisionReason(asked) === "in-doubt") record.status = "started";
@@ -164,7 +164,7 @@ async function answerOf(
   payloads: Payloads,
   row: RunRow,
   asked: DecisionRow,
-): Promise<readonly [Answer | null, readonly Entry[]]> {
+): Promise<readonly [Answer | null, readonly JournalEntry[]]> {
   if (asked.answered_seq === null) return [null, []];
   const event = await eventOf(storage, row.session, asked.answered_seq);
   const name = { kind: "event", session: row.session, seq: event.seq };
@@ -181,11 +181,16 @@ async function answerOf(
 const ENDS: ReadonlySet<string> = new Set(["step/done", "step/failed"]);
 
 /** What became of the step after the answer, up to its end or the next question. */
-async function eventsAfter(storage: Storage, row: RunRow, step: number, after: number): Promise<readonly Entry[]> {
-  const found: Entry[] = [];
+async function eventsAfter(
+  storage: Storage,
+  row: RunRow,
+  step: number,
+  after: number,
+): Promise<readonly JournalEntry[]> {
+  const found: JournalEntry[] = [];
   for (let last = after; ; ) {
-    const page = await storage.query("run.journal", row.session_no, row.id, last, lastOf(row), PAGE);
-    for (const one of page.map((event) => entryOf(row.session, event))) {
+    const page = await storage.query("run.journal", row.session_no, row.id, last, lastSeqOf(row), PAGE);
+    for (const one of page.map((event) => decodeEntry(row.session, event))) {
       if (one.data.step !== step) continue;
       if (one.type === "step/asked") return found;
       found.push(one);

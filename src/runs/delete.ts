@@ -6,7 +6,7 @@ import type { Cell, Commit, Storage, Write } from "../contracts/storage.ts";
 import { decide } from "../core/decide.ts";
 import { afterwards, forgetWrites, releaseWrites, tally } from "../sessions/erase.ts";
 import { atVersion } from "./moves.ts";
-import { neededBy } from "./past.ts";
+import { findActiveRetry } from "./retry-chain.ts";
 
 /** null: there was nothing to erase. */
 type Later = readonly DiscardedRow[] | null;
@@ -25,7 +25,7 @@ export async function deleteRun(storage: Storage, payloads: Payloads, id: string
     // What its child gave is asked for until it has ended.
     if (parent !== undefined && parent.ended_at === null) throw isTakenUp(id, parent.id, "spawned");
     const [newest] = await storage.query("runs.newest", row.session);
-    const by = await neededBy(storage, row);
+    const by = await findActiveRetry(storage, row);
     if (by !== null) throw isTakenUp(id, by.id, "takes up");
     const [agent] = await storage.query("agent.get", row.agent);
     const where: Cell[] = [row.session_no, id, row.first_seq, row.seq];

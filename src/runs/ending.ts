@@ -5,7 +5,7 @@ import type { RunRow } from "../contracts/run-queries.ts";
 import type { EventDraft, Found, Guard, Storage } from "../contracts/storage.ts";
 import { FORGETS, type Forgotten, forget } from "./forget.ts";
 import { atVersion, type Move, moveRun } from "./moves.ts";
-import { neededBy } from "./past.ts";
+import { findActiveRetry } from "./retry-chain.ts";
 import { isAtWork } from "./rows.ts";
 import { waitsFor } from "./waits.ts";
 import type { Beside } from "./writer.ts";
@@ -98,7 +98,7 @@ async function wakeParent(storage: Storage, child: RunRow, at: number): Promise<
 /** Who takes up a parent that has ended may wait until its child has; nobody else begins to meanwhile. */
 async function heirOf(storage: Storage, parent: RunRow): Promise<readonly [RunRow, readonly Guard[]]> {
   const [newest] = await storage.query("runs.newest", parent.session);
-  const heir = (await neededBy(storage, parent)) ?? parent;
+  const heir = (await findActiveRetry(storage, parent)) ?? parent;
   const guard: Guard = { check: "runs.newest", key: [parent.session], expect: newest?.value ?? null };
   return [heir, [atVersion(heir), guard]];
 }

@@ -20,14 +20,14 @@ import { JSON_IN_ROW } from "./create.ts";
 import { type Ended, endingWith } from "./ending.ts";
 import { errorOf, isMistake, leaseLost, stepBehind } from "./errors.ts";
 import { createIteration } from "./iteration.ts";
-import { payloadOf, type Record } from "./journal.ts";
+import { payloadOf, type StepRecord } from "./journal.ts";
 import { beatMs, heartbeat, releaseRun } from "./lease.ts";
 import { appendMessage } from "./messages.ts";
 import { askModel, Spending } from "./models.ts";
 import { carriedBlobs, carryJson, pausing } from "./moves.ts";
-import { chanceOf, recordsFor, retriedBy } from "./past.ts";
 import { RecordedReads } from "./reads.ts";
 import { refuseInvalid } from "./refusals.ts";
+import { randomSeed, readStepRecords, retriedRun } from "./retry-chain.ts";
 import { type Outside, Steps } from "./steps.ts";
 import { Suspension } from "./suspension.ts";
 import type { Tokens } from "./tokens.ts";
@@ -114,8 +114,8 @@ export class Execution {
       this.#session = await existingSession(storage, this.row.session);
       this.#inherits = await inheritedBy(storage, this.#session);
       const created = await eventOf(storage, this.row.session, this.row.first_seq);
-      this.#retried = retriedBy(created);
-      this.#chance = chanceOf(this.row.id, created);
+      this.#retried = retriedRun(created);
+      this.#chance = randomSeed(this.row.id, created);
       this.#given = await payloadOf(payloads, this.row.session, created);
       for (;;) {
         const stop = this.#reached();
@@ -188,7 +188,7 @@ export class Execution {
     this.#input ??= await validateInput(this.#agent, this.#given);
     const known = this.#next?.checkpoint === row.checkpoint_seq ? this.#next : null;
     this.#next = null;
-    const records = known === null ? await recordsFor(storage, row, this.#retried) : [];
+    const records = known === null ? await readStepRecords(storage, row, this.#retried) : [];
     const loaded = known === null ? await this.#load() : { state: known.state };
     if ("error" in loaded) return { verdict: "fail", error: loaded.error };
     const { signal } = this.#abort;
@@ -228,7 +228,7 @@ export class Execution {
 
   #context(
     iteration: number,
-    records: readonly Record[],
+    records: readonly StepRecord[],
     suspension: Suspension,
     leave: (error?: unknown) => Promise<never>,
     life: Life,
@@ -242,7 +242,7 @@ export class Execution {
       isLeft: () => life.isLeft,
       ask: (record) =>
         askPerson(storage, suspension, steps, row, record, async () => {
-          const now = await recordsFor(storage, writer.row, this.#retried);
+          const now = await readStepRecords(storage, writer.row, this.#retried);
           return now.findLast((one) => one.path === record.path);
         }),
     };

@@ -16,7 +16,7 @@ const PAGE = 1000;
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
 /** An event of the run. */
-export interface Entry {
+export interface JournalEntry {
   readonly seq: number;
   readonly type: string;
   readonly at: number;
@@ -26,13 +26,17 @@ export interface Entry {
   readonly row: JournalRow;
 }
 
-export function entryOf(session: string, row: JournalRow): Entry {
+export function decodeEntry(session: string, row: JournalRow): JournalEntry {
   const { seq, type, at } = row;
-  return { seq, type, at, ...saidIn(session, seq, row.envelope), row };
+  return { seq, type, at, ...decodeEnvelope(session, seq, row.envelope), row };
 }
 
 /** What an envelope says beside what stands in columns. */
-export function saidIn(session: string, seq: number, bytes: Uint8Array): Pick<Entry, "agent" | "data" | "commitments"> {
+export function decodeEnvelope(
+  session: string,
+  seq: number,
+  bytes: Uint8Array,
+): Pick<JournalEntry, "agent" | "data" | "commitments"> {
   const name = { kind: "event", session, seq };
   const { envelope } = decodeRow(name, { envelope: bytes }, { envelope: jsonObject });
   const { v: version, agent } = decodeRow(name, envelope, { v: whole, agent: optional(text) });
@@ -44,7 +48,7 @@ export function saidIn(session: string, seq: number, bytes: Uint8Array): Pick<En
 }
 
 /** Nothing of a run follows its end. */
-export function lastOf({ seq, ended_at }: Pick<RunRow, "seq" | "ended_at">): number {
+export function lastSeqOf({ seq, ended_at }: Pick<RunRow, "seq" | "ended_at">): number {
   return ended_at === null ? FOREVER : seq;
 }
 
@@ -53,12 +57,12 @@ export async function readJournal(
   storage: Storage,
   row: Pick<RunRow, "session" | "session_no" | "id" | "seq" | "ended_at">,
   after: number,
-): Promise<readonly Entry[]> {
+): Promise<readonly JournalEntry[]> {
   const { session, session_no, id } = row;
-  const entries: Entry[] = [];
+  const entries: JournalEntry[] = [];
   for (let last = after; ; ) {
-    const rows = await storage.query("run.journal", session_no, id, last, lastOf(row), PAGE);
-    entries.push(...rows.map((row) => entryOf(session, row)));
+    const rows = await storage.query("run.journal", session_no, id, last, lastSeqOf(row), PAGE);
+    entries.push(...rows.map((row) => decodeEntry(session, row)));
     last = rows.at(-1)?.seq ?? last;
     if (rows.length < PAGE) return entries;
   }
@@ -79,10 +83,10 @@ export async function payloadOf(payloads: Payloads, session: string, { row }: Pi
 }
 
 /** How a step ended; the row is at hand when it was read. */
-export type End = Pick<Entry, "seq" | "type" | "at" | "data"> & { readonly row?: JournalRow };
+export type End = Pick<JournalEntry, "seq" | "type" | "at" | "data"> & { readonly row?: JournalRow };
 
 /** One attempt at a step, from its intent on. */
-export interface Record {
+export interface StepRecord {
   readonly seq: number;
   readonly iteration: number;
   readonly path: string;
@@ -100,7 +104,7 @@ export interface Record {
   /** A person was asked whether it may be tried, or whether it happened, and has not answered. */
   isAsked: boolean;
   /** It failed in a run that this one takes up: tried again here, whatever was decided there. */
-  isPast?: boolean;
+  isRetryPoint?: boolean;
 }
 
 /** Events of a step between its intent and its end. */
@@ -109,8 +113,8 @@ const BETWEEN: ReadonlySet<string> = new Set(["step/asked", "step/again", "step/
 const STEP = { iteration: whole, path: text, kind: text, name: text, attempt: whole, digest: text, key: text };
 
 /** Steps by the seq of their first event, in order. */
-export function recordsOf(session: string, entries: readonly Entry[]): ReadonlyMap<number, Record> {
-  const records = new Map<number, Record>();
+export function buildStepRecords(session: string, entries: readonly JournalEntry[]): ReadonlyMap<number, StepRecord> {
+  const records = new Map<number, StepRecord>();
   for (const entry of entries) {
     const { seq, type, at, data } = entry;
     const first = typeof data.step === "number" ? records.get(data.step) : undefined;
@@ -151,7 +155,7 @@ function intentStatus({ approval }: JsonObject): StepStatus {
   return approval === true ? "asked" : "started";
 }
 
-export function stepOf(session: string, run: string, record: Record): Step {
+export function stepOf(session: string, run: string, record: StepRecord): Step {
   return {
     id: rowId(session, record.seq),
     run,
@@ -171,7 +175,7 @@ export function stepOf(session: string, run: string, record: Record): Step {
   };
 }
 
-function positionIn(session: string, { seq, data }: Record): ReadPosition {
+function positionIn(session: string, { seq, data }: StepRecord): ReadPosition {
   const { position, count } = decodePosition(session, seq, data);
   return { branch: position.branch, seq: position.seq, count };
 }

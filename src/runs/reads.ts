@@ -20,7 +20,7 @@ import { checkHistoryRange } from "../history/read.ts";
 import { checkContextOptions, contextThen } from "../sessions/context.ts";
 import { type ErasedValue, readStateAt } from "../state/at.ts";
 import { contentErased } from "./errors.ts";
-import type { Record } from "./journal.ts";
+import type { StepRecord } from "./journal.ts";
 import { decodePosition, encodePosition, type Located, locateAgain, locateNow } from "./position.ts";
 import { isMistakeOfCaller } from "./refusals.ts";
 import type { Asked, Identity, Steps } from "./steps.ts";
@@ -148,7 +148,7 @@ export class RecordedReads {
     });
   }
 
-  async #again<T>(found: Record, read: Read<T>): Promise<T> {
+  async #again<T>(found: StepRecord, read: Read<T>): Promise<T> {
     const { writer, steps, erased: rule } = this.#reader;
     const { storage, row } = writer;
     const { position, digest } = decodePosition(row.session, found.seq, found.data);

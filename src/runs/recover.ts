@@ -6,7 +6,7 @@ import type { Storage } from "../contracts/storage.ts";
 import { errorOf } from "./errors.ts";
 import { stepOf } from "./journal.ts";
 import { atWork, awaitFree, freeRun } from "./lease.ts";
-import { recordsFor, retriedBy } from "./past.ts";
+import { readStepRecords, retriedRun } from "./retry-chain.ts";
 import { existingRun, refuseEnded, runOf } from "./rows.ts";
 import { type Verified, verifyRun } from "./verify.ts";
 
@@ -18,7 +18,7 @@ const RECOVERED = { recovered: true };
 /** Nothing is changed by looking. */
 export async function examine(storage: Storage, row: RunRow, verify: Verified): Promise<Recovery> {
   const created = await verifyRun(storage, row, verify);
-  const records = await recordsFor(storage, row, created === undefined ? null : retriedBy(created));
+  const records = await readStepRecords(storage, row, created === undefined ? null : retriedRun(created));
   const step = (one: (typeof records)[number]) => stepOf(row.session, row.id, one);
   const open = records.filter(({ status, kind }) => status === "started" && (kind === "tool" || kind === "model"));
   const asked = records.filter(({ status }) => status === "asked");

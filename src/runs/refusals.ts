@@ -4,7 +4,7 @@ import { type ErrorCode, HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { RunError } from "../contracts/runs.ts";
 import { errorOf, StepFailed } from "./errors.ts";
-import { errorIn, type Record } from "./journal.ts";
+import { errorIn, type StepRecord } from "./journal.ts";
 import type { Asked, Identity, Steps } from "./steps.ts";
 import type { Beside, Writer } from "./writer.ts";
 
@@ -33,7 +33,7 @@ export async function refuseStep(
   { writer, steps, leave }: Refusing,
   identity: Identity,
   error: unknown,
-  found?: Record,
+  found?: StepRecord,
 ): Promise<never> {
   if (!(error instanceof HoldfastError)) return leave(error);
   if (ALWAYS.has(error.code)) throw error;
@@ -46,7 +46,7 @@ export async function recordRefusal(
   { writer, steps, leave }: Refusing,
   identity: Identity,
   failure: RunError,
-  found?: Record,
+  found?: StepRecord,
   more: JsonObject = {},
   beside: Beside = {},
 ): Promise<never> {
@@ -70,8 +70,8 @@ export async function refuseInvalid(refusing: Refusing, asked: Asked, error: unk
 }
 
 /** A refusal that the journal has; where it failed in a run that this one takes up, it is asked again. */
-export function refusedBefore(identity: Identity, found: Record | undefined, steps: Steps): StepFailed | null {
-  if (found?.status !== "failed" || found.isPast === true) return null;
+export function refusedBefore(identity: Identity, found: StepRecord | undefined, steps: Steps): StepFailed | null {
+  if (found?.status !== "failed" || found.isRetryPoint === true) return null;
   return failed(identity, errorIn(found.end?.data ?? {}), steps);
 }
 

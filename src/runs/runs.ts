@@ -27,7 +27,7 @@ import { loadCheckpoint, runCheckpoint, saveCheckpoint } from "./checkpoints.ts"
 import { answerDecision, decisionOf, readDecisions } from "./decisions.ts";
 import { deleteCheckpoint, deleteRun } from "./delete.ts";
 import { executeRun, resumeRun } from "./execute.ts";
-import { lastOf } from "./journal.ts";
+import { lastSeqOf } from "./journal.ts";
 import { LocalWorkers } from "./local-workers.ts";
 import { namedRun } from "./naming.ts";
 import { readQuestions } from "./questions.ts";
@@ -80,7 +80,7 @@ export function loadRuns(storage: Storage, payloads: Payloads, tokens: Tokens): 
       const limit = checkLimit(given.limit, "eventsPage", 1000);
       const run = await existingRun(storage, await named(id));
       const from = Math.max(after, run.first_seq - 1);
-      const rows = await storage.query("run.events", run.session_no, run.id, from, lastOf(run), limit);
+      const rows = await storage.query("run.events", run.session_no, run.id, from, lastSeqOf(run), limit);
       return rows.map((row) => eventOf(run.session, row));
     },
     async result(id) {

@@ -4,7 +4,7 @@ import { decodeText } from "../core/bytes.ts";
 import { copyJson, encodeCopy } from "../core/check.ts";
 import { allowDirectReads } from "../core/direct-reads.ts";
 import { looked } from "./errors.ts";
-import type { Record } from "./journal.ts";
+import type { StepRecord } from "./journal.ts";
 import { isInvalidOutput } from "./validation.ts";
 
 /** `hasReturned`: its effect happened, and only what it gave is no good. */
@@ -26,8 +26,8 @@ export async function resultOf(effect: () => unknown, what: string): Promise<Eff
 }
 
 /** Nothing is known of it, or it failed in a run which this one takes up: what was permitted there was permitted there. */
-export function isNewStep(record: Record | undefined): boolean {
-  return record === undefined || (record.status === "failed" && record.isPast === true);
+export function isNewStep(record: StepRecord | undefined): boolean {
+  return record === undefined || (record.status === "failed" && record.isRetryPoint === true);
 }
 
 /** "tool pay"; where there is one of a kind, it has no name of its own. */

@@ -13,7 +13,7 @@ import { insertDecision } from "./approval.ts";
 import type { Also, Around, Ending } from "./around.ts";
 import { errorOf, isFinal, nonDeterminism, StepFailed } from "./errors.ts";
 import { InFlight } from "./in-flight.ts";
-import { errorIn, payloadOf, type Record } from "./journal.ts";
+import { errorIn, payloadOf, type StepRecord } from "./journal.ts";
 import type { Failure } from "./model-errors.ts";
 import { LOST } from "./model-errors.ts";
 import { carried, carriedBlobs, carryJson } from "./moves.ts";
@@ -41,7 +41,7 @@ export interface Outside {
   /** Ends the work on this iteration; what is asked for afterwards gets no answer. */
   readonly leave: (error?: unknown) => Promise<never>;
   /** Waits for a person to permit a step, or to say whether it happened; answered when the run is woken. */
-  readonly ask: (record: Record) => Promise<Record>;
+  readonly ask: (record: StepRecord) => Promise<StepRecord>;
   /** Somebody else goes on, or the run has ended: nothing begins any more. */
   readonly isLeft: () => boolean;
   /** Counted as at work meanwhile. */
@@ -63,9 +63,9 @@ export class Steps {
   readonly #outside: Outside;
   readonly #iteration: number;
   /** The newest attempt at each place. */
-  readonly #records = new Map<string, Record>();
+  readonly #records = new Map<string, StepRecord>();
   /** What the journal has and nobody has asked for yet. What failed has happened to nobody. */
-  readonly #unasked = new Map<string, Record>();
+  readonly #unasked = new Map<string, StepRecord>();
   /** Ids of the model calls that the iteration has made or replayed here. */
   readonly calls = new Set<string>();
   /** Payloads that are being read. */
@@ -75,7 +75,7 @@ export class Steps {
   /** A recorded read could not give what it gave then: what follows from it may be asked for in other words. */
   #acceptsOtherArguments = false;
 
-  constructor(writer: Writer, outside: Outside, iteration: number, records: Iterable<Record>) {
+  constructor(writer: Writer, outside: Outside, iteration: number, records: Iterable<StepRecord>) {
     this.#writer = writer;
     this.#outside = outside;
     this.#iteration = iteration;
@@ -105,7 +105,7 @@ export class Steps {
   }
 
   /** NonDeterminism: what the iteration does now is not what the journal has at the place. */
-  differs({ kind, name, path }: Pick<Record, "kind" | "name" | "path">, now: string): Promise<never> {
+  differs({ kind, name, path }: Pick<StepRecord, "kind" | "name" | "path">, now: string): Promise<never> {
     const { leave, directReads } = this.#outside;
     return leave(
       nonDeterminism(this.#writer.row.id, `${this.#iteration}/${path}`, stepWords(kind, name), now, directReads),
@@ -127,7 +127,7 @@ export class Steps {
   }
 
   /** What the journal has at the place; NonDeterminism when it is something else. */
-  async recorded(identity: Identity): Promise<Record | undefined> {
+  async recorded(identity: Identity): Promise<StepRecord | undefined> {
     const found = this.#records.get(identity.path);
     if (found === undefined) return undefined;
     const { kind, name, digest, path } = identity;
@@ -168,10 +168,10 @@ export class Steps {
   /** Intended, for a person to permit it, if it needs that. An input that is refused is never asked about. */
   async #proposed(
     identity: Identity,
-    found: Record | undefined,
+    found: StepRecord | undefined,
     mayRepeat: boolean,
     { before, needsApproval }: Around,
-  ): Promise<Record | undefined> {
+  ): Promise<StepRecord | undefined> {
     await before?.();
     if ((await needsApproval?.()) !== true) return found;
     return this.#intend(identity, (found?.attempt ?? 0) + 1, mayRepeat, true);
@@ -179,7 +179,7 @@ export class Steps {
 
   async #try(
     identity: Identity,
-    found: Record | undefined,
+    found: StepRecord | undefined,
     policy: RetryPolicy,
     mayRepeat: boolean,
     effect: (input: Json, call: StepCall) => unknown,
@@ -207,8 +207,8 @@ export class Steps {
   }
 
   /** After a failure that is recorded: throws it again unless there is a try left, for which it waits. */
-  async #mayRetry(record: Record, policy: RetryPolicy): Promise<void> {
-    if (record.isPast === true) return;
+  async #mayRetry(record: StepRecord, policy: RetryPolicy): Promise<void> {
+    if (record.isRetryPoint === true) return;
     const { data = {} } = record.end ?? {};
     if (record.attempt >= policy.attempts || data.final === true) {
       throw new StepFailed(errorIn(data), `${this.#iteration}/${record.path}`, data.effectDone === true);
@@ -231,7 +231,7 @@ export class Steps {
     return value;
   }
 
-  payload({ end }: Record): Promise<Json> {
+  payload({ end }: StepRecord): Promise<Json> {
     if (end === null) throw new Error("bug: a step without an end has no payload");
     return this.#guarded(() =>
       this.whileReading(() => payloadOf(this.#outside.payloads, this.#writer.row.session, end)),
@@ -252,7 +252,7 @@ export class Steps {
   async finish(
     identity: Identity,
     value: Json,
-    found?: Record,
+    found?: StepRecord,
     more: JsonObject = {},
     beside: Beside = {},
   ): Promise<void> {
@@ -284,7 +284,7 @@ export class Steps {
    * `mayRepeat` is said in it, so that who recovers the run knows whether a person is needed. With `approval` the same event
    * asks a person for permission: no effect follows before the answer.
    */
-  #intend(identity: Identity, attempt: number, mayRepeat: boolean, approval: boolean): Promise<Record> {
+  #intend(identity: Identity, attempt: number, mayRepeat: boolean, approval: boolean): Promise<StepRecord> {
     return this.#guarded(() =>
       this.carry(identity.input, async (payload) => {
         const key = this.key(identity, attempt);
@@ -304,7 +304,7 @@ export class Steps {
   }
 
   /** A try of a step that has its intent already: the first one, once a person has permitted it, or one more. */
-  async #begin({ seq, status }: Record, also: Also | undefined): Promise<void> {
+  async #begin({ seq, status }: StepRecord, also: Also | undefined): Promise<void> {
     const type = status === "asked" ? "step/begun" : "step/again";
     await this.#guarded(() =>
       this.#end(this.draft(type, { step: seq }), [], status === "asked" ? undefined : also, { error: LOST }),
@@ -314,11 +314,11 @@ export class Steps {
   /** The effect, and what came of it: the value as it will be read back, or the failure. */
   async #do(
     { path, kind, name, input, value: first }: Identity,
-    record: Record,
+    record: StepRecord,
     again: boolean,
     effect: (input: Json, call: StepCall) => unknown,
     { also, judge, ended }: Around,
-  ): Promise<{ readonly value: Json } | { readonly record: Record }> {
+  ): Promise<{ readonly value: Json } | { readonly record: StepRecord }> {
     const { row } = this.#writer;
     const call: StepCall = {
       ...{ run: row.id, session: row.session, iteration: this.#iteration, path, attempt: record.attempt },
@@ -362,12 +362,12 @@ export class Steps {
   }
 
   #failed(
-    record: Record,
+    record: StepRecord,
     thrown: unknown,
     also: Also | undefined,
     effectDone: boolean,
     { final, retryAfterMs }: Failure = { final: isFinal(thrown), retryAfterMs: null },
-  ): Promise<Record> {
+  ): Promise<StepRecord> {
     const data = {
       ...{ step: record.seq, error: { ...errorOf(thrown) } },
       ...(final ? { final: true } : {}),
@@ -381,7 +381,7 @@ export class Steps {
       return {
         ...record,
         status: "failed",
-        isPast: false,
+        isRetryPoint: false,
         end: { seq: written?.seq ?? 0, type: draft.type, at: draft.at, data },
       };
     });

@@ -24,7 +24,7 @@ import { type Birth, beginRun, JSON_IN_ROW, refuseId, refuseTaken } from "./crea
 import { cancelled, type Ended, endingWith } from "./ending.ts";
 import { atWork } from "./lease.ts";
 import { atVersion, moveRun } from "./moves.ts";
-import { chanceOf, takenUp, takenUpBy } from "./past.ts";
+import { findRetry, randomSeed, readRetryChain } from "./retry-chain.ts";
 import { existingRun, runOf } from "./rows.ts";
 import { verifyTaken } from "./verify.ts";
 
@@ -88,7 +88,7 @@ export async function taking(
     const kept = await loadEventPayload(storage, payloads, row.session, seq);
     return prepare(encodeJson(kept, "state", "payloadBytes"), JSON_IN_ROW);
   };
-  const chance = chanceOf(row.id, await eventOf(storage, row.session, row.first_seq));
+  const chance = randomSeed(row.id, await eventOf(storage, row.session, row.first_seq));
   let kept: PreparedPayload | null = null;
   if (state !== undefined) kept = await prepare(keptState(state, row).bytes, JSON_IN_ROW);
   else if (place !== null) kept = await copy(place.seq);
@@ -130,7 +130,7 @@ interface Last {
 async function lastAfter(storage: Storage, id: string): Promise<Last> {
   const [row] = await storage.query("run.get", id);
   if (row === undefined) return { id, status: "deleted" };
-  const next = await takenUpBy(storage, row);
+  const next = await findRetry(storage, row);
   return next === null ? row : lastAfter(storage, next);
 }
 
@@ -157,9 +157,9 @@ export async function retryRun(storage: Storage, payloads: Payloads, run: string
     const birth = await taking(storage, payloads, prepare, taken, row.session);
     return decide<Run>(storage, async () => {
       await refuseTaken(storage, birth);
-      const past = await takenUp(storage, row);
+      const past = await readRetryChain(storage, row);
       const newest = await storage.query("runs.newest", row.session);
-      const by = await takenUpBy(storage, row);
+      const by = await findRetry(storage, row);
       if (by !== null) throw await takenAlready(storage, row, by);
       const session = await existingSession(storage, row.session);
       if (session.branch !== row.branch) throw hasMoved(row);

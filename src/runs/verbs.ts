@@ -11,12 +11,12 @@ import { type Decision, decide, type Settled } from "../core/decide.ts";
 import { isHeld } from "../core/held.ts";
 import { admitRun } from "./admit.ts";
 import { cancelled, type Ended, endingWith } from "./ending.ts";
-import { readJournal, recordsOf, stepOf } from "./journal.ts";
+import { buildStepRecords, readJournal, stepOf } from "./journal.ts";
 import { isOwnerGone } from "./lease-watch.ts";
 import { atVersion, carried, carriedBlobs, type Move, moveRun } from "./moves.ts";
 import { existingRun, isAtWork, isOver, refuseEnded, runOf } from "./rows.ts";
+import { serializePerRun } from "./serialize-per-run.ts";
 import { withContent } from "./step-content.ts";
-import { inTurn } from "./turns.ts";
 import { waitsFor } from "./waits.ts";
 import type { Beside } from "./writer.ts";
 
@@ -51,7 +51,7 @@ export async function moved(
       }),
     };
   };
-  const { run, later } = await inTurn(storage, id, () => decide(storage, rule));
+  const { run, later } = await serializePerRun(storage, id, () => decide(storage, rule));
   await later?.();
   return run;
 }
@@ -142,7 +142,7 @@ export async function unpauseRun(storage: Storage, payloads: Payloads, run: stri
 async function unpausing(storage: Storage, row: RunRow, at: number): Promise<NonNullable<Moving>> {
   const journal = await readJournal(storage, row, row.checkpoint_seq ?? row.first_seq);
   const isAsked = journal.findLast(({ type }) => type === "run/paused")?.data.asked === true;
-  const asleep = [...recordsOf(row.session, journal).values()].filter(
+  const asleep = [...buildStepRecords(row.session, journal).values()].filter(
     ({ kind, status }) => kind === "sleep" && status === "started" && !isAsked,
   );
   const draft = { session: row.session, at, run: row.id, type: "step/done", ...carried(undefined) };
@@ -160,7 +160,7 @@ export async function steps(
 ): Promise<readonly Step[]> {
   const row = await existingRun(storage, id);
   const journal = await readJournal(storage, row, row.first_seq);
-  const records = [...recordsOf(row.session, journal).values()].filter(
+  const records = [...buildStepRecords(row.session, journal).values()].filter(
     (one) => iteration === undefined || one.iteration === iteration,
   );
   if (io === true) return withContent(payloads, row, journal, records);

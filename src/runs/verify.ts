@@ -12,7 +12,7 @@ import { type Difference, PARTS, partDifferences, runDifferences } from "../core
 import { RunsSaid } from "../core/runs-said.ts";
 import { checkEvent, FIRST_BRANCH, verifyChain } from "../log/verify.ts";
 import { leaseLost } from "./errors.ts";
-import { type Entry, lastOf, saidIn } from "./journal.ts";
+import { decodeEnvelope, type JournalEntry, lastSeqOf } from "./journal.ts";
 
 const PAGE = 1000;
 const UNDEAD: Difference = { kind: "row-mismatch", table: "runs", key: "" };
@@ -50,13 +50,13 @@ export async function verifyTaken(storage: Storage, row: RunRow): Promise<void> 
 }
 
 /** Its row, signals, questions and checkpoints beside its journal; the log itself was verified. */
-export async function compareRun(storage: Storage, row: RunRow, journal: readonly Entry[]): Promise<void> {
+export async function compareRun(storage: Storage, row: RunRow, journal: readonly JournalEntry[]): Promise<void> {
   const told = new Told(row);
   for (const entry of journal) told.see(entry, entry.row.branch);
   await compare(storage, row, told);
 }
 
-type Said = Pick<Entry, "seq" | "type" | "at" | "agent" | "data">;
+type Said = Pick<JournalEntry, "seq" | "type" | "at" | "agent" | "data">;
 
 /** What the journal makes of the run. Of the events themselves nothing is kept: there may be very many. */
 class Told {
@@ -73,8 +73,8 @@ class Told {
   /** One of the session's, which may be of another run or of none. */
   hear({ seq, type, at, branch, body, run, erased_seq }: WholeEventRow): void {
     const { id, session, first_seq } = this.#row;
-    if (run !== id || erased_seq !== null || seq < first_seq || seq > lastOf(this.#row)) return;
-    const { agent, data } = saidIn(session, seq, body);
+    if (run !== id || erased_seq !== null || seq < first_seq || seq > lastSeqOf(this.#row)) return;
+    const { agent, data } = decodeEnvelope(session, seq, body);
     this.see({ seq, type, at, agent, data }, branch);
   }
 
@@ -89,9 +89,9 @@ class Told {
 async function tell(storage: Storage, row: RunRow, told: Told): Promise<void> {
   const { session, session_no, id, first_seq } = row;
   for (let last = first_seq - 1; ; ) {
-    const page = await storage.query("run.events", session_no, id, last, lastOf(row), PAGE);
+    const page = await storage.query("run.events", session_no, id, last, lastSeqOf(row), PAGE);
     for (const { seq, type, at, branch, body } of page) {
-      const { agent, data } = saidIn(session, seq, body);
+      const { agent, data } = decodeEnvelope(session, seq, body);
       told.see({ seq, type, at, agent, data }, branch);
     }
     last = page.at(-1)?.seq ?? last;
@@ -104,7 +104,7 @@ async function compare(storage: Storage, row: RunRow, { said, last }: Told): Pro
   if (wrong === null) return;
   // Somebody may have gone on with it between the looks.
   const [now] = await storage.query("run.get", row.id);
-  const [since] = await storage.query("run.events", row.session_no, row.id, last, lastOf(row), 1);
+  const [since] = await storage.query("run.events", row.session_no, row.id, last, lastSeqOf(row), 1);
   if (now?.version !== row.version || since !== undefined) throw leaseLost(row);
   throw corrupted(row, wrong.reason, wrong.seq);
 }

@@ -6,7 +6,7 @@ import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { rowId } from "../core/row-id.ts";
 import { insertDecision } from "./approval.ts";
 import { errorOf, StepFailed } from "./errors.ts";
-import { entryOf, payloadOf, type Record } from "./journal.ts";
+import { decodeEntry, payloadOf, type StepRecord } from "./journal.ts";
 import { recordRefusal, refusedBefore } from "./refusals.ts";
 import type { Asked, Identity, Steps } from "./steps.ts";
 import type { Suspension, Waiter } from "./suspension.ts";
@@ -85,7 +85,7 @@ export class Waiting {
   }
 
   /** null when the time was over: then no signal was taken. */
-  async #recordedSignal(found: Record, name: string, schema: StandardSchema | undefined): Promise<unknown> {
+  async #recordedSignal(found: StepRecord, name: string, schema: StandardSchema | undefined): Promise<unknown> {
     const payload = await this.#steps.payload(found);
     const isTaken = found.end?.data.signal !== undefined;
     return isTaken ? validateValue(schema, payload, "InvalidSignal", `signal ${name}`) : payload;
@@ -94,7 +94,7 @@ export class Waiting {
   /** `look` gives what it waits for once that is there; what came of a signal is in the journal then. */
   #wait(
     identity: Identity,
-    found: Record | undefined,
+    found: StepRecord | undefined,
     until: number | null,
     signal: string | null,
     look: () => Promise<Json | undefined>,
@@ -128,14 +128,14 @@ export class Waiting {
   /** The oldest signal of the name; undefined when there is none. */
   async #take(
     identity: Identity,
-    found: Record | undefined,
+    found: StepRecord | undefined,
     name: string,
     validate: (payload: Json) => Promise<void>,
   ): Promise<Json | undefined> {
     const { storage, row } = this.#writer;
     const [signal] = await storage.query("signal.next", row.id, name);
     if (signal === undefined) return undefined;
-    const payload = await payloadOf(this.#steps.payloads, row.session, entryOf(row.session, signal));
+    const payload = await payloadOf(this.#steps.payloads, row.session, decodeEntry(row.session, signal));
     const taking: Beside = {
       guards: [{ check: "signal.taken", key: [signal.seq, row.session], expect: null }],
       writes: [{ op: "run", statement: "signal.take", params: [{ slot: "seq" }, { slot: "session" }, signal.seq] }],
@@ -170,9 +170,9 @@ export function askPerson(
   suspension: Suspension,
   steps: Steps,
   { id, session }: RunRow,
-  { seq, isAsked }: Record,
-  reread: () => Promise<Record | undefined>,
-): Promise<Record> {
+  { seq, isAsked }: StepRecord,
+  reread: () => Promise<StepRecord | undefined>,
+): Promise<StepRecord> {
   const asked = (): EventDraft => ({
     ...steps.draft("step/asked", { step: seq }),
     writes: [insertDecision(id, seq)],

@@ -17,7 +17,7 @@ import { canonicalJson } from "../core/canonical.ts";
 import { commitment } from "../core/chain.ts";
 import { refusalError } from "../core/decide.ts";
 import { leaseLost } from "./errors.ts";
-import { type Entry, type Record, readJournal, recordsOf } from "./journal.ts";
+import { buildStepRecords, type JournalEntry, readJournal, type StepRecord } from "./journal.ts";
 import { atEpoch, atVersion, type Move, type Moved, moveRun } from "./moves.ts";
 import { existingRun } from "./rows.ts";
 
@@ -160,10 +160,10 @@ export class Writer {
   }
 
   /** The step at a place of this iteration that the log has by now. */
-  async findStep(path: string): Promise<Record | undefined> {
+  async findStep(path: string): Promise<StepRecord | undefined> {
     const { row } = this;
     const journal = await readJournal(this.storage, row, row.checkpoint_seq ?? row.first_seq);
-    return [...recordsOf(row.session, journal).values()].findLast((one) => one.path === path);
+    return [...buildStepRecords(row.session, journal).values()].findLast((one) => one.path === path);
   }
 
   /** Tried again while the store has trouble; for what finds out by itself whether it has happened. */
@@ -232,7 +232,7 @@ export class Writer {
   }
 }
 
-function isSame(entry: Entry, draft: EventDraft): boolean {
+function isSame(entry: JournalEntry, draft: EventDraft): boolean {
   if (entry.type !== draft.type || canonicalJson(entry.data) !== canonicalJson(draft.data ?? {})) return false;
   const made = Object.entries(draft.payloads ?? {}).map(([name, { salt, sha256 }]) => [name, commitment(salt, sha256)]);
   return canonicalJson(entry.commitments) === canonicalJson(Object.fromEntries(made));

@@ -12,7 +12,7 @@ import { openOn } from "../../src/open.ts";
 import { checkSame } from "../../src/runs/agents.ts";
 import { eventOf, loadState } from "../../src/runs/checkpoints.ts";
 import { payloadOf } from "../../src/runs/journal.ts";
-import { recordsFor, retriedBy } from "../../src/runs/past.ts";
+import { readStepRecords, retriedRun } from "../../src/runs/retry-chain.ts";
 import { existingRun, refuseEnded } from "../../src/runs/rows.ts";
 import { type Verified, verifyRun } from "../../src/runs/verify.ts";
 import { createPayloads } from "../../src/storage/blobs/payloads.ts";
@@ -184,7 +184,7 @@ export async function asResumed(
   await verifyRun(storage, row, verify);
   const created = await eventOf(storage, row.session, row.first_seq);
   await payloadOf(payloads, row.session, created);
-  await recordsFor(storage, row, retriedBy(created));
+  await readStepRecords(storage, row, retriedRun(created));
   if (row.checkpoint_seq === null) return null;
   return loadState(storage, payloads, row.session, row.checkpoint_seq);
 }

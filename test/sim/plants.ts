@@ -140,7 +140,7 @@ export const answeredAnew: readonly Edit[] = [
 /** Whoever takes up a run tries the last failure again, also one that the run had lived with. */
 export const livedWithAgain: readonly Edit[] = [
   {
-    file: "runs/past.ts",
+    file: "runs/retry-chain.ts",
     from: 'return last?.status === "failed" ? last : undefined;',
     to: 'return last && records.findLast((one) => one.status === "failed" && (one.end?.seq ?? 0) <= end.seq);',
   },
@@ -162,7 +162,7 @@ export const sleepsOnCancel: readonly Edit[] = [{ file: "runs/suspension.ts", fr
 
 /** What a run had allowed is allowed to who takes it up. */
 export const allowedForEver: readonly Edit[] = [
-  { file: "runs/past.ts", from: 'type !== "step/asked" && type !== "run/answered"', to: "type !== undefined" },
+  { file: "runs/retry-chain.ts", from: 'type !== "step/asked" && type !== "run/answered"', to: "type !== undefined" },
 ];
 
 /** The driver asks its server for no end of an idle transaction: the locks of a frozen peer last as long as it is frozen. */

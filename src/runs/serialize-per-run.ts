@@ -4,7 +4,7 @@ import type { Storage } from "../contracts/storage.ts";
 
 const LAST = new WeakMap<Storage, Map<string, Promise<void>>>();
 
-export async function inTurn<T>(storage: Storage, run: string, work: () => Promise<T>): Promise<T> {
+export async function serializePerRun<T>(storage: Storage, run: string, work: () => Promise<T>): Promise<T> {
   const lasts = LAST.get(storage) ?? new Map<string, Promise<void>>();
   LAST.set(storage, lasts);
   const done = Promise.withResolvers<void>();
