@@ -198,6 +198,7 @@ export class Execution {
     const life: Life = { isLeft: false };
     this.#leave = (error) => {
       life.isLeft = true;
+      suspension.isLeft = true;
       if (error === undefined) left.resolve({ left: true });
       else left.reject(error);
     };

@@ -31,6 +31,8 @@ export class Suspension {
   #active = 0;
   #whenIdle: (() => void)[] = [];
   #isOver = false;
+  /** Set when something else ended the work on the iteration: nothing is checked or written for it any more. */
+  isLeft = false;
   #isLooking = false;
   #isWatching = false;
   #poke: AbortController | null = null;
@@ -85,12 +87,13 @@ export class Suspension {
   #look(): void {
     if (this.#active > 0) return;
     for (const idle of this.#whenIdle.splice(0)) idle();
-    if (this.#isLooking || this.#isOver || this.#waiters.size === 0) return;
+    if (this.#isLooking || this.isLeft || this.#isOver || this.#waiters.size === 0) return;
     this.#isLooking = true;
     // What an answer lets the iteration do next begins before this.
     this.#writer.storage.environment.defer(() => {
       this.#isLooking = false;
-      if (this.#active === 0 && !this.#isOver) void this.#counted(() => this.#inTurn(() => this.#sleep()));
+      if (this.#active === 0 && !this.isLeft && !this.#isOver)
+        void this.#counted(() => this.#inTurn(() => this.#sleep()));
     });
   }
 
@@ -99,7 +102,7 @@ export class Suspension {
     if (this.#isWatching) return;
     this.#isWatching = true;
     const { environment } = this.#writer.storage;
-    while (this.#waiters.size > 0 && !this.#isOver && !this.#signal.aborted) {
+    while (this.#waiters.size > 0 && !this.isLeft && !this.#isOver && !this.#signal.aborted) {
       const times = [...this.#waiters].flatMap(({ until }) => (until === null ? [] : [until - environment.now()]));
       const { controller, free } = linked(this.#signal);
       this.#poke = controller;
@@ -115,7 +118,7 @@ export class Suspension {
   async #ask(): Promise<boolean> {
     let goes = false;
     for (const waiter of [...this.#waiters]) {
-      if (this.#isOver || !(await waiter.ready())) continue;
+      if (this.isLeft || this.#isOver || !(await waiter.ready())) continue;
       this.#waiters.delete(waiter);
       goes = true;
     }
@@ -127,7 +130,7 @@ export class Suspension {
     const moved = await this.#writer.move(async ({ cancel }) => {
       // It would wait, and nobody would come to end it.
       if (cancel === 1) this.#end();
-      return cancel === 1 || (await this.#ask()) ? null : this.#change();
+      return cancel === 1 || this.isLeft || (await this.#ask()) || this.isLeft ? null : this.#change();
     });
     if (moved !== null) this.#end();
   }
