@@ -12,7 +12,7 @@ import { isHeld } from "../core/held.ts";
 import { sessionBusy } from "../sessions/guards.ts";
 import { eventOf } from "./checkpoints.ts";
 import { createRun, refuseId } from "./create.ts";
-import type { Host } from "./execution.ts";
+import type { RunHost } from "./iteration-host.ts";
 import { payloadOf } from "./journal.ts";
 import { awaitFree } from "./lease.ts";
 import { ownerLiveness } from "./owner.ts";
@@ -38,7 +38,7 @@ export interface OwnerWaiting {
 
 /** `waiting` is null for a call that does not work on the run itself: it continues none that was interrupted. */
 export async function findOrCreateRun(
-  host: Host,
+  host: RunHost,
   agent: AgentDefinition,
   input: RunInput,
   owner: string | null,
@@ -73,7 +73,7 @@ function isMadeMeanwhile(error: unknown, id: string | undefined): boolean {
 
 /** The run of that id, or the one that retries it in the end; null: there is none yet. */
 async function findNamed(
-  { storage, payloads }: Host,
+  { storage, payloads }: RunHost,
   agent: AgentDefinition,
   session: string,
   id: string,
@@ -112,7 +112,7 @@ async function lastRetry(storage: Storage, row: RunRow): Promise<RunRow> {
  * unfinished run. An owner of which nothing is known is watched for the length of its lease.
  */
 async function findInterrupted(
-  { storage, payloads }: Host,
+  { storage, payloads }: RunHost,
   agent: AgentDefinition,
   session: string,
   input: Json,
@@ -136,7 +136,7 @@ function busy({ environment }: Storage, active: RunRow): HoldfastError {
 }
 
 /** Whether it was begun with that input; an input that was erased with its session is no input. */
-async function hasInput(storage: Storage, payloads: Host["payloads"], row: RunRow, input: Json): Promise<boolean> {
+async function hasInput(storage: Storage, payloads: RunHost["payloads"], row: RunRow, input: Json): Promise<boolean> {
   const created = await eventOf(storage, row.session, row.first_seq);
   return orderedJson(await payloadOf(payloads, row.session, created)) === orderedJson(input);
 }

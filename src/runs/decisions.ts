@@ -65,7 +65,7 @@ export async function answerDecision(
         writes: [
           { op: "run", statement: "decision.answer", params: [{ slot: "seq" }, { slot: "session" }, asked.seq] },
         ],
-        beside: {
+        extras: {
           ...(payload === null ? {} : carriedBlobs([payload])),
           guards: [{ check: "decision.answered", key: [asked.seq, session], expect: null }],
         },

@@ -8,17 +8,17 @@ import { atVersion, type Move, moveRun } from "./moves.ts";
 import { findActiveRetry } from "./retry-chain.ts";
 import { isAtWork } from "./rows.ts";
 import { waitsFor } from "./waits.ts";
-import type { Beside } from "./writer.ts";
+import type { CommitExtras } from "./writer.ts";
 
-export interface Ended {
+export interface RunEnding {
   /** Before its own last event. */
   readonly before: readonly EventDraft[];
   readonly after: readonly EventDraft[];
-  readonly beside: Pick<Beside, "guards" | "sessions" | "solo" | "wakes">;
+  readonly extras: Pick<CommitExtras, "guards" | "sessions" | "solo" | "wakes">;
   readonly afterwards: (payloads: Payloads, found: Found) => Promise<void>;
 }
 
-export async function endingWith(storage: Storage, row: RunRow, at: number): Promise<Ended> {
+export async function endingWith(storage: Storage, row: RunRow, at: number): Promise<RunEnding> {
   const own = await throwaway(storage, row, at);
   const woken = await wakeParent(storage, row, at);
   const below = await cancelChildren(storage, row, at);
@@ -28,7 +28,7 @@ export async function endingWith(storage: Storage, row: RunRow, at: number): Pro
   return {
     before: own?.events ?? [],
     after,
-    beside: {
+    extras: {
       guards: [...woken.guards, ...below.guards, ...forgotten.flatMap(({ guards }) => guards)],
       sessions: [...others].map((id) => ({ id, mode: "existing", at })),
       ...(forgotten.length === 0 ? {} : { solo: true }),

@@ -7,7 +7,8 @@ import type { ErasedContent } from "../contracts/session-steps.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { newId } from "../core/new-id.ts";
 import { errorOf } from "./errors.ts";
-import { Execution, type Host } from "./execution.ts";
+import { Execution } from "./execution.ts";
+import type { RunHost } from "./iteration-host.ts";
 import { releaseOrAbandon, type Trouble } from "./lease.ts";
 import { ownerText } from "./owner.ts";
 import type { Tokens } from "./tokens.ts";
@@ -19,7 +20,7 @@ export interface WorkOptions {
 }
 
 export class LocalWorkers {
-  readonly host: Host;
+  readonly host: RunHost;
   /** The owner of the runs that calls of this handle execute. */
   readonly owner: string;
   readonly #executions = new Map<string, Execution>();
@@ -68,8 +69,8 @@ export class LocalWorkers {
 
   /** Something was asked of a run that may be at work here: it is looked at now. */
   checkNow(run: string): void {
-    this.#executions.get(run)?.poke();
-    for (const worker of this.#workers) worker.poke(run);
+    this.#executions.get(run)?.checkNow();
+    for (const worker of this.#workers) worker.checkNow(run);
   }
 
   async close(): Promise<void> {

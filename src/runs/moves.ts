@@ -2,6 +2,7 @@
 // from the log, and compared with it before anything is replayed.
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
+import type { Slot } from "../contracts/rows.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Cell, Commit, EventDraft, Guard, Write } from "../contracts/storage.ts";
 import type { MOVABLE } from "../core/runs-said.ts";
@@ -128,4 +129,9 @@ export function pausing({ pause_at, cancel }: RunRow, at: number): Changes {
   if (pause_at === null) return {};
   if (pause_at <= at || cancel === 1) return { pause_at: null };
   return { status: "paused", owner: null, wake_at: pause_at, pause_at: null };
+}
+
+/** The row of a question to a person. */
+export function insertDecision(run: string, step: number | Slot): Write {
+  return { op: "insert", table: "decisions", row: { run, step_seq: step } };
 }

@@ -1,9 +1,8 @@
 // Names and effects of an agent's tools, names of its models, as a run is pinned to them: with others, a recorded step could
 // mean something else.
-import type { AgentDefinition } from "../contracts/runs.ts";
+import type { AgentDefinition, Tool } from "../contracts/runs.ts";
 import { encodeText, sameBytes, sha256 } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
-import { asksForApproval } from "./approval.ts";
 
 /** Appended to the effect of a tool that asks for approval, so that agents without such tools keep their hash. */
 const APPROVED = ", approved";
@@ -58,4 +57,9 @@ export function changeSince(recorded: Uint8Array, agent: AgentDefinition): strin
     }),
   ].find(([, before]) => sameBytes(recorded, hashOf(before)));
   return found?.[0] ?? null;
+}
+
+/** As a run is pinned to it. */
+export function asksForApproval({ approve = false }: Pick<Tool, "approve">): boolean {
+  return approve !== false;
 }

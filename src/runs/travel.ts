@@ -21,7 +21,7 @@ import { onHead, sessionBusy } from "../sessions/guards.ts";
 import { checkLimits } from "./agents.ts";
 import { checkpointEvent, eventOf, keptState, loadEventPayload } from "./checkpoints.ts";
 import { type Birth, beginRun, JSON_IN_ROW, refuseId, refuseTaken } from "./create.ts";
-import { cancelled, type Ended, endingWith } from "./ending.ts";
+import { cancelled, endingWith, type RunEnding } from "./ending.ts";
 import { atWork } from "./lease.ts";
 import { atVersion, moveRun } from "./moves.ts";
 import { findRetry, randomSeed, readRetryChain } from "./retry-chain.ts";
@@ -237,7 +237,7 @@ export async function rewindRun(
   return payloads.preparing(async (prepare) => {
     const taken = { row: first, iteration, id, limits, isRetry: false, state: given.state };
     const birth = await taking(storage, payloads, prepare, taken, first.session);
-    let ended: Ended | null = null;
+    let ended: RunEnding | null = null;
     const [run, found] = await decide<readonly [Run, Found]>(storage, async () => {
       await refuseId(storage, id);
       const row = await existingRun(storage, first.id);
@@ -256,10 +256,10 @@ export async function rewindRun(
       const events = [...here.events, { ...moved, writes: [...(moved.writes ?? []), point] }];
       return {
         commit: {
-          ...{ ...begun.commit, ...here.beside, wakes: true },
-          sessions: [{ id: row.session, mode: "existing", at }, ...(here.beside.sessions ?? [])],
+          ...{ ...begun.commit, ...here.extras, wakes: true },
+          sessions: [{ id: row.session, mode: "existing", at }, ...(here.extras.sessions ?? [])],
           guards: [
-            ...(here.beside.guards ?? []),
+            ...(here.extras.guards ?? []),
             ...[atVersion(row), onHead(session), { check: "run.version", key: [id], expect: null } as const],
             { check: "run.active", key: [row.session], expect: busy?.id ?? null },
           ],
@@ -268,7 +268,7 @@ export async function rewindRun(
         answer: (done) => [runOf(begun.row(done.events[events.length]?.seq ?? 0)), done.found ?? {}],
       };
     });
-    await (ended as Ended | null)?.afterwards(payloads, found);
+    await (ended as RunEnding | null)?.afterwards(payloads, found);
     return run;
   });
 }
@@ -325,7 +325,7 @@ async function endingHere(
   storage: Storage,
   row: RunRow,
   at: number,
-): Promise<Ended & { readonly events: readonly EventDraft[] }> {
+): Promise<RunEnding & { readonly events: readonly EventDraft[] }> {
   for (const child of await storage.query("runs.children", row.id)) {
     if (child.nested !== 0 && child.owner !== null && child.ended_at === null) throw atWork(child);
   }

@@ -84,7 +84,13 @@ export function validateState({ state: schema }: AgentDefinition, state: unknown
   return validateValue(schema, state, "InvalidState", "state");
 }
 
-/** With the state or the value as its validator gives it. */
+export function checkVerdict(returned: unknown): Verdict {
+  const verdict = (returned as Verdict | undefined)?.verdict;
+  if (verdict === "next" || verdict === "done" || verdict === "fail") return returned as Verdict;
+  throw new HoldfastError("InvalidArgument", "iterate() must return next(state), done(value) or fail(error)");
+}
+
+/** With the state or the value as its validator returns it. */
 export async function validateVerdict(agent: AgentDefinition, verdict: Verdict): Promise<Verdict> {
   if (verdict.verdict === "next" && agent.state !== undefined) {
     return { verdict: "next", state: await validateState(agent, verdict.state) };

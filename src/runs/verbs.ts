@@ -10,7 +10,7 @@ import { checkId, checkInt, encodeJson } from "../core/check.ts";
 import { type Decision, decide, type Settled } from "../core/decide.ts";
 import { isHeld } from "../core/held.ts";
 import { admitRun } from "./admit.ts";
-import { cancelled, type Ended, endingWith } from "./ending.ts";
+import { cancelled, endingWith, type RunEnding } from "./ending.ts";
 import { buildStepRecords, readJournal, stepOf } from "./journal.ts";
 import { isOwnerGone } from "./lease-watch.ts";
 import { atVersion, carried, carriedBlobs, type Move, moveRun } from "./moves.ts";
@@ -18,9 +18,9 @@ import { existingRun, isAtWork, isOver, refuseEnded, runOf } from "./rows.ts";
 import { serializePerRun } from "./serialize-per-run.ts";
 import { withContent } from "./step-content.ts";
 import { waitsFor } from "./waits.ts";
-import type { Beside } from "./writer.ts";
+import type { CommitExtras } from "./writer.ts";
 
-export type Moving = (Move & Partial<Ended> & { readonly beside?: Beside }) | null;
+export type Moving = (Move & Partial<RunEnding> & { readonly extras?: CommitExtras }) | null;
 
 /** One move of the run's row by somebody who does not have its lease. */
 export async function moved(
@@ -37,7 +37,7 @@ export async function moved(
     if (move === null) return { answer: { run: runOf(row) } };
     const change = moveRun(row, move);
     const { before = [], after = [], afterwards } = move;
-    const { guards = [], sessions = [], wakes = false, ...rest } = move.beside ?? {};
+    const { guards = [], sessions = [], wakes = false, ...rest } = move.extras ?? {};
     return {
       commit: {
         ...{ sessions: [{ id: row.session, mode: "existing", at }, ...sessions], ...rest },
@@ -69,7 +69,7 @@ export async function signalRun(storage: Storage, payloads: Payloads, run: strin
         ...{ type: "run/signalled", at, data: { name: signal }, payload: ["payload", kept] },
         changes: wakes ? { status: "running", wake_at: 0, waits: null } : {},
         writes: [{ op: "insert", table: "signals", row: { run: id, name: signal } }],
-        beside: carriedBlobs([kept]),
+        extras: carriedBlobs([kept]),
       };
     });
   });

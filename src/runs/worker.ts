@@ -7,7 +7,8 @@ import { DUE } from "../contracts/storage.ts";
 import type { Worker, WorkerNote } from "../contracts/workers.ts";
 import { checkSame } from "./agents.ts";
 import { errorOf } from "./errors.ts";
-import { Execution, type Host } from "./execution.ts";
+import { Execution } from "./execution.ts";
+import type { RunHost } from "./iteration-host.ts";
 import { claimRun, releaseOrAbandon } from "./lease.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import { ownerText } from "./owner.ts";
@@ -51,7 +52,7 @@ interface Candidate {
 
 export class RunWorker implements Worker {
   readonly id: string;
-  readonly #host: Host;
+  readonly #host: RunHost;
   readonly #agents: ReadonlyMap<string, AgentDefinition>;
   readonly #settings: Settings;
   readonly #stop = new AbortController();
@@ -71,7 +72,7 @@ export class RunWorker implements Worker {
   #looking: Promise<number> | null = null;
 
   /** `gone`: it was stopped, and nothing of it is at work. */
-  constructor(host: Host, id: string, agents: readonly AgentDefinition[], settings: Settings, gone: () => void) {
+  constructor(host: RunHost, id: string, agents: readonly AgentDefinition[], settings: Settings, gone: () => void) {
     this.#gone = gone;
     this.#host = host;
     this.id = id;
@@ -94,7 +95,7 @@ export class RunWorker implements Worker {
     await this.#looking?.catch(() => {});
     await Promise.allSettled(this.#claims);
     const leaving = [...this.#working.values()];
-    for (const { execution } of leaving) execution.drain();
+    for (const { execution } of leaving) execution.stopAfterIteration();
     const all = Promise.allSettled(leaving.map(({ done }) => done));
     const over = new AbortController();
     void all.then(() => over.abort());
@@ -114,8 +115,8 @@ export class RunWorker implements Worker {
   }
 
   /** Something was asked of a run that may be at work here. */
-  poke(run: string): void {
-    this.#working.get(run)?.execution.poke();
+  checkNow(run: string): void {
+    this.#working.get(run)?.execution.checkNow();
   }
 
   async #look(): Promise<number> {

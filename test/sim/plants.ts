@@ -107,7 +107,11 @@ export const lostWakeup: Plant = {
 
 /** What is asked of an iteration that was left is done as if it had not been. */
 export const goesOn: readonly Edit[] = [
-  { file: "runs/execution.ts", from: "isLeft: () => life.isLeft,", to: "isLeft: () => false," },
+  {
+    file: "runs/life.ts",
+    from: 'return this.#state === "suspended" || this.#state === "left";',
+    to: "return false;",
+  },
 ];
 
 /** The same, and whoever ends a run leaves its lease as it was: nothing refuses what still comes. */
@@ -119,21 +123,26 @@ export const goesOnBehindEnd: readonly Edit[] = [
 
 /** An answer begins the iteration a second time, beside what else of it is at work. */
 export const answeredAnew: readonly Edit[] = [
-  { file: "runs/waiting.ts", from: "resolve(now);", to: "now.isAllowed;" },
+  { file: "runs/waiting.ts", from: "resume(now);", to: "now.isAllowed;" },
   {
     file: "runs/execution.ts",
     from: "return now.findLast((one) => one.path === record.path);",
     to: "this.again();\n          return now.findLast((one) => one.path === record.path);",
   },
   {
-    file: "runs/execution.ts",
-    from: "this.#leave = (error) => {",
-    to: "this.again = () => left.resolve({ left: true, again: true });\n    this.#leave = (error) => {",
+    file: "runs/life.ts",
+    from: "  drain(): void {",
+    to: "  again() {\n    this.#end.resolve({ left: true, again: true });\n  }\n  drain(): void {",
   },
   {
     file: "runs/execution.ts",
-    from: "if (this.#reached() === null) return;",
-    to: "if (!end.again && this.#reached() === null) return;",
+    from: "this.#life = life;",
+    to: "this.#life = life;\n    this.again = () => life.again();",
+  },
+  {
+    file: "runs/execution.ts",
+    from: "if (this.#stopReason() === null) return;",
+    to: "if (!end.again && this.#stopReason() === null) return;",
   },
 ];
 
@@ -158,7 +167,7 @@ export const takenBeside: readonly Edit[] = [
 ];
 
 /** A run goes to sleep although somebody wants it cancelled. */
-export const sleepsOnCancel: readonly Edit[] = [{ file: "runs/suspension.ts", from: "cancel === 1", to: "false" }];
+export const sleepsOnCancel: readonly Edit[] = [{ file: "runs/life.ts", from: "cancel === 1", to: "false" }];
 
 /** What a run had allowed is allowed to who takes it up. */
 export const allowedForEver: readonly Edit[] = [
