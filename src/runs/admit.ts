@@ -2,7 +2,6 @@
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Storage, Write } from "../contracts/storage.ts";
 import { isHeld } from "../core/held.ts";
-import { waitsOf } from "./waits.ts";
 
 /** No event says so: the log is the same where it came from. */
 export async function admitRun(storage: Storage, row: RunRow): Promise<void> {
@@ -18,13 +17,4 @@ async function family(storage: Storage, row: RunRow): Promise<readonly RunRow[]>
     for (const below of await family(storage, child)) all.push(below);
   }
   return all;
-}
-
-/** It waits for a child that is not here, and would wait for ever: the step is to fail. */
-export async function lacksChild(storage: Storage, row: RunRow): Promise<boolean> {
-  if (row.status !== "waiting") return false;
-  for (const wait of waitsOf(row)) {
-    if (wait.kind === "run" && (await storage.query("run.get", wait.run)).length === 0) return true;
-  }
-  return false;
 }

@@ -6,9 +6,8 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { CheckpointRow, RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition } from "../contracts/runs.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
-import { checkArray, checkId, checkInt, checkRecord, copyJson, encodeCopy, encodeJson } from "../core/check.ts";
+import { checkArray, checkId, checkInt, checkRecord, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, list, optional, text, whole } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
@@ -16,79 +15,15 @@ import {
   buildStepRecords,
   decodeEntry,
   type JournalEntry,
+  loadEventPayload,
   payloadOf,
   readJournal,
   type StepRecord,
 } from "./journal.ts";
 import { carried, carriedBlobs } from "./moves.ts";
-import { validateState } from "./validation.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 const NO_RUN = "";
-
-/** As it is kept, and as it will be read. */
-export function keptState(
-  state: unknown,
-  { created_at }: RunRow,
-): { readonly bytes: Uint8Array; readonly state: Json } {
-  // A property that is undefined would be left out.
-  if (state === undefined) throw noState("next() was given");
-  try {
-    const kept = copyJson({ state, startedAt: created_at }, "state", "payloadBytes");
-    return { bytes: encodeCopy(kept, "state", "payloadBytes"), state: (kept as JsonObject).state as Json };
-  } catch (error) {
-    // Named as the agent has it, without what it is kept in.
-    copyJson(state, "state");
-    throw error;
-  }
-}
-
-function noState(what: string): HoldfastError {
-  return new HoldfastError("InvalidJson", `${what} undefined: give null where there is no state to keep`);
-}
-
-/** The state to start with; what the agent makes of its input may be none. */
-export async function firstState(
-  agent: AgentDefinition,
-  input: Json,
-): Promise<{ readonly state: Json } | { readonly error: unknown }> {
-  if (agent.initial === undefined && agent.input === undefined && agent.state === undefined) return { state: input };
-  try {
-    const made = agent.initial === undefined ? (input ?? null) : agent.initial(input);
-    if (made === undefined) throw noState("initial() gave");
-    return { state: copyJson(await validateState(agent, made), "state", "payloadBytes") };
-  } catch (error) {
-    return { error };
-  }
-}
-
-/** The state that the next iteration starts with. */
-export async function loadState(
-  storage: Storage,
-  payloads: Payloads,
-  session: string,
-  checkpoint_seq: number,
-): Promise<Json> {
-  const kept = await loadEventPayload(storage, payloads, session, checkpoint_seq);
-  return (kept as JsonObject | null)?.state ?? null;
-}
-
-export async function loadEventPayload(
-  storage: Storage,
-  payloads: Payloads,
-  session: string,
-  seq: number,
-): Promise<Json> {
-  return payloadOf(payloads, session, await eventOf(storage, session, seq));
-}
-
-export async function eventOf(storage: Storage, session: string, seq: number): Promise<JournalEntry> {
-  const [row] = await storage.query("run.event", session, seq);
-  if (row !== undefined) return decodeEntry(session, row);
-  throw new HoldfastError("StoreCorrupted", `event ${rowId(session, seq)} is not there`, {
-    details: { kind: "event", session, seq },
-  });
-}
 
 const INPUT = [
   ...["session", "agent", "iteration", "state", "pendingToolCalls", "lastToolResult", "pauseUntil", "stopReason"],

@@ -11,9 +11,8 @@ import { checkId, checkInt, checkOptionalId, checkRecord, copyJson, encodeCopy }
 import { decide } from "../core/decide.ts";
 import { newId } from "../core/new-id.ts";
 import { sessionBusy } from "../sessions/guards.ts";
-import { checkAgent, checkLimits } from "./agents.ts";
+import { checkAgent, checkLimits, toolsetOf } from "./agents.ts";
 import { carried, carriedBlobs } from "./moves.ts";
-import { toolsetOf } from "./toolset.ts";
 import { validateInput } from "./validation.ts";
 
 const INPUT = ["session", "input", "id", "limits", "priority", "leaseMs"];

@@ -10,13 +10,11 @@ import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { checkOneOf, checkOptionalId, checkRecord, checkText, encodeJson, invalid } from "../core/check.ts";
 import { decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
-import { eventOf } from "./checkpoints.ts";
-import { decisionReason } from "./decision-reason.ts";
-import { buildStepRecords, decodeEntry, type JournalEntry, lastSeqOf, payloadOf, stepOf } from "./journal.ts";
+import { decisionReason, waitsFor } from "./idle.ts";
+import { buildStepRecords, decodeEntry, eventOf, type JournalEntry, lastSeqOf, payloadOf, stepOf } from "./journal.ts";
 import { carried, carriedBlobs } from "./moves.ts";
 import { refuseEnded } from "./rows.ts";
 import { moved } from "./verbs.ts";
-import { waitsFor } from "./waits.ts";
 
 const VERDICTS = ["retry", "result", "fail"] as const;
 const REASONS: readonly DecisionReason[] = ["in-doubt", "approval"];

@@ -4,10 +4,10 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { EventDraft, Found, Guard, Storage } from "../contracts/storage.ts";
 import { FORGETS, type Forgotten, forget } from "./forget.ts";
+import { waitsFor } from "./idle.ts";
 import { atVersion, type Move, moveRun } from "./moves.ts";
 import { findActiveRetry } from "./retry-chain.ts";
 import { isAtWork } from "./rows.ts";
-import { waitsFor } from "./waits.ts";
 import type { CommitExtras } from "./writer.ts";
 
 export interface RunEnding {

@@ -12,22 +12,16 @@ import { isHeld } from "../core/held.ts";
 import { quoteArgument } from "../core/shell.ts";
 import { sessionBusy } from "../sessions/guards.ts";
 import { admitRun } from "./admit.ts";
-import { checkAgent, checkSame } from "./agents.ts";
+import { checkAgent, checkErased, checkSame, checkVerify } from "./agents.ts";
 import { findOrCreateRun, type OwnerWaiting } from "./begin.ts";
-import { isDue } from "./due.ts";
 import { leaseLost } from "./errors.ts";
-import { ownerWait, sleepWait } from "./idle.ts";
+import { ownerWait, QuestionCache, sleepWait, waitsOf } from "./idle.ts";
 import { atWork, awaitFree, beatMs, claimRun } from "./lease.ts";
-import { LeaseWatch } from "./lease-watch.ts";
+import { isDue, LeaseWatch } from "./lease-watch.ts";
 import type { LocalWorkers } from "./local-workers.ts";
-import { namedRun } from "./naming.ts";
 import { ownerLiveness } from "./owner.ts";
-import { QuestionCache } from "./questions.ts";
-import { resultOf } from "./results.ts";
-import { existingRun, refuseEnded } from "./rows.ts";
+import { existingRun, namedRun, refuseEnded, resultOf } from "./rows.ts";
 import { type Verified, verifyRun } from "./verify.ts";
-import { waitsOf } from "./waits.ts";
-import { checkErased, checkVerify } from "./worker-options.ts";
 
 /** How often a run is looked at while nothing says that it has changed. */
 const LOOK_MS = 1000;

@@ -1,32 +1,33 @@
 // Working on a run: iteration after iteration under its lease, each ended by a checkpoint, until the run ends or has to wait. A
 // worker that takes over resumes from the last checkpoint, exactly as the first one would.
+
+import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
-import type { PreparedPayload } from "../contracts/payloads.ts";
+import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { ResumeOptions } from "../contracts/run-waits.ts";
 import type { AgentDefinition, RunLimits, StopReason, Verdict } from "../contracts/runs.ts";
-import type { EventDraft, HeadDraft } from "../contracts/storage.ts";
+import type { EventDraft, HeadDraft, Storage } from "../contracts/storage.ts";
 import { linked } from "../core/abort.ts";
 import { encodeText } from "../core/bytes.ts";
-import { encodeJson } from "../core/check.ts";
+import { copyJson, encodeCopy, encodeJson } from "../core/check.ts";
 import { type DirectRead, watchDirectReads } from "../core/direct-reads.ts";
 import { existingSession } from "../core/existing.ts";
 import { headEvent, inheritedBy, type Plan, type Prepared } from "../sessions/publish.ts";
-import { eventOf, firstState, keptState, loadState } from "./checkpoints.ts";
 import { JSON_IN_ROW } from "./create.ts";
 import { endingWith, type RunEnding } from "./ending.ts";
 import { errorOf, isMistake, leaseLost, stepBehind } from "./errors.ts";
 import { createIteration } from "./iteration.ts";
 import type { IterationHost, RunHost } from "./iteration-host.ts";
-import { payloadOf, type StepRecord } from "./journal.ts";
+import { eventOf, loadEventPayload, payloadOf, type StepRecord } from "./journal.ts";
 import { beatMs, heartbeat, releaseRun } from "./lease.ts";
 import { type IterationEnd, IterationLife } from "./life.ts";
 import { deadlineOf, limitsOf, Spending, stopError, stopReason } from "./limits.ts";
 import { carriedBlobs, carryJson, pausing } from "./moves.ts";
 import { randomSeed, readStepRecords, retriedRun } from "./retry-chain.ts";
 import { Steps, type StepsHost } from "./steps.ts";
-import { checkVerdict, validateInput, validateVerdict } from "./validation.ts";
+import { checkVerdict, validateInput, validateState, validateVerdict } from "./validation.ts";
 import { askPerson } from "./waiting.ts";
 import { type Change, Writer } from "./writer.ts";
 
@@ -354,4 +355,51 @@ export class Execution {
       }
     }
   }
+}
+
+/** As it is kept, and as it will be read. */
+export function keptState(
+  state: unknown,
+  { created_at }: RunRow,
+): { readonly bytes: Uint8Array; readonly state: Json } {
+  // A property that is undefined would be left out.
+  if (state === undefined) throw noState("next() was given");
+  try {
+    const kept = copyJson({ state, startedAt: created_at }, "state", "payloadBytes");
+    return { bytes: encodeCopy(kept, "state", "payloadBytes"), state: (kept as JsonObject).state as Json };
+  } catch (error) {
+    // Named as the agent has it, without what it is kept in.
+    copyJson(state, "state");
+    throw error;
+  }
+}
+
+function noState(what: string): HoldfastError {
+  return new HoldfastError("InvalidJson", `${what} undefined: give null where there is no state to keep`);
+}
+
+/** The state to start with; what the agent makes of its input may be none. */
+export async function firstState(
+  agent: AgentDefinition,
+  input: Json,
+): Promise<{ readonly state: Json } | { readonly error: unknown }> {
+  if (agent.initial === undefined && agent.input === undefined && agent.state === undefined) return { state: input };
+  try {
+    const made = agent.initial === undefined ? (input ?? null) : agent.initial(input);
+    if (made === undefined) throw noState("initial() gave");
+    return { state: copyJson(await validateState(agent, made), "state", "payloadBytes") };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** The state that the next iteration starts with. */
+export async function loadState(
+  storage: Storage,
+  payloads: Payloads,
+  session: string,
+  checkpoint_seq: number,
+): Promise<Json> {
+  const kept = await loadEventPayload(storage, payloads, session, checkpoint_seq);
+  return (kept as JsonObject | null)?.state ?? null;
 }

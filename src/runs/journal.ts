@@ -186,3 +186,20 @@ export function errorIn(data: JsonObject): RunError {
   const said = { code: String(error.code ?? "Error"), message: String(error.message ?? "") };
   return typeof error.hint === "string" ? { ...said, hint: error.hint } : said;
 }
+
+export async function loadEventPayload(
+  storage: Storage,
+  payloads: Payloads,
+  session: string,
+  seq: number,
+): Promise<Json> {
+  return payloadOf(payloads, session, await eventOf(storage, session, seq));
+}
+
+export async function eventOf(storage: Storage, session: string, seq: number): Promise<JournalEntry> {
+  const [row] = await storage.query("run.event", session, seq);
+  if (row !== undefined) return decodeEntry(session, row);
+  throw new HoldfastError("StoreCorrupted", `event ${rowId(session, seq)} is not there`, {
+    details: { kind: "event", session, seq },
+  });
+}

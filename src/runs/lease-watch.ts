@@ -3,8 +3,9 @@
 import type { Environment } from "../contracts/environment.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { isAbandonedHere } from "./abandoned-leases.ts";
-import { ownerLiveness } from "./owner.ts";
+import { isHeld } from "../core/held.ts";
+import { waitsOf } from "./idle.ts";
+import { isOwnerGone } from "./owner.ts";
 
 type Lease = Pick<RunRow, "id" | "owner" | "epoch" | "beat" | "lease_ms">;
 
@@ -58,6 +59,50 @@ export class LeaseWatch {
   }
 }
 
-export function isOwnerGone(environment: Environment, { owner }: Pick<RunRow, "owner">): boolean {
-  return owner !== null && ownerLiveness(environment, owner) === "gone";
+/**
+ * By handle: the epochs of leases that the handle still has although it no longer works on their runs, because the store was out of
+ * reach when it would have released them. No other worker can have the same epoch, so the handle may continue such a run at once.
+ */
+const epochs = new WeakMap<Storage, Map<string, number>>();
+
+export function abandonLease(storage: Storage, { id, epoch }: Pick<RunRow, "id" | "epoch">): void {
+  const own = epochs.get(storage) ?? new Map<string, number>();
+  epochs.set(storage, own);
+  own.set(id, epoch);
+}
+
+/** Remembered until the run has another epoch. */
+export function isAbandonedHere(storage: Storage, { id, epoch }: Pick<RunRow, "id" | "epoch">): boolean {
+  const own = epochs.get(storage);
+  const left = own?.get(id);
+  if (left !== undefined && left < epoch) own?.delete(id);
+  return left === epoch;
+}
+
+/** One that is running is only left alone by workers for a while. */
+export async function isDue(storage: Storage, row: RunRow): Promise<boolean> {
+  if (row.status !== "waiting" && row.status !== "paused") return true;
+  if (row.wake_at !== null && row.wake_at <= storage.environment.now()) return true;
+  return (await lacksChild(storage, row)) || (await canContinueChild(storage, row));
+}
+
+/** It waits for a child that could go on: only its parent's process has the code of both. */
+async function canContinueChild(storage: Storage, row: RunRow): Promise<boolean> {
+  for (const wait of row.status === "waiting" ? waitsOf(row) : []) {
+    const [child] = wait.kind === "run" ? await storage.query("run.get", wait.run) : [];
+    if (child === undefined) continue;
+    if (child.ended_at !== null) return true;
+    const isFree = child.owner === null || isOwnerGone(storage.environment, child);
+    if (isFree && !isHeld(child) && (await isDue(storage, child))) return true;
+  }
+  return false;
+}
+
+/** It waits for a child that is not here, and would wait for ever: the step is to fail. */
+export async function lacksChild(storage: Storage, row: RunRow): Promise<boolean> {
+  if (row.status !== "waiting") return false;
+  for (const wait of waitsOf(row)) {
+    if (wait.kind === "run" && (await storage.query("run.get", wait.run)).length === 0) return true;
+  }
+  return false;
 }

@@ -6,7 +6,7 @@ import type { Waits } from "../contracts/run-waits.ts";
 import type { Verdict } from "../contracts/runs.ts";
 import type { EventDraft, Guard } from "../contracts/storage.ts";
 import { linked } from "../core/abort.ts";
-import { encodeWaits } from "./waits.ts";
+import { encodeWaits } from "./idle.ts";
 import type { Change, Writer } from "./writer.ts";
 
 /**

@@ -21,24 +21,22 @@ import {
 } from "../core/check.ts";
 import { readCursor, readPairCursor, writeCursor, writePairCursor } from "../core/cursor.ts";
 import { eventOf } from "../log/log.ts";
-import { checkAgent } from "./agents.ts";
+import { checkAgent, checkVerify } from "./agents.ts";
 import { findOrCreateRun } from "./begin.ts";
 import { loadCheckpoint, runCheckpoint, saveCheckpoint } from "./checkpoints.ts";
 import { answerDecision, decisionOf, readDecisions } from "./decisions.ts";
 import { deleteCheckpoint, deleteRun } from "./delete.ts";
 import { executeRun, resumeRun } from "./execute.ts";
+import { readQuestions } from "./idle.ts";
 import { lastSeqOf } from "./journal.ts";
 import { LocalWorkers } from "./local-workers.ts";
-import { namedRun } from "./naming.ts";
-import { readQuestions } from "./questions.ts";
 import { recoverAll, recoverRun } from "./recover.ts";
-import { endingOf, errorOf, resultOf } from "./results.ts";
-import { existingRun, runOf, STATUSES } from "./rows.ts";
+import { endingOf, errorOf, existingRun, namedRun, resultOf, runOf, STATUSES } from "./rows.ts";
 import type { Tokens } from "./tokens.ts";
 import { forkRun, retryRun, rewindRun } from "./travel.ts";
 import { cancelRun, pauseRun, signalRun, steps, unpauseRun } from "./verbs.ts";
 import type { Verified } from "./verify.ts";
-import { type CheckedWorker, checkVerify } from "./worker-options.ts";
+import type { CheckedWorker } from "./worker-options.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 

@@ -19,9 +19,11 @@ import { branchEvent, forkAt, isAncestor, notAncestor, type Position, positionOf
 import { checkDescribed } from "../sessions/describe.ts";
 import { onHead, sessionBusy } from "../sessions/guards.ts";
 import { checkLimits } from "./agents.ts";
-import { checkpointEvent, eventOf, keptState, loadEventPayload } from "./checkpoints.ts";
+import { checkpointEvent } from "./checkpoints.ts";
 import { type Birth, beginRun, JSON_IN_ROW, refuseId, refuseTaken } from "./create.ts";
 import { cancelled, endingWith, type RunEnding } from "./ending.ts";
+import { keptState } from "./execution.ts";
+import { eventOf, loadEventPayload } from "./journal.ts";
 import { atWork } from "./lease.ts";
 import { atVersion, moveRun } from "./moves.ts";
 import { findRetry, randomSeed, readRetryChain } from "./retry-chain.ts";

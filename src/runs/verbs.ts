@@ -11,13 +11,13 @@ import { type Decision, decide, type Settled } from "../core/decide.ts";
 import { isHeld } from "../core/held.ts";
 import { admitRun } from "./admit.ts";
 import { cancelled, endingWith, type RunEnding } from "./ending.ts";
+import { waitsFor } from "./idle.ts";
 import { buildStepRecords, readJournal, stepOf } from "./journal.ts";
-import { isOwnerGone } from "./lease-watch.ts";
 import { atVersion, carried, carriedBlobs, type Move, moveRun } from "./moves.ts";
+import { isOwnerGone } from "./owner.ts";
 import { existingRun, isAtWork, isOver, refuseEnded, runOf } from "./rows.ts";
 import { serializePerRun } from "./serialize-per-run.ts";
 import { withContent } from "./step-content.ts";
-import { waitsFor } from "./waits.ts";
 import type { CommitExtras } from "./writer.ts";
 
 export type Moving = (Move & Partial<RunEnding> & { readonly extras?: CommitExtras }) | null;

@@ -1,21 +1,9 @@
 // What a worker is created with, checked at once, whether or not the code of workers is loaded yet.
 import type { AgentDefinition, AnyAgent } from "../contracts/runs.ts";
-import type { ErasedContent } from "../contracts/session-steps.ts";
 import type { WorkerOptions } from "../contracts/workers.ts";
-import { checkArray, checkInt, checkOneOf, checkRecord, invalid } from "../core/check.ts";
-import { checkAgent } from "./agents.ts";
-import type { Verified } from "./verify.ts";
+import { checkArray, checkInt, checkRecord, invalid } from "../core/check.ts";
+import { checkAgent, checkErased, checkVerify } from "./agents.ts";
 import type { Settings } from "./worker.ts";
-
-const VERIFIED: readonly Verified[] = ["whole", "checkpoint"];
-
-export function checkVerify(verify: unknown): Verified {
-  return verify === undefined ? "whole" : checkOneOf(verify, "verify", VERIFIED);
-}
-
-export function checkErased(erased: unknown): ErasedContent {
-  return erased === undefined ? "fail" : checkOneOf(erased, "erased", ["fail", "placeholder"]);
-}
 
 export interface CheckedWorker {
   readonly agents: readonly AgentDefinition[];

@@ -12,8 +12,7 @@ import type { RunHost } from "./iteration-host.ts";
 import { claimRun, releaseOrAbandon } from "./lease.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import { ownerText } from "./owner.ts";
-import { errorOf as errorOfRun } from "./results.ts";
-import { existingRun, isOver, runOf } from "./rows.ts";
+import { errorOf as errorOfRun, existingRun, isOver, runOf } from "./rows.ts";
 import { cancelRun } from "./verbs.ts";
 import { verifyRun } from "./verify.ts";
 
