@@ -16,15 +16,15 @@ import { type Birth, beginRun, birthOf } from "./create.ts";
 import { StepFailed } from "./errors.ts";
 import type { IterationHost } from "./iteration-host.ts";
 import type { StepRecord } from "./journal.ts";
-import { awaitFree, claimRun } from "./lease.ts";
+import { awaitFree } from "./lease.ts";
 import { isDue } from "./lease-watch.ts";
 import { atEpoch, atVersion } from "./moves.ts";
+import { takeOver } from "./recover.ts";
 import { refuseStep } from "./refusals.ts";
 import { lastInChain } from "./retry-chain.ts";
 import { existingRun, resultOf } from "./rows.ts";
 import type { StepIdentity, StepRequest, Steps } from "./steps.ts";
 import { taking } from "./travel.ts";
-import { verifyRun } from "./verify.ts";
 
 export async function spawnRun(
   host: IterationHost,
@@ -236,8 +236,7 @@ async function workOn(host: IterationHost, agent: AgentDefinition, id: string, i
   if (child === null) return;
   const owner = writer.row.owner ?? "";
   const isBegunHere = isFresh && child.owner === owner && child.epoch === BORN;
-  if (!isBegunHere) await verifyRun(storage, child, "whole");
-  const own = isBegunHere ? child : await claimRun(storage, child, owner);
+  const own = isBegunHere ? child : await takeOver(storage, child, owner, "whole");
   await host.workOnChild(agent, own);
   if (signal.aborted) throw life.leave();
 }

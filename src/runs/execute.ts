@@ -11,17 +11,17 @@ import { checkBoolean, checkRecord, invalid } from "../core/check.ts";
 import { isHeld } from "../core/held.ts";
 import { quoteArgument } from "../core/shell.ts";
 import { sessionBusy } from "../sessions/guards.ts";
-import { admitRun } from "./admit.ts";
 import { checkAgent, checkErased, checkSame, checkVerify } from "./agents.ts";
 import { findOrCreateRun, type OwnerWaiting } from "./begin.ts";
 import { leaseLost } from "./errors.ts";
 import { ownerWait, QuestionCache, sleepWait, waitsOf } from "./idle.ts";
-import { atWork, awaitFree, beatMs, claimRun } from "./lease.ts";
+import { atWork, awaitFree, beatMs } from "./lease.ts";
 import { isDue, LeaseWatch } from "./lease-watch.ts";
 import type { LocalWorkers } from "./local-workers.ts";
 import { ownerLiveness } from "./owner.ts";
+import { admitVerified, takeOver, takeOverWhenDue } from "./recover.ts";
 import { existingRun, namedRun, refuseEnded, resultOf } from "./rows.ts";
-import { type Verified, verifyRun } from "./verify.ts";
+import type { Verified } from "./verify.ts";
 
 /** How often a run is looked at while nothing says that it has changed. */
 const LOOK_MS = 1000;
@@ -79,7 +79,7 @@ export async function resumeRun(
   refuseEnded(first, "there is nothing to resume");
   checkSame(first, agent, options);
   if (options.wait) {
-    if (isHeld(first)) await admitVerified(storage, first, options);
+    if (isHeld(first)) await admitVerified(storage, first, options.verify);
     return follow(workers, agent, run, options, null);
   }
   const waiting = ownerWaiting(workers, options);
@@ -106,21 +106,12 @@ async function continueOnce(
 ): Promise<RunResult> {
   const { storage } = workers.host;
   if (row.ended_at !== null) return resultNow(workers, row.id);
-  if (isHeld(row)) await admitVerified(storage, row, options);
-  // Verified before its time is believed, too: a run that seems to sleep for ever would be lost.
-  else await verifyRun(storage, row, options.verify);
-  const now = await existingRun(storage, row.id);
-  if (!(await isDue(storage, now))) return resultNow(workers, row.id);
-  // As it was verified, but for the mark of a held run, which was taken off.
-  await workers.work(agent, await claimRun(storage, { ...row, beat: now.beat }, workers.owner), options);
+  const claimed = await takeOverWhenDue(storage, row, workers.owner, options.verify);
+  if (claimed === null) return resultNow(workers, row.id);
+  await workers.work(agent, claimed, options);
   refuseAborted(options.signal);
   refuseClosed(workers, await existingRun(storage, row.id), options);
   return resultNow(workers, row.id);
-}
-
-async function admitVerified(storage: Storage, row: RunRow, { verify }: CheckedOptions): Promise<void> {
-  await verifyRun(storage, row, verify);
-  await admitRun(storage, row);
 }
 
 /** Until the run has ended, whoever works on it. `claimed`: its row, when its lease is ours already. */
@@ -177,8 +168,7 @@ async function tryClaim(
   if (!leases.isClaimable(row) || !(await isDue(storage, row))) return null;
   checkSame(row, agent, options);
   try {
-    await verifyRun(storage, row, options.verify);
-    return await claimRun(storage, row, owner);
+    return await takeOver(storage, row, owner, options.verify);
   } catch (error) {
     if (isLeaseLost(error)) return null;
     throw error;

@@ -203,3 +203,15 @@ export async function eventOf(storage: Storage, session: string, seq: number): P
     details: { kind: "event", session, seq },
   });
 }
+
+/** Which run this one retries, as its first event says; null: none. */
+export function retriedRun({ data }: Pick<JournalEntry, "data">): JsonObject | null {
+  const from = plainObject.read(data.from);
+  return from?.retry === true ? from : null;
+}
+
+/** All runs of a retry chain draw from the seed of the first, so that random() returns the same to each of them. */
+export function randomSeed(run: string, created: Pick<JournalEntry, "data">): string {
+  const seed = retriedRun(created)?.chance;
+  return typeof seed === "string" ? seed : run;
+}

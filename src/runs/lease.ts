@@ -6,7 +6,7 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { RunWait } from "../contracts/run-waits.ts";
 import type { RunError } from "../contracts/runs.ts";
-import type { Guard, Storage } from "../contracts/storage.ts";
+import type { Commit, Guard, Outcome, Storage } from "../contracts/storage.ts";
 import { leaseLost } from "./errors.ts";
 import { ownerWait } from "./idle.ts";
 import { abandonLease, LeaseWatch } from "./lease-watch.ts";
@@ -42,8 +42,14 @@ function asSeen(seen: RunRow): readonly Guard[] {
   return [atVersion(seen), beatGuard(seen)];
 }
 
-/** Refused when anybody did anything to the run since it was seen, a sign of life included. */
-export async function claimRun(storage: Storage, seen: RunRow, owner: string): Promise<RunRow> {
+export interface ClaimDraft {
+  readonly commit: Commit;
+  /** The row under the new lease; throws LeaseLost when the commit was refused. */
+  readonly claimed: (outcome: Outcome) => RunRow;
+}
+
+/** The store refuses the claim when anything changed about the run since it was seen, a sign of life included. */
+export function draftClaim(storage: Storage, seen: RunRow, owner: string): ClaimDraft {
   const at = storage.environment.now();
   const isOrphan = seen.owner !== null;
   const moved = moveRun(seen, {
@@ -52,13 +58,23 @@ export async function claimRun(storage: Storage, seen: RunRow, owner: string): P
       ...{ status: isOrphan ? "recovering" : "running", epoch: seen.epoch + 1, owner, wake_at: 0, waits: null },
     },
   });
-  const outcome = await storage.commit({
-    sessions: [{ id: seen.session, mode: "existing", at }],
-    guards: asSeen(seen),
-    events: [moved.event],
-  });
-  if (!outcome.ok) throw leaseLost(seen);
-  return moved.row(outcome.events[0]?.seq ?? 0);
+  return {
+    commit: {
+      sessions: [{ id: seen.session, mode: "existing", at }],
+      guards: asSeen(seen),
+      events: [moved.event],
+    },
+    claimed: (outcome) => {
+      if (!outcome.ok) throw leaseLost(seen);
+      return moved.row(outcome.events[0]?.seq ?? 0);
+    },
+  };
+}
+
+/** For a run that needs no verification; takeOver() verifies it first. */
+export async function claimRun(storage: Storage, seen: RunRow, owner: string): Promise<RunRow> {
+  const { commit, claimed } = draftClaim(storage, seen, owner);
+  return claimed(await storage.commit(commit));
 }
 
 /** Why nobody goes on with a run for a while, and until when. */

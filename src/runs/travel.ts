@@ -23,10 +23,10 @@ import { checkpointEvent } from "./checkpoints.ts";
 import { type Birth, beginRun, JSON_IN_ROW, refuseId, refuseTaken } from "./create.ts";
 import { cancelled, endingWith, type RunEnding } from "./ending.ts";
 import { keptState } from "./execution.ts";
-import { eventOf, loadEventPayload } from "./journal.ts";
+import { eventOf, loadEventPayload, randomSeed } from "./journal.ts";
 import { atWork } from "./lease.ts";
 import { atVersion, moveRun } from "./moves.ts";
-import { findRetry, randomSeed, readRetryChain } from "./retry-chain.ts";
+import { findRetry, readRetryChain } from "./retry-chain.ts";
 import { existingRun, runOf } from "./rows.ts";
 import { verifyTaken } from "./verify.ts";
 

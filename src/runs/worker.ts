@@ -9,12 +9,12 @@ import { checkSame } from "./agents.ts";
 import { errorOf } from "./errors.ts";
 import { Execution } from "./execution.ts";
 import type { RunHost } from "./iteration-host.ts";
-import { claimRun, releaseOrAbandon } from "./lease.ts";
+import { releaseOrAbandon } from "./lease.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import { ownerText } from "./owner.ts";
+import { takeOver } from "./recover.ts";
 import { errorOf as errorOfRun, existingRun, isOver, runOf } from "./rows.ts";
 import { cancelRun } from "./verbs.ts";
-import { verifyRun } from "./verify.ts";
 
 export interface Settings extends ResumeOptions {
   readonly concurrency: number;
@@ -223,8 +223,7 @@ export class RunWorker implements Worker {
     let row: RunRow;
     try {
       checkSame(seen, agent, this.#settings);
-      await verifyRun(storage, seen, this.#settings.verify ?? "whole");
-      row = await claimRun(storage, seen, this.#owner);
+      row = await takeOver(storage, seen, this.#owner, this.#settings.verify ?? "whole");
     } catch (error) {
       this.#refuse(seen, error);
       return false;
