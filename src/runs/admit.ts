@@ -1,9 +1,9 @@
-// Letting a run that came with an archive go on here, and whoever works for it.
+// Letting a run that came with an archive go on here, together with its children.
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Storage, Write } from "../contracts/storage.ts";
 import { isHeld } from "../core/held.ts";
 
-/** No event says so: the log is the same where it came from. */
+/** Writes no event: the log stays the same as in the store that the run came from. */
 export async function admitRun(storage: Storage, row: RunRow): Promise<void> {
   const writes = (await family(storage, row))
     .filter(isHeld)

@@ -71,7 +71,7 @@ export function defineAgent<
   return agent;
 }
 
-/** Whoever works on it knows no more of its state than that it is JSON. */
+/** A worker knows no more of the agent's state than that it is JSON. */
 export function checkAgent(agent: unknown): AgentDefinition {
   const given = checkRecord(agent, "agent", AGENT);
   checkId(given.id, "agent.id");
@@ -152,7 +152,7 @@ export function checkSame(row: RunRow, agent: AgentDefinition, { allowMismatch =
   if (!sameBytes(row.toolset, toolset)) throw otherTools(row, agent, toolset);
 }
 
-/** What was recorded is a hash: it tells what changed only where one change explains it. */
+/** The run keeps only a hash: what changed can be named only where a single change explains it. */
 function otherTools({ id, toolset: then }: RunRow, agent: AgentDefinition, now: Uint8Array): HoldfastError {
   const change = changeSince(then, agent) ?? "with other tools or models than the agent has now, or declared otherwise";
   return new HoldfastError("AgentMismatch", `the run ${JSON.stringify(id)} was begun ${change}`, {

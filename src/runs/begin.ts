@@ -27,11 +27,11 @@ export interface MeantRun {
 /** Several calls at once with one id all mean the run that one of them makes. */
 const MOST_TRIES = 8;
 
-/** How the caller waits until an owner of which nothing is known has shown whether it is alive. */
+/** How the call waits until an owner in an unknown state has shown whether it is alive. */
 export interface OwnerWaiting {
   readonly signal: AbortSignal;
   readonly onWait: (wait: RunWait) => void;
-  /** Throws when the caller, or whoever closes the handle, does not wait any longer. */
+  /** Throws when the call was aborted or the handle is being closed. */
   readonly refuseStopped: () => void;
 }
 

@@ -36,7 +36,7 @@ export interface Birth {
   readonly parent: string | null;
   /** As in the row. */
   readonly nested: 0 | 1 | 2;
-  /** Who works on it from the first moment; null: whoever comes. */
+  /** The worker that has its lease from the beginning; null: any worker may claim it. */
   readonly owner: string | null;
   readonly input: PreparedPayload;
   /** Goes on after this iteration of that run; `isRetry`: and takes what it had done since for done. */
@@ -186,7 +186,7 @@ export async function createRun(
   });
 }
 
-/** An id is used once: keys are made of it, and whoever still works on a run that is gone must not be taken for another. */
+/** An id is used once: keys are made of it, and a worker of a deleted run must not be mistaken for one of a new run. */
 export async function refuseId(storage: Storage, id: string): Promise<void> {
   const [taken] = await storage.query("run.taken", id);
   if (taken !== undefined) throw taken.session_no === DELETED ? runDeleted(id) : runExists(id);

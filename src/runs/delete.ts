@@ -34,7 +34,7 @@ export async function deleteRun(storage: Storage, payloads: Payloads, id: string
     });
     return {
       ...{ session: row.session, scope: "journal", where },
-      // Nobody takes it up meanwhile.
+      // No run begins to retry it meanwhile.
       guards: [atVersion(row), { check: "runs.newest", key: [row.session], expect: newest?.value ?? null }],
       event: { type: "run/deleted", data: { run: id } },
       drops: [

@@ -1,5 +1,5 @@
-// What ends with a run, in the commit that ends it, whoever makes that: who waits for it is woken, a throwaway leaves nothing,
-// and no child goes on for a parent that has ended.
+// What ends with a run, in the commit that ends it: a parent that waits for it is woken, the messages of a throwaway are cleared,
+// and its children are cancelled.
 import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { EventDraft, Found, Guard, Storage } from "../contracts/storage.ts";
@@ -34,12 +34,12 @@ export async function endingWith(storage: Storage, row: RunRow, at: number): Pro
       ...(forgotten.length === 0 ? {} : { solo: true }),
       ...(woken.events.length === 0 ? {} : { wakes: true }),
     },
-    // What was read in the commit is of all of them together.
+    // The commit reads once for all of them.
     afterwards: async (payloads, found) => forgotten[0]?.afterwards(payloads, found),
   };
 }
 
-/** The end of a run that nobody works on. */
+/** The end of a run that no worker works on. */
 export function cancelled(at: number): Move {
   return {
     ...{ type: "run/cancelled", at, data: { error: { code: "Aborted", message: "the run was cancelled" } } },
@@ -56,7 +56,7 @@ export interface Cancelled {
   readonly forgotten: readonly Forgotten[];
 }
 
-/** Down the tree: those at work are told by their next sign of life, and their worker ends them; the others end at once. */
+/** Down the tree. The worker of a child at work learns of it with its next sign of life and ends it; the others end at once. */
 export async function cancelChildren(storage: Storage, { id }: RunRow, at: number): Promise<Cancelled> {
   const events: EventDraft[] = [];
   const guards: Guard[] = [];
@@ -95,7 +95,7 @@ async function wakeParent(storage: Storage, child: RunRow, at: number): Promise<
   return { events: [event], guards };
 }
 
-/** Who takes up a parent that has ended may wait until its child has; nobody else begins to meanwhile. */
+/** A run that retries the ended parent may wait for the child. The guard holds off any further retry meanwhile. */
 async function heirOf(storage: Storage, parent: RunRow): Promise<readonly [RunRow, readonly Guard[]]> {
   const [newest] = await storage.query("runs.newest", parent.session);
   const heir = (await findActiveRetry(storage, parent)) ?? parent;

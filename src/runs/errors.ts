@@ -73,7 +73,7 @@ export function isFinal(thrown: unknown): boolean {
 
 const MISTAKES: ReadonlySet<string> = new Set(["TypeError", "ReferenceError", "RangeError", "SyntaxError"]);
 
-/** Of the agent's code, most likely: who wrote it wants to know where. */
+/** Most likely a mistake in the agent's code: its stack is logged. */
 export function isMistake(thrown: unknown): thrown is Error {
   return looked(() => thrown instanceof Error && MISTAKES.has(thrown.name), false);
 }

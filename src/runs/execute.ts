@@ -1,5 +1,5 @@
-// Executing a run from a call: begin it or continue it, work on it here, and wait for whatever it waits for. A call that is
-// made again after a crash does the same, so the shortest program is one that survives (rules RU2, RU3).
+// Executing a run from a call: begin it or continue it, work on it here, and wait for what it waits for. A call that is made again
+// after a crash does the same, so a program need only be started again (rules RU2, RU3).
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { RunResult } from "../contracts/run-results.ts";
@@ -114,7 +114,7 @@ async function continueOnce(
   return resultNow(workers, row.id);
 }
 
-/** Until the run has ended, whoever works on it. `claimed`: its row, when its lease is ours already. */
+/** Until the run has ended, here or in another worker. `claimed`: its row, when its lease is ours already. */
 async function follow(
   workers: LocalWorkers,
   agent: AgentDefinition,
@@ -218,7 +218,7 @@ function tellChanges(onWait: ((wait: RunWait) => void) | undefined): (wait: RunW
     try {
       onWait(wait);
     } catch {
-      // Told is told.
+      // A listener that throws does not disturb the run.
     }
   };
 }

@@ -15,7 +15,7 @@ import { ownerWords } from "./owner.ts";
 import { existingRun, isAtWork } from "./rows.ts";
 import { endHeld } from "./verbs.ts";
 
-/** Of giving back what others ask something of meanwhile. */
+/** Of a release, which others may delay by changing the run. */
 const MOST_TRIES = 8;
 
 interface Released {
@@ -35,8 +35,8 @@ function beatGuard({ id, beat }: RunRow) {
 }
 
 /**
- * Not by its epoch, which these commits change: what a commit asks for is remembered to hold after it (storage/sql/memory.ts).
- * Whoever changes the epoch changes the version.
+ * Without the epoch, which these commits change: storage assumes that what a guard expects still holds after the commit. Every
+ * change of the epoch changes the version too.
  */
 function asSeen(seen: RunRow): readonly Guard[] {
   return [atVersion(seen), beatGuard(seen)];
@@ -77,17 +77,17 @@ export async function claimRun(storage: Storage, seen: RunRow, owner: string): P
   return claimed(await storage.commit(commit));
 }
 
-/** Why nobody goes on with a run for a while, and until when. */
-export interface Trouble {
+/** Why no worker continues a run for a while, and until when. */
+export interface ReleaseReason {
   readonly error: RunError;
   readonly wakeAt: number;
 }
 
-/** Given back, for somebody else to go on, at once or then; what was to be cancelled ends with that. */
+/** Gives the lease back, so that another worker can continue, at once or at `wakeAt`. Ends the run if it was to be cancelled. */
 export async function releaseRun(
   { storage, payloads }: Released,
   { id, epoch }: RunRow,
-  trouble: Trouble | null = null,
+  trouble: ReleaseReason | null = null,
 ): Promise<void> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const now = await existingRun(storage, id);
@@ -99,7 +99,7 @@ export async function releaseRun(
 }
 
 /** The same; where the store is out of reach, this handle remembers that it has left the run. */
-export async function releaseOrAbandon(released: Released, row: RunRow, trouble: Trouble | null): Promise<void> {
+export async function releaseOrAbandon(released: Released, row: RunRow, trouble: ReleaseReason | null): Promise<void> {
   try {
     await releaseRun(released, row, trouble);
   } catch (error) {
@@ -108,11 +108,11 @@ export async function releaseOrAbandon(released: Released, row: RunRow, trouble:
   }
 }
 
-function saidOf(trouble: Trouble | null): JsonObject {
+function saidOf(trouble: ReleaseReason | null): JsonObject {
   return trouble === null ? {} : { error: { ...trouble.error } };
 }
 
-/** Nobody has it any more; null when somebody did something to it meanwhile. Who had it cannot commit: its epoch is over. */
+/** Takes the lease from its owner, which cannot commit any more: its epoch is over. null when the run changed meanwhile. */
 export async function freeRun(
   storage: Storage,
   seen: RunRow,

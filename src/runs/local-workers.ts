@@ -9,7 +9,7 @@ import { newId } from "../core/new-id.ts";
 import { errorOf } from "./errors.ts";
 import { Execution } from "./execution.ts";
 import type { RunHost } from "./iteration-host.ts";
-import { releaseOrAbandon, type Trouble } from "./lease.ts";
+import { type ReleaseReason, releaseOrAbandon } from "./lease.ts";
 import { ownerText } from "./owner.ts";
 import type { Tokens } from "./tokens.ts";
 import { isTroubleOfStore, RunWorker, type Settings } from "./worker.ts";
@@ -45,7 +45,7 @@ export class LocalWorkers {
     this.#executions.set(row.id, execution);
     signal?.addEventListener("abort", stop, { once: true });
     if (signal?.aborted === true || this.closing.aborted) stop();
-    let trouble: Trouble | null = null;
+    let trouble: ReleaseReason | null = null;
     try {
       await execution.work();
     } catch (error) {

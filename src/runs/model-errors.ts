@@ -10,7 +10,7 @@ export interface Failure {
   readonly retryAfterMs: number | null;
 }
 
-/** Of a try that is followed by another because nobody knows how it ended. */
+/** The error of an attempt whose outcome is unknown, and which is followed by another. */
 export const LOST: RunError = {
   code: "OutcomeUnknown",
   message: "its outcome was lost: it may have happened, and been paid for",

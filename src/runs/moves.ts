@@ -1,5 +1,5 @@
-// A change of a run's row: one event that says exactly which columns changed and to what, so that the row can be made again
-// from the log, and compared with it before anything is replayed.
+// A change of a run's row: one event that says exactly which columns changed and to what, so that the row can be derived from the
+// log and compared with it before a replay.
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { Slot } from "../contracts/rows.ts";
@@ -23,7 +23,7 @@ export interface Move {
 
 export interface Moved {
   readonly event: EventDraft;
-  /** What whoever holds it asks for next. */
+  /** What the next commit under the lease relies on. */
   readonly holds: readonly Guard[];
   /** The row afterwards, given the event's seq. */
   readonly row: (seq: number) => RunRow;
@@ -47,10 +47,10 @@ export function moveRun(row: RunRow, move: Move): Moved {
   };
 }
 
-/** Of these it has no place in an index. */
+/** Columns that are in no index. */
 const GOES_ON: ReadonlySet<string> = new Set(["iteration", "tokens", "cost_usd"]);
 
-/** A run that only goes on keeps its places in the indexes: most changes are of that kind. */
+/** Most changes touch no indexed column: they get a statement of their own. */
 function update(row: RunRow, changes: Changes, next: RunRow, checkpointSeq: Cell): Write {
   const { id, version, iteration, tokens, cost_usd, updated_at } = next;
   const seq = { slot: "seq" } as const;
@@ -83,7 +83,7 @@ export function said(changes: Changes): JsonObject {
   return made;
 }
 
-/** The part of a draft that a payload in its own row makes. */
+/** The part of an event draft that a payload makes. */
 export function carried(
   payload: readonly [name: string, payload: PreparedPayload] | undefined,
 ): Pick<EventDraft, "journal" | "payloads"> {
@@ -124,7 +124,7 @@ export function atEpoch({ id, epoch }: RunRow): Guard {
   return { check: "run.epoch", key: [id], expect: epoch };
 }
 
-/** Asked to pause while it was at work: it does so now. */
+/** The run was to pause at the end of its iteration: it does so now. */
 export function pausing({ pause_at, cancel }: RunRow, at: number): Changes {
   if (pause_at === null) return {};
   if (pause_at <= at || cancel === 1) return { pause_at: null };

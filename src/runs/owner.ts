@@ -1,5 +1,5 @@
-// Who has the lease of a run: a worker's id, and the process it works in where the platform tells. Both stand in the row and
-// in the log as one text, `worker_…@process`.
+// The owner of a run's lease: a worker's id, and the worker's process where the platform knows it. The row and the log keep both as
+// one text, `worker_…@process`.
 import type { Environment, Liveness } from "../contracts/environment.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { RunOwner } from "../contracts/run-waits.ts";

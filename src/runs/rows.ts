@@ -71,7 +71,7 @@ export function runOf(
   };
 }
 
-/** Not to be looked at now; one that is running: not before then, for the last tries came to nothing. */
+/** Not due now. A running one is not due because its last attempts failed. */
 function isAsleep({ status, wake_at, ended_at }: RunRow): boolean {
   return ended_at === null && (status === "waiting" || status === "paused" || (wake_at ?? 0) > 0);
 }
@@ -85,7 +85,7 @@ export async function existingRun(storage: Storage, id: string): Promise<RunRow>
   });
 }
 
-/** Somebody has its lease, in this store: whoever had that of a run that is held is elsewhere. */
+/** A worker of this store has its lease. The owner of a held run is a worker of the store that it came from. */
 export function isAtWork(row: Pick<RunRow, "owner" | "beat">): boolean {
   return row.owner !== null && !isHeld(row);
 }

@@ -114,7 +114,7 @@ function refuseNarrow({ id, stop, limits: kept }: RunRow, limits: RunLimits): vo
   });
 }
 
-/** Whoever wants it taken up means the last of those that took up one another: that one knows what has been done. */
+/** A retry of a run that was retried before means the last run of the chain: that one knows what has been done. */
 async function takenAlready(storage: Storage, { id }: RunRow, by: string): Promise<HoldfastError> {
   const last = await lastAfter(storage, by);
   const chain = by === last.id ? "" : `, and in the end by ${JSON.stringify(last.id)}`;
@@ -169,9 +169,9 @@ export async function retryRun(storage: Storage, payloads: Payloads, run: string
       const begun = beginRun(birth, at);
       const guards = [
         ...[{ check: "session.branch", key: [session.id], expect: session.branch } as const, atVersion(row)],
-        // They stay: what they had done is taken for done.
+        // They must not be deleted meanwhile: what they had done counts as done.
         ...past.map(atVersion),
-        // Nobody else takes it up meanwhile: what it had done would be gone on from twice.
+        // No other run retries it meanwhile: two runs would continue what it had done.
         { check: "runs.newest", key: [row.session], expect: newest[0]?.value ?? null } as const,
         ...(begun.commit.guards ?? []),
       ];
@@ -322,7 +322,7 @@ function notBehind({ id, session }: RunRow): HoldfastError {
   );
 }
 
-/** It ends here, and whoever works for it: another goes on from before. Nobody may be at work in the session itself. */
+/** The run and its children end here. No worker may be at work in the session itself. */
 async function endingHere(
   storage: Storage,
   row: RunRow,

@@ -1,5 +1,5 @@
-// What others do to a run: hand it a signal, answer its question, cancel it, pause it. Each is one commit on what was read,
-// decided again when the run moved meanwhile.
+// What callers do to a run without having its lease: signal it, answer its question, cancel it, pause it. Each is one transaction,
+// which is retried if anything it read has changed.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
@@ -22,7 +22,7 @@ import type { CommitExtras } from "./writer.ts";
 
 export type Moving = (Move & Partial<RunEnding> & { readonly extras?: CommitExtras }) | null;
 
-/** One move of the run's row by somebody who does not have its lease. */
+/** One change of the run's row by a caller that does not have its lease. */
 export async function moved(
   storage: Storage,
   payloads: Payloads,
@@ -75,7 +75,7 @@ export async function signalRun(storage: Storage, payloads: Payloads, run: strin
   });
 }
 
-/** At work: its worker is told at the next sign of life. Otherwise, also when its worker's process is gone, it ends at once. */
+/** If a worker is at work, it learns of it with its next sign of life. Otherwise, also when its process is gone, the run ends now. */
 export async function cancelRun(storage: Storage, payloads: Payloads, run: string): Promise<Run> {
   return moved(storage, payloads, checkId(run, "run"), async (row, at) => {
     refuseEnded(row, "there is nothing to cancel");
@@ -90,7 +90,7 @@ export async function cancelRun(storage: Storage, payloads: Payloads, run: strin
   });
 }
 
-/** Was to be cancelled, and whoever had it lets go. */
+/** Ends a run that was to be cancelled, when its worker releases it. */
 export async function endHeld(storage: Storage, payloads: Payloads, { id, epoch }: RunRow): Promise<void> {
   await moved(storage, payloads, id, async (row, at) => {
     if (row.epoch !== epoch || isOver(row)) return null;
@@ -102,7 +102,7 @@ export async function endHeld(storage: Storage, payloads: Payloads, { id, epoch 
 
 const MINUTE = 60_000;
 
-/** At work: when its iteration ends. */
+/** A run at work pauses when its iteration ends. */
 export async function pauseRun(storage: Storage, payloads: Payloads, run: string, minutes = 2): Promise<Run> {
   const length = checkInt(minutes, "minutes", 1, 60) * MINUTE;
   return moved(storage, payloads, checkId(run, "run"), (row, at) => {
@@ -122,7 +122,7 @@ export async function unpauseRun(storage: Storage, payloads: Payloads, run: stri
   return moved(storage, payloads, id, async (row, at) => {
     if (row.owner !== null && row.pause_at !== null) return { type: "run/unpaused", at, changes: { pause_at: null } };
     if (row.status === "paused") return unpausing(storage, row, at);
-    // What it waits for may not have come along: it looks again.
+    // What it waits for may not have come with the archive: it checks again.
     if (wasHeld && row.status === "waiting") {
       return { type: "run/unpaused", at, changes: { status: "running", wake_at: 0, waits: null } };
     }
@@ -136,8 +136,8 @@ export async function unpauseRun(storage: Storage, payloads: Payloads, run: stri
 }
 
 /**
- * The sleep it is in ends with it, or it would go to sleep again at once. Where somebody paused it, only that ends: what it
- * slept or waited for before keeps its own end.
+ * The sleep that it is in ends too, or it would sleep again at once. If a caller paused it, only that pause ends: sleeps and waits
+ * from before keep their own end.
  */
 async function unpausing(storage: Storage, row: RunRow, at: number): Promise<NonNullable<Moving>> {
   const journal = await readJournal(storage, row, row.checkpoint_seq ?? row.first_seq);
