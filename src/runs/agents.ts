@@ -21,7 +21,7 @@ import {
   invalid,
 } from "../core/check.ts";
 import { checkValidator } from "./validation.ts";
-import type { Verified } from "./verify.ts";
+import type { VerifyScope } from "./verify.ts";
 
 const AGENT = [
   ...["id", "version", "input", "state", "output", "signals", "tools", "models", "limits", "initial", "iterate"],
@@ -229,9 +229,9 @@ export function asksForApproval({ approve = false }: Pick<Tool, "approve">): boo
   return approve !== false;
 }
 
-const VERIFIED: readonly Verified[] = ["whole", "checkpoint"];
+const VERIFIED: readonly VerifyScope[] = ["whole", "checkpoint"];
 
-export function checkVerify(verify: unknown): Verified {
+export function checkVerify(verify: unknown): VerifyScope {
   return verify === undefined ? "whole" : checkOneOf(verify, "verify", VERIFIED);
 }
 

@@ -20,7 +20,7 @@ import {
   readJournal,
   type StepRecord,
 } from "./journal.ts";
-import { carried, carriedBlobs } from "./moves.ts";
+import { payloadExtras, payloadFields } from "./moves.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 const NO_RUN = "";
@@ -56,7 +56,7 @@ export async function saveCheckpoint(
     return decide(storage, async () => {
       const event: EventDraft = {
         ...{ session, type: "checkpoint/saved", at, agent, data: { iteration } },
-        ...carried(["state", payload]),
+        ...payloadFields(["state", payload]),
         writes: [{ op: "insert", table: "checkpoints", row: { agent_no: { agent }, run: NO_RUN, iteration } }],
       };
       return {
@@ -64,7 +64,7 @@ export async function saveCheckpoint(
           sessions: [{ id: session, mode: "ensure", agent, at }],
           agents: [{ id: agent, at }],
           events: [event],
-          ...carriedBlobs([payload]),
+          ...payloadExtras([payload]),
         },
         answer: () => ({ session, agent, run: null, iteration, ...kept, checkpointedAt: at }),
       };

@@ -12,7 +12,7 @@ import { existingSession } from "../core/existing.ts";
 import { rowId } from "../core/row-id.ts";
 import { checkSpawn, decideSpawn } from "../sessions/attach.ts";
 import { finishInvocation } from "../sessions/invocations.ts";
-import { type Birth, beginRun, birthOf } from "./create.ts";
+import { beginRun, type NewRun, prepareRun } from "./create.ts";
 import { StepFailed } from "./errors.ts";
 import type { IterationHost } from "./iteration-host.ts";
 import type { StepRecord } from "./journal.ts";
@@ -24,7 +24,7 @@ import { refuseStep } from "./refusals.ts";
 import { lastInChain } from "./retry-chain.ts";
 import { existingRun, resultOf } from "./rows.ts";
 import type { StepIdentity, StepRequest, Steps } from "./steps.ts";
-import { taking } from "./travel.ts";
+import { continueFrom } from "./travel.ts";
 
 export async function spawnRun(
   host: IterationHost,
@@ -159,7 +159,7 @@ async function childOf(
   agent: AgentDefinition,
   id: string,
   { input, session, sameSession = false, forget = false, limits }: SpawnOptions,
-): Promise<Birth> {
+): Promise<NewRun> {
   if (forget && !sameSession) {
     throw new HoldfastError("InvalidArgument", "forget is for children that work in the same session", {
       hint: "A child session of its own can be deleted afterwards.",
@@ -177,18 +177,21 @@ async function childOf(
   }
   const where = sameSession ? row.session : (session ?? id);
   const given = { id, session: where, input: (input ?? null) as Json, leaseMs: row.lease_ms };
-  return birthOf(...([storage, prepare, agent, { ...given, ...(limits === undefined ? {} : { limits }) }] as const), {
-    parent: row.id,
-    nested: sameSession ? (forget ? 2 : 1) : 0,
-    owner: row.owner,
-  });
+  return prepareRun(
+    ...([storage, prepare, agent, { ...given, ...(limits === undefined ? {} : { limits }) }] as const),
+    {
+      parent: row.id,
+      nested: sameSession ? (forget ? 2 : 1) : 0,
+      owner: row.owner,
+    },
+  );
 }
 
 /** The child's session, and the row in the caller's log that says why the session exists. */
 async function invocationCommit(
   storage: Storage,
   row: RunRow,
-  { session, agent }: Birth,
+  { session, agent }: NewRun,
   cancelled: RunRow | undefined,
   at: number,
 ): Promise<Commit> {
@@ -205,12 +208,12 @@ async function inPlaceOf(
   payloads: Payloads,
   prepare: Prepare,
   cancelled: RunRow,
-  { id, parent, nested, owner, limits }: Birth,
-): Promise<Birth> {
+  { id, parent, nested, owner, limits }: NewRun,
+): Promise<NewRun> {
   const { session, branch, iteration } = cancelled;
   if ((await existingSession(storage, session)).branch !== branch) throw sessionRewound(cancelled);
   const retried = { row: cancelled, iteration, id, limits, isRetry: true };
-  return { ...(await taking(storage, payloads, prepare, retried, session)), ...{ parent, nested, owner } };
+  return { ...(await continueFrom(storage, payloads, prepare, retried, session)), ...{ parent, nested, owner } };
 }
 
 function sessionRewound({ id, session }: RunRow): HoldfastError {

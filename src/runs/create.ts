@@ -12,7 +12,7 @@ import { decide } from "../core/decide.ts";
 import { newId } from "../core/new-id.ts";
 import { sessionBusy } from "../sessions/guards.ts";
 import { checkAgent, checkLimits, toolsetOf } from "./agents.ts";
-import { carried, carriedBlobs } from "./moves.ts";
+import { payloadExtras, payloadFields } from "./moves.ts";
 import { validateInput } from "./validation.ts";
 
 const INPUT = ["session", "input", "id", "limits", "priority", "leaseMs"];
@@ -24,7 +24,7 @@ const DELETED = 0;
 export const JSON_IN_ROW = { media: "application/json", utf8: true, inRow: true, owned: true } as const;
 
 /** All there is to say of a run that begins. */
-export interface Birth {
+export interface NewRun {
   readonly id: string;
   readonly session: string;
   readonly agent: string;
@@ -52,14 +52,14 @@ export interface Birth {
   };
 }
 
-export interface Begun {
+export interface BegunRun {
   readonly events: readonly EventDraft[];
   readonly commit: Pick<Commit, "blobs" | "writes" | "uses" | "guards" | "agents" | "wakes">;
   /** The row, given the seq of the first of its events. */
   readonly row: (seq: number) => RunRow;
 }
 
-export function beginRun(birth: Birth, at: number): Begun {
+export function beginRun(birth: NewRun, at: number): BegunRun {
   const { id, session, agent, agentVersion, toolset, limits, priority, leaseMs, parent, nested, owner } = birth;
   const { input, from } = birth;
   const epoch = owner === null ? 0 : 1;
@@ -89,7 +89,7 @@ export function beginRun(birth: Birth, at: number): Begun {
       ...{ ...(owner === null ? {} : { owner }), ...(parent === null ? {} : { parent }) },
       ...(from === undefined ? {} : { from: fromData(from) }),
     },
-    ...carried(["input", input]),
+    ...payloadFields(["input", input]),
     writes: [{ op: "insert", table: "runs", row: { ...first, first_seq: { slot: "seq" }, agent_no: { agent } } }],
   };
   const taken = state === null ? [] : [readRetryChain(birth, state, iteration, at)];
@@ -101,7 +101,7 @@ export function beginRun(birth: Birth, at: number): Begun {
         { check: "run.version", key: [id], expect: null },
         ...(nested === 0 ? [{ check: "run.active", key: [session], expect: null } as const] : []),
       ],
-      ...carriedBlobs(state === null ? [input] : [input, state]),
+      ...payloadExtras(state === null ? [input] : [input, state]),
     },
     row: (seq) => ({
       ...{ no: 0, session_no: 0, branch: 0, session, agent, ...first, first_seq: seq },
@@ -110,20 +110,20 @@ export function beginRun(birth: Birth, at: number): Begun {
   };
 }
 
-function fromData({ run, session, iteration, isRetry, chance }: NonNullable<Birth["from"]>): JsonObject {
+function fromData({ run, session, iteration, isRetry, chance }: NonNullable<NewRun["from"]>): JsonObject {
   return { run, session, iteration, ...(isRetry ? { chance, retry: true } : {}) };
 }
 
 /** The checkpoint of another run as its own. */
 function readRetryChain(
-  { id, session, agent }: Birth,
+  { id, session, agent }: NewRun,
   state: PreparedPayload,
   iteration: number,
   at: number,
 ): EventDraft {
   return {
     ...{ session, type: "checkpoint/taken", at, run: id, data: { version: 2, checkpoint: true, iteration } },
-    ...carried(["state", state]),
+    ...payloadFields(["state", state]),
     writes: [
       { op: "run", statement: "run.takeUp", params: [iteration, { slot: "seq" }, { slot: "seq" }, id] },
       { op: "insert", table: "checkpoints", row: { agent_no: { agent }, run: id, iteration } },
@@ -131,20 +131,20 @@ function readRetryChain(
   };
 }
 
-export interface Setting {
+export interface RunPlacement {
   readonly parent?: string;
   readonly nested?: 0 | 1 | 2;
   readonly owner: string | null;
 }
 
 /** What a caller says of a run he begins, checked. */
-export async function birthOf(
+export async function prepareRun(
   storage: Storage,
   prepare: Prepare,
   definition: AgentDefinition,
   input: RunInput,
-  { parent = undefined, nested = 0, owner }: Setting,
-): Promise<Birth> {
+  { parent = undefined, nested = 0, owner }: RunPlacement,
+): Promise<NewRun> {
   const { id: agent, version: agentVersion } = checkAgent(definition);
   const given = checkRecord(input, "run", INPUT);
   const session = checkId(given.session, "run.session");
@@ -166,10 +166,10 @@ export async function createRun(
   payloads: Payloads,
   definition: AgentDefinition,
   input: RunInput,
-  setting: Setting,
+  setting: RunPlacement,
 ): Promise<RunRow> {
   return payloads.preparing(async (prepare) => {
-    const birth = await birthOf(storage, prepare, definition, input, setting);
+    const birth = await prepareRun(storage, prepare, definition, input, setting);
     return decide<RunRow>(storage, async () => {
       await refuseTaken(storage, birth);
       const at = storage.environment.now();
@@ -192,7 +192,7 @@ export async function refuseId(storage: Storage, id: string): Promise<void> {
   if (taken !== undefined) throw taken.session_no === DELETED ? runDeleted(id) : runExists(id);
 }
 
-export async function refuseTaken(storage: Storage, { id, session, nested }: Birth): Promise<void> {
+export async function refuseTaken(storage: Storage, { id, session, nested }: NewRun): Promise<void> {
   await refuseId(storage, id);
   const [busy] = nested === 0 ? await storage.query("run.active", session) : [];
   if (busy !== undefined) throw sessionBusy(busy, storage.environment);

@@ -12,9 +12,9 @@ import { decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { decisionReason, waitsFor } from "./idle.ts";
 import { buildStepRecords, decodeEntry, eventOf, type JournalEntry, lastSeqOf, payloadOf, stepOf } from "./journal.ts";
-import { carried, carriedBlobs } from "./moves.ts";
+import { payloadExtras, payloadFields } from "./moves.ts";
 import { refuseEnded } from "./rows.ts";
-import { moved } from "./verbs.ts";
+import { changeRun } from "./verbs.ts";
 
 const VERDICTS = ["retry", "result", "fail"] as const;
 const REASONS: readonly DecisionReason[] = ["in-doubt", "approval"];
@@ -49,7 +49,7 @@ export async function answerDecision(
         : null;
     const [known] = await storage.query("decision.get", session, seq);
     if (known === undefined) throw noDecision(decision);
-    return moved(storage, payloads, known.run, async (row, at) => {
+    return changeRun(storage, payloads, known.run, async (row, at) => {
       const [asked = known] = await storage.query("decision.get", session, seq);
       refuseEnded(row, "there is nothing to decide any more");
       if (asked.answered_seq !== null) throw answered(decision);
@@ -64,7 +64,7 @@ export async function answerDecision(
           { op: "run", statement: "decision.answer", params: [{ slot: "seq" }, { slot: "session" }, asked.seq] },
         ],
         extras: {
-          ...(payload === null ? {} : carriedBlobs([payload])),
+          ...(payload === null ? {} : payloadExtras([payload])),
           guards: [{ check: "decision.answered", key: [asked.seq, session], expect: null }],
         },
         after: endOf(row, asked, { verdict, note }, payload, at),
@@ -83,11 +83,11 @@ function endOf(
 ): readonly EventDraft[] {
   const draft = { session, at, run: id };
   const step = asked.step_seq;
-  if (payload !== null) return [{ ...draft, type: "step/done", data: { step }, ...carried(["result", payload]) }];
+  if (payload !== null) return [{ ...draft, type: "step/done", data: { step }, ...payloadFields(["result", payload]) }];
   if (verdict === "retry") return [];
   const said = DENIED[decisionReason(asked)];
   const error = { code: "Denied", message: note === null ? said : `${said}: ${note}` };
-  return [{ ...draft, type: "step/failed", data: { step, error, final: true }, ...carried(undefined) }];
+  return [{ ...draft, type: "step/failed", data: { step, error, final: true }, ...payloadFields(undefined) }];
 }
 
 function otherQuestion(id: string, answered: DecisionReason, open: DecisionReason): HoldfastError {

@@ -9,10 +9,10 @@ import { atVersion } from "./moves.ts";
 import { findActiveRetry } from "./retry-chain.ts";
 
 /** null: there was nothing to erase. */
-type Later = readonly DiscardedRow[] | null;
+type DiscardedRows = readonly DiscardedRow[] | null;
 
 export async function deleteRun(storage: Storage, payloads: Payloads, id: string): Promise<boolean> {
-  return erasing(storage, payloads, async () => {
+  return commitErasure(storage, payloads, async () => {
     const [row] = await storage.query("run.get", id);
     if (row === undefined) return null;
     if (row.ended_at === null) {
@@ -59,7 +59,7 @@ export async function deleteCheckpoint(
   session: string,
   agent: string,
 ): Promise<boolean> {
-  return erasing(storage, payloads, async () => {
+  return commitErasure(storage, payloads, async () => {
     const [last] = await storage.query("checkpoint.last", session, agent, "");
     const [owner] = await storage.query("session.get", session);
     const [known] = await storage.query("agent.get", agent);
@@ -75,7 +75,7 @@ export async function deleteCheckpoint(
   });
 }
 
-interface Erasing {
+interface Erasure {
   readonly session: string;
   readonly scope: "journal" | "saved";
   readonly where: readonly Cell[];
@@ -84,8 +84,12 @@ interface Erasing {
   readonly drops: readonly Write[];
 }
 
-async function erasing(storage: Storage, payloads: Payloads, make: () => Promise<Erasing | null>): Promise<boolean> {
-  const later = await decide<Later>(storage, async () => {
+async function commitErasure(
+  storage: Storage,
+  payloads: Payloads,
+  make: () => Promise<Erasure | null>,
+): Promise<boolean> {
+  const later = await decide<DiscardedRows>(storage, async () => {
     const made = await make();
     if (made === null) return { answer: null };
     const { session, scope, where, guards, event, drops } = made;

@@ -3,7 +3,7 @@
 import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { EventDraft, Found, Guard, Storage } from "../contracts/storage.ts";
-import { FORGETS, type Forgotten, forget } from "./forget.ts";
+import { type ClearedMessages, FORGETS, forget } from "./forget.ts";
 import { waitsFor } from "./idle.ts";
 import { atVersion, type Move, moveRun } from "./moves.ts";
 import { findActiveRetry } from "./retry-chain.ts";
@@ -50,17 +50,17 @@ export function cancelled(at: number): Move {
   };
 }
 
-export interface Cancelled {
+export interface CancelledChildren {
   readonly events: readonly EventDraft[];
   readonly guards: readonly Guard[];
-  readonly forgotten: readonly Forgotten[];
+  readonly forgotten: readonly ClearedMessages[];
 }
 
 /** Down the tree. The worker of a child at work learns of it with its next sign of life and ends it; the others end at once. */
-export async function cancelChildren(storage: Storage, { id }: RunRow, at: number): Promise<Cancelled> {
+export async function cancelChildren(storage: Storage, { id }: RunRow, at: number): Promise<CancelledChildren> {
   const events: EventDraft[] = [];
   const guards: Guard[] = [];
-  const forgotten: Forgotten[] = [];
+  const forgotten: ClearedMessages[] = [];
   for (const child of await storage.query("runs.children", id)) {
     if (child.ended_at !== null) continue;
     guards.push(atVersion(child));
@@ -79,11 +79,11 @@ export async function cancelChildren(storage: Storage, { id }: RunRow, at: numbe
   return { events, guards, forgotten };
 }
 
-async function throwaway(storage: Storage, row: RunRow, at: number): Promise<Forgotten | null> {
+async function throwaway(storage: Storage, row: RunRow, at: number): Promise<ClearedMessages | null> {
   return row.nested === FORGETS ? forget(storage, row, at) : null;
 }
 
-async function wakeParent(storage: Storage, child: RunRow, at: number): Promise<Omit<Cancelled, "forgotten">> {
+async function wakeParent(storage: Storage, child: RunRow, at: number): Promise<Omit<CancelledChildren, "forgotten">> {
   const [first] = child.parent === null ? [] : await storage.query("run.get", child.parent);
   if (first === undefined) return { events: [], guards: [] };
   const [parent, guards] = first.ended_at === null ? [first, [atVersion(first)]] : await heirOf(storage, first);

@@ -9,11 +9,11 @@ import { rowId } from "../core/row-id.ts";
 const MOST_CHARS = 500;
 
 export function errorOf(thrown: unknown): RunError {
-  return looked(() => saidBy(thrown), { code: "Error", message: "what was thrown cannot be read" });
+  return readSafely(() => describeThrown(thrown), { code: "Error", message: "what was thrown cannot be read" });
 }
 
 /** Anything can be thrown, also what throws when it is looked at. */
-export function looked<T>(look: () => T, otherwise: T): T {
+export function readSafely<T>(look: () => T, otherwise: T): T {
   try {
     return look();
   } catch {
@@ -21,7 +21,7 @@ export function looked<T>(look: () => T, otherwise: T): T {
   }
 }
 
-function saidBy(thrown: unknown): RunError {
+function describeThrown(thrown: unknown): RunError {
   const given = (typeof thrown === "object" && thrown !== null ? thrown : { message: thrown }) as {
     readonly code?: unknown;
     readonly name?: unknown;
@@ -61,7 +61,7 @@ export class StepFailed extends Error {
 
 /** What cannot be kept does not change by doing it again. */
 export function isFinal(thrown: unknown): boolean {
-  const { code, retryable } = looked(
+  const { code, retryable } = readSafely(
     () => {
       const given = (thrown ?? {}) as { readonly code?: unknown; readonly retryable?: unknown };
       return { code: given.code, retryable: given.retryable };
@@ -74,15 +74,15 @@ export function isFinal(thrown: unknown): boolean {
 const MISTAKES: ReadonlySet<string> = new Set(["TypeError", "ReferenceError", "RangeError", "SyntaxError"]);
 
 /** Most likely a mistake in the agent's code: its stack is logged. */
-export function isMistake(thrown: unknown): thrown is Error {
-  return looked(() => thrown instanceof Error && MISTAKES.has(thrown.name), false);
+export function isCodeMistake(thrown: unknown): thrown is Error {
+  return readSafely(() => thrown instanceof Error && MISTAKES.has(thrown.name), false);
 }
 
 const DEEPEST_CAUSE = 8;
 
 /** The step whose failure ended a run, also where the agent threw something else because of it. */
 export function stepBehind(thrown: unknown): string | null {
-  return looked(() => causedBy(thrown), null);
+  return readSafely(() => causedBy(thrown), null);
 }
 
 function causedBy(thrown: unknown): string | null {

@@ -21,7 +21,7 @@ import type { LocalWorkers } from "./local-workers.ts";
 import { ownerLiveness } from "./owner.ts";
 import { admitVerified, takeOver, takeOverWhenDue } from "./recover.ts";
 import { existingRun, namedRun, refuseEnded, resultOf } from "./rows.ts";
-import type { Verified } from "./verify.ts";
+import type { VerifyScope } from "./verify.ts";
 
 /** How often a run is looked at while nothing says that it has changed. */
 const LOOK_MS = 1000;
@@ -36,7 +36,7 @@ interface CheckedOptions {
   readonly onWait: (wait: RunWait) => void;
   readonly signal: AbortSignal | undefined;
   readonly allowMismatch: boolean;
-  readonly verify: Verified;
+  readonly verify: VerifyScope;
   readonly erased: ErasedContent;
 }
 

@@ -1,30 +1,38 @@
 // Working on a run: iteration after iteration under its lease, each ended by a checkpoint, until the run ends or has to wait. A
 // worker that takes over resumes from the last checkpoint, exactly as the first one would.
 
-import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
-import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
+import type { PreparedPayload } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { ResumeOptions } from "../contracts/run-waits.ts";
 import type { AgentDefinition, RunLimits, StopReason, Verdict } from "../contracts/runs.ts";
-import type { EventDraft, HeadDraft, Storage } from "../contracts/storage.ts";
+import type { EventDraft, HeadDraft } from "../contracts/storage.ts";
 import { linked } from "../core/abort.ts";
 import { encodeText } from "../core/bytes.ts";
-import { copyJson, encodeCopy, encodeJson } from "../core/check.ts";
+import { copyJson, encodeJson } from "../core/check.ts";
 import { type DirectRead, watchDirectReads } from "../core/direct-reads.ts";
 import { existingSession } from "../core/existing.ts";
 import { headEvent, inheritedBy, type Plan, type Prepared } from "../sessions/publish.ts";
 import { JSON_IN_ROW } from "./create.ts";
 import { endingWith, type RunEnding } from "./ending.ts";
-import { errorOf, isMistake, leaseLost, stepBehind } from "./errors.ts";
+import { errorOf, isCodeMistake, leaseLost, stepBehind } from "./errors.ts";
 import { createIteration } from "./iteration.ts";
 import type { IterationHost, RunHost } from "./iteration-host.ts";
-import { eventOf, loadEventPayload, payloadOf, randomSeed, retriedRun, type StepRecord } from "./journal.ts";
+import {
+  encodeState,
+  eventOf,
+  loadState,
+  noState,
+  payloadOf,
+  randomSeed,
+  retriedRun,
+  type StepRecord,
+} from "./journal.ts";
 import { beatMs, heartbeat, releaseRun } from "./lease.ts";
 import { type IterationEnd, IterationLife } from "./life.ts";
 import { deadlineOf, limitsOf, Spending, stopError, stopReason } from "./limits.ts";
-import { carriedBlobs, carryJson, pausing } from "./moves.ts";
+import { carryJson, pausing, payloadExtras } from "./moves.ts";
 import { readStepRecords } from "./recover.ts";
 import { Steps, type StepsHost } from "./steps.ts";
 import { checkVerdict, validateInput, validateState, validateVerdict } from "./validation.ts";
@@ -240,9 +248,9 @@ export class Execution {
 
   /** The verdict that the run failed when its state cannot be kept. */
   async #checkpoint(state: unknown): Promise<Extract<Verdict, { verdict: "fail" }> | null> {
-    let kept: ReturnType<typeof keptState>;
+    let kept: ReturnType<typeof encodeState>;
     try {
-      kept = keptState(state, this.row);
+      kept = encodeState(state, this.row);
     } catch (error) {
       return { verdict: "fail", error };
     }
@@ -259,7 +267,7 @@ export class Execution {
               row: { agent_no: { agent: row.agent }, run: row.id, iteration },
             },
           ],
-          extras: { ...carriedBlobs([payload]), agents: [{ id: row.agent, at }] },
+          extras: { ...payloadExtras([payload]), agents: [{ id: row.agent, at }] },
           after: this.#head(at, NOTHING),
         } satisfies Change;
       }),
@@ -283,7 +291,7 @@ export class Execution {
     }
     if (last.verdict === "fail") {
       const error = errorOf(last.error);
-      if (isMistake(last.error)) this.#warn("runs.failed", last.error.stack);
+      if (isCodeMistake(last.error)) this.#warn("runs.failed", last.error.stack);
       const status = stop === "cancelled" ? "cancelled" : "failed";
       const step = stop === null ? stepBehind(last.error) : null;
       const data = { error: { ...error }, ...(step === null ? {} : { at: step }) };
@@ -318,7 +326,7 @@ export class Execution {
           epoch: row.epoch + 1,
           ...over,
         },
-        extras: { ...carriedBlobs(kept), ...ending.extras },
+        extras: { ...payloadExtras(kept), ...ending.extras },
         before: ending.before,
         after: [...heads(at), ...ending.after],
       };
@@ -357,27 +365,6 @@ export class Execution {
   }
 }
 
-/** As it is kept, and as it will be read. */
-export function keptState(
-  state: unknown,
-  { created_at }: RunRow,
-): { readonly bytes: Uint8Array; readonly state: Json } {
-  // A property that is undefined would be left out.
-  if (state === undefined) throw noState("next() was given");
-  try {
-    const kept = copyJson({ state, startedAt: created_at }, "state", "payloadBytes");
-    return { bytes: encodeCopy(kept, "state", "payloadBytes"), state: (kept as JsonObject).state as Json };
-  } catch (error) {
-    // Named as the agent has it, without what it is kept in.
-    copyJson(state, "state");
-    throw error;
-  }
-}
-
-function noState(what: string): HoldfastError {
-  return new HoldfastError("InvalidJson", `${what} undefined: give null where there is no state to keep`);
-}
-
 /** The state to start with; what the agent makes of its input may be none. */
 export async function firstState(
   agent: AgentDefinition,
@@ -391,15 +378,4 @@ export async function firstState(
   } catch (error) {
     return { error };
   }
-}
-
-/** The state that the next iteration starts with. */
-export async function loadState(
-  storage: Storage,
-  payloads: Payloads,
-  session: string,
-  checkpoint_seq: number,
-): Promise<Json> {
-  const kept = await loadEventPayload(storage, payloads, session, checkpoint_seq);
-  return (kept as JsonObject | null)?.state ?? null;
 }

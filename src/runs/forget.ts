@@ -11,14 +11,14 @@ export const FORGETS = 2;
 
 const SCOPES = ["run"] as const;
 
-export interface Forgotten {
+export interface ClearedMessages {
   readonly events: readonly EventDraft[];
   readonly guards: readonly Guard[];
   readonly afterwards: (payloads: Payloads, found: Found) => Promise<void>;
 }
 
 /** null when it left none. */
-export async function forget(storage: Storage, row: RunRow, at: number): Promise<Forgotten | null> {
+export async function forget(storage: Storage, row: RunRow, at: number): Promise<ClearedMessages | null> {
   const session = await existingSession(storage, row.session);
   const [agent] = await storage.query("agent.get", row.agent);
   if (agent === undefined) return null;

@@ -8,6 +8,7 @@ import type { RunError } from "../contracts/runs.ts";
 import type { ReadPosition } from "../contracts/session-steps.ts";
 import type { Step, StepKind, StepStatus } from "../contracts/steps.ts";
 import type { Storage } from "../contracts/storage.ts";
+import { copyJson, encodeCopy } from "../core/check.ts";
 import { decodeRow, json, jsonObject, optional, plainObject, text, unsupportedVersion, whole } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
 import { decodePosition } from "./position.ts";
@@ -69,7 +70,7 @@ export async function readJournal(
 }
 
 /** What an event carries; null where it carries nothing. */
-export async function payloadOf(payloads: Payloads, session: string, { row }: Pick<End, "row">): Promise<Json> {
+export async function payloadOf(payloads: Payloads, session: string, { row }: Pick<StepEnd, "row">): Promise<Json> {
   if (row === undefined) throw new Error("bug: a step that was not read from the journal has no payload to read");
   if (row.sha256 === null) return null;
   const name = { kind: "event", session, seq: row.seq };
@@ -83,7 +84,7 @@ export async function payloadOf(payloads: Payloads, session: string, { row }: Pi
 }
 
 /** How a step ended; the row is at hand when it was read. */
-export type End = Pick<JournalEntry, "seq" | "type" | "at" | "data"> & { readonly row?: JournalRow };
+export type StepEnd = Pick<JournalEntry, "seq" | "type" | "at" | "data"> & { readonly row?: JournalRow };
 
 /** One attempt at a step, from its intent on. */
 export interface StepRecord {
@@ -98,7 +99,7 @@ export interface StepRecord {
   readonly startedAt: number;
   readonly data: JsonObject;
   status: StepStatus;
-  end: End | null;
+  end: StepEnd | null;
   /** A person said that it may be tried once more. */
   isAllowed: boolean;
   /** A person was asked whether it may be tried, or whether it happened, and has not answered. */
@@ -214,4 +215,36 @@ export function retriedRun({ data }: Pick<JournalEntry, "data">): JsonObject | n
 export function randomSeed(run: string, created: Pick<JournalEntry, "data">): string {
   const seed = retriedRun(created)?.chance;
   return typeof seed === "string" ? seed : run;
+}
+
+/** The state of a checkpoint, as the journal keeps it and as it will be read. */
+export function encodeState(
+  state: unknown,
+  { created_at }: RunRow,
+): { readonly bytes: Uint8Array; readonly state: Json } {
+  // JSON leaves out a property that is undefined.
+  if (state === undefined) throw noState("next() was given");
+  try {
+    const kept = copyJson({ state, startedAt: created_at }, "state", "payloadBytes");
+    return { bytes: encodeCopy(kept, "state", "payloadBytes"), state: (kept as JsonObject).state as Json };
+  } catch (error) {
+    // So that the error names the state as the agent knows it.
+    copyJson(state, "state");
+    throw error;
+  }
+}
+
+export function noState(what: string): HoldfastError {
+  return new HoldfastError("InvalidJson", `${what} undefined: give null where there is no state to keep`);
+}
+
+/** The state that the next iteration starts with. */
+export async function loadState(
+  storage: Storage,
+  payloads: Payloads,
+  session: string,
+  checkpoint_seq: number,
+): Promise<Json> {
+  const kept = await loadEventPayload(storage, payloads, session, checkpoint_seq);
+  return (kept as JsonObject | null)?.state ?? null;
 }

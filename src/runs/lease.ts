@@ -13,12 +13,12 @@ import { abandonLease, LeaseWatch } from "./lease-watch.ts";
 import { atVersion, moveRun } from "./moves.ts";
 import { ownerWords } from "./owner.ts";
 import { existingRun, isAtWork } from "./rows.ts";
-import { endHeld } from "./verbs.ts";
+import { endCancelled } from "./verbs.ts";
 
 /** Of a release, which others may delay by changing the run. */
 const MOST_TRIES = 8;
 
-interface Released {
+interface ReleaseHost {
   readonly storage: Storage;
   readonly payloads: Payloads;
 }
@@ -85,7 +85,7 @@ export interface ReleaseReason {
 
 /** Gives the lease back, so that another worker can continue, at once or at `wakeAt`. Ends the run if it was to be cancelled. */
 export async function releaseRun(
-  { storage, payloads }: Released,
+  { storage, payloads }: ReleaseHost,
   { id, epoch }: RunRow,
   trouble: ReleaseReason | null = null,
 ): Promise<void> {
@@ -93,22 +93,22 @@ export async function releaseRun(
     const now = await existingRun(storage, id);
     if (now.epoch !== epoch || now.ended_at !== null) return;
     // Also when it went to sleep just as that was asked.
-    if (now.cancel === 1) return endHeld(storage, payloads, now);
-    if (now.owner === null || (await freeRun(storage, now, trouble?.wakeAt, saidOf(trouble))) !== null) return;
+    if (now.cancel === 1) return endCancelled(storage, payloads, now);
+    if (now.owner === null || (await freeRun(storage, now, trouble?.wakeAt, releaseData(trouble))) !== null) return;
   }
 }
 
 /** The same; where the store is out of reach, this handle remembers that it has left the run. */
-export async function releaseOrAbandon(released: Released, row: RunRow, trouble: ReleaseReason | null): Promise<void> {
+export async function releaseOrAbandon(host: ReleaseHost, row: RunRow, trouble: ReleaseReason | null): Promise<void> {
   try {
-    await releaseRun(released, row, trouble);
+    await releaseRun(host, row, trouble);
   } catch (error) {
-    abandonLease(released.storage, row);
+    abandonLease(host.storage, row);
     throw error;
   }
 }
 
-function saidOf(trouble: ReleaseReason | null): JsonObject {
+function releaseData(trouble: ReleaseReason | null): JsonObject {
   return trouble === null ? {} : { error: { ...trouble.error } };
 }
 
@@ -117,11 +117,11 @@ export async function freeRun(
   storage: Storage,
   seen: RunRow,
   wakeAt = 0,
-  said: JsonObject = {},
+  data: JsonObject = {},
 ): Promise<RunRow | null> {
   const at = storage.environment.now();
   const changes = { owner: null, wake_at: wakeAt, epoch: seen.epoch + 1 };
-  const moved = moveRun(seen, { type: "run/released", at, changes, data: said });
+  const moved = moveRun(seen, { type: "run/released", at, changes, data: data });
   const outcome = await storage.commit({
     ...{ sessions: [{ id: seen.session, mode: "existing", at }], wakes: true },
     guards: asSeen(seen),

@@ -12,7 +12,7 @@ import type { RunHost } from "./iteration-host.ts";
 import { type ReleaseReason, releaseOrAbandon } from "./lease.ts";
 import { ownerText } from "./owner.ts";
 import type { Tokens } from "./tokens.ts";
-import { isTroubleOfStore, RunWorker, type Settings } from "./worker.ts";
+import { isTroubleOfStore, RunWorker, type WorkerSettings } from "./worker.ts";
 
 export interface WorkOptions {
   readonly signal: AbortSignal | undefined;
@@ -61,7 +61,7 @@ export class LocalWorkers {
     }
   }
 
-  createWorker(agents: readonly AgentDefinition[], settings: Settings, id: string): RunWorker {
+  createWorker(agents: readonly AgentDefinition[], settings: WorkerSettings, id: string): RunWorker {
     const worker = new RunWorker(this.host, id, agents, settings, () => this.#workers.delete(worker));
     this.#workers.add(worker);
     return worker;

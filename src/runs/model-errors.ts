@@ -1,6 +1,6 @@
 // What the error of a model says about another try: by its HTTP status, and by how long it asks to be left alone.
 import type { RunError } from "../contracts/runs.ts";
-import { isFinal, looked } from "./errors.ts";
+import { isFinal, readSafely } from "./errors.ts";
 
 /** Recorded with the failure of a try. */
 export interface Failure {
@@ -35,7 +35,7 @@ interface ApiError {
  * 5xx may. `retryable: false` is final whatever else it says.
  */
 export function modelFailure(thrown: unknown, now: number): Failure {
-  return looked(() => readFailure(thrown, now), { final: false, retryAfterMs: null });
+  return readSafely(() => readFailure(thrown, now), { final: false, retryAfterMs: null });
 }
 
 function readFailure(thrown: unknown, now: number): Failure {

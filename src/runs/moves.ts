@@ -21,7 +21,7 @@ export interface Move {
   readonly writes?: readonly Write[];
 }
 
-export interface Moved {
+export interface MovedRun {
   readonly event: EventDraft;
   /** What the next commit under the lease relies on. */
   readonly holds: readonly Guard[];
@@ -29,15 +29,20 @@ export interface Moved {
   readonly row: (seq: number) => RunRow;
 }
 
-export function moveRun(row: RunRow, move: Move): Moved {
+export function moveRun(row: RunRow, move: Move): MovedRun {
   const { type, changes, at, data, payload, checkpoint, writes } = move;
   const next: RunRow = { ...row, ...changes, version: row.version + 1, updated_at: at };
   const checkpointSeq: Cell = checkpoint === true ? { slot: "seq" } : next.checkpoint_seq;
   const first = update(row, changes, next, checkpointSeq);
   const event: EventDraft = {
-    ...{ session: row.session, type, at, run: row.id, ...carried(payload) },
+    ...{ session: row.session, type, at, run: row.id, ...payloadFields(payload) },
     // As far as it goes in the order of their names, in which they are hashed.
-    data: { ...(checkpoint === true ? { checkpoint: true } : {}), ...data, ...said(changes), version: next.version },
+    data: {
+      ...(checkpoint === true ? { checkpoint: true } : {}),
+      ...data,
+      ...changesData(changes),
+      version: next.version,
+    },
     writes: writes === undefined ? [first] : [first, ...writes],
   };
   return {
@@ -74,7 +79,7 @@ function isGoingOn(row: RunRow, changes: Changes): boolean {
   return true;
 }
 
-export function said(changes: Changes): JsonObject {
+export function changesData(changes: Changes): JsonObject {
   const made: Record<string, Json> = {};
   for (const name in changes) {
     const value = changes[name as keyof Changes];
@@ -84,7 +89,7 @@ export function said(changes: Changes): JsonObject {
 }
 
 /** The part of an event draft that a payload makes. */
-export function carried(
+export function payloadFields(
   payload: readonly [name: string, payload: PreparedPayload] | undefined,
 ): Pick<EventDraft, "journal" | "payloads"> {
   if (payload === undefined) return { journal: null };
@@ -107,7 +112,7 @@ export function carryJson<T>(
 const NOTHING: Pick<Commit, "blobs" | "writes" | "uses"> = {};
 
 /** What the commit needs besides, for payloads that are blobs. */
-export function carriedBlobs(payloads: readonly PreparedPayload[]): Pick<Commit, "blobs" | "writes" | "uses"> {
+export function payloadExtras(payloads: readonly PreparedPayload[]): Pick<Commit, "blobs" | "writes" | "uses"> {
   if (payloads.every(({ blobs, writes, uses }) => blobs.length + writes.length + uses.length === 0)) return NOTHING;
   return {
     blobs: payloads.flatMap(({ blobs }) => blobs),

@@ -13,7 +13,7 @@ import { atWork, awaitFree, draftClaim, freeRun } from "./lease.ts";
 import { isDue } from "./lease-watch.ts";
 import { mergeRetriedSteps, readRetriedJournal } from "./retry-chain.ts";
 import { existingRun, refuseEnded, runOf } from "./rows.ts";
-import { type Verified, verifyRun } from "./verify.ts";
+import { type VerifyScope, verifyRun } from "./verify.ts";
 
 const PAGE = 500;
 const AT_A_TIME = 16;
@@ -21,7 +21,7 @@ const AT_A_TIME = 16;
 const RECOVERED = { recovered: true };
 
 /** Claims a run that `seen` shows, for `owner`, after its log was verified. LeaseLost when anything changed since. */
-export async function takeOver(storage: Storage, seen: RunRow, owner: string, verify: Verified): Promise<RunRow> {
+export async function takeOver(storage: Storage, seen: RunRow, owner: string, verify: VerifyScope): Promise<RunRow> {
   await verifyRun(storage, seen, verify);
   const { commit, claimed } = draftClaim(storage, seen, owner);
   return claimed(await storage.commit(commit));
@@ -32,7 +32,7 @@ export async function takeOverWhenDue(
   storage: Storage,
   seen: RunRow,
   owner: string,
-  verify: Verified,
+  verify: VerifyScope,
 ): Promise<RunRow | null> {
   if (isHeld(seen)) await admitVerified(storage, seen, verify);
   // Verified before its row is trusted to say when it wakes: a run that seems to sleep for ever would be lost.
@@ -45,7 +45,7 @@ export async function takeOverWhenDue(
 }
 
 /** Lets a run that came with an archive go on here. */
-export async function admitVerified(storage: Storage, row: RunRow, verify: Verified): Promise<void> {
+export async function admitVerified(storage: Storage, row: RunRow, verify: VerifyScope): Promise<void> {
   await verifyRun(storage, row, verify);
   await admitRun(storage, row);
 }
@@ -68,7 +68,7 @@ export async function readStepRecords(
 }
 
 /** Changes nothing. */
-async function examine(storage: Storage, row: RunRow, verify: Verified): Promise<Recovery> {
+async function examine(storage: Storage, row: RunRow, verify: VerifyScope): Promise<Recovery> {
   const created = await verifyRun(storage, row, verify);
   const records = await readStepRecords(storage, row, created === undefined ? null : retriedRun(created));
   const step = (one: (typeof records)[number]) => stepOf(row.session, row.id, one);
@@ -86,7 +86,7 @@ async function examine(storage: Storage, row: RunRow, verify: Verified): Promise
   };
 }
 
-export async function recoverRun(storage: Storage, id: string, verify: Verified): Promise<Recovery> {
+export async function recoverRun(storage: Storage, id: string, verify: VerifyScope): Promise<Recovery> {
   const first = await existingRun(storage, id);
   refuseEnded(first, "there is nothing to recover");
   const seen = await awaitFree(storage, id);
@@ -104,7 +104,7 @@ export async function recoverRun(storage: Storage, id: string, verify: Verified)
 }
 
 /** Runs whose worker is alive are left alone. */
-export async function recoverAll(storage: Storage, verify: Verified): Promise<readonly Recovered[]> {
+export async function recoverAll(storage: Storage, verify: VerifyScope): Promise<readonly Recovered[]> {
   const owned: RunRow[] = [];
   for (let last = 0; ; ) {
     const rows = await storage.query("runs.owned", last, PAGE);
@@ -124,7 +124,7 @@ export async function recoverAll(storage: Storage, verify: Verified): Promise<re
   return found;
 }
 
-async function recovered(storage: Storage, row: RunRow, verify: Verified): Promise<Recovered | null> {
+async function recovered(storage: Storage, row: RunRow, verify: VerifyScope): Promise<Recovered | null> {
   try {
     const recovery = await examine(storage, row, verify);
     const freed = await freeRun(storage, row, 0, RECOVERED);

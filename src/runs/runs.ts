@@ -35,7 +35,7 @@ import { endingOf, errorOf, existingRun, namedRun, resultOf, runOf, STATUSES } f
 import type { Tokens } from "./tokens.ts";
 import { forkRun, retryRun, rewindRun } from "./travel.ts";
 import { cancelRun, pauseRun, signalRun, steps, unpauseRun } from "./verbs.ts";
-import type { Verified } from "./verify.ts";
+import type { VerifyScope } from "./verify.ts";
 import type { CheckedWorker } from "./worker-options.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
@@ -125,7 +125,7 @@ export function loadRuns(storage: Storage, payloads: Payloads, tokens: Tokens): 
   };
 }
 
-function verifyOf(options: Pick<ResumeOptions, "verify"> | undefined): Verified {
+function verifyOf(options: Pick<ResumeOptions, "verify"> | undefined): VerifyScope {
   return checkVerify(checkRecord(options, "options").verify);
 }
 

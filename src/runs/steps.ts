@@ -9,11 +9,11 @@ import { decodeText, sha256Hex } from "../core/bytes.ts";
 import { canonicalJson, orderedJson } from "../core/canonical.ts";
 import { copyJson, encodeCopy, encodeJson } from "../core/check.ts";
 import { allowDirectReads, type DirectRead } from "../core/direct-reads.ts";
-import { errorOf, isFinal, looked, nonDeterminism, StepFailed } from "./errors.ts";
+import { errorOf, isFinal, nonDeterminism, readSafely, StepFailed } from "./errors.ts";
 import { errorIn, payloadOf, type StepRecord } from "./journal.ts";
 import type { IterationLife } from "./life.ts";
 import { type Failure, LOST } from "./model-errors.ts";
-import { carried, carriedBlobs, carryJson, insertDecision } from "./moves.ts";
+import { carryJson, insertDecision, payloadExtras, payloadFields } from "./moves.ts";
 import { decideStep, type StepDecision, stepWords } from "./step-decision.ts";
 import { isInvalidOutput } from "./validation.ts";
 import type { CommitExtras, Writer } from "./writer.ts";
@@ -290,13 +290,13 @@ export class Steps {
     await this.carry(bytes, async (payload) => {
       const draft = this.draft("step/done", { ...first, ...data }, ["result", payload]);
       const { writes = [], ...rest } = extras;
-      await this.#writer.add([{ ...draft, writes }], { ...rest, ...carriedBlobs([payload]) });
+      await this.#writer.add([{ ...draft, writes }], { ...rest, ...payloadExtras([payload]) });
     });
   }
 
   draft(type: string, data: JsonObject, payload?: readonly [string, PreparedPayload]): EventDraft {
     const { session, id } = this.#writer.row;
-    return { session, type, at: this.#writer.storage.environment.now(), run: id, data, ...carried(payload) };
+    return { session, type, at: this.#writer.storage.environment.now(), run: id, data, ...payloadFields(payload) };
   }
 
   /** Bytes as a payload in the event's row, or beside it when they are many. */
@@ -322,7 +322,7 @@ export class Steps {
         const data = { ...this.describe(identity, attempt, key), ...flags };
         const draft = this.draft("step/started", data, ["input", payload]);
         const question = approval ? { writes: [insertDecision(this.#writer.row.id, { slot: "seq" })] } : {};
-        const [written] = await this.#writer.add([{ ...draft, ...question }], carriedBlobs([payload]));
+        const [written] = await this.#writer.add([{ ...draft, ...question }], payloadExtras([payload]));
         const { kind, name, path, digest } = identity;
         return {
           ...{ seq: written?.seq ?? 0, iteration: this.#iteration, path, kind, name, attempt, digest, key },
@@ -379,7 +379,7 @@ export class Steps {
     alongside: RecordAlongside | undefined,
     outcome: StepOutcome,
   ): Promise<readonly WrittenEvent[]> {
-    const own = carriedBlobs(payloads);
+    const own = payloadExtras(payloads);
     if (alongside === undefined) return this.#writer.add([draft], own);
     return this.#host.payloads.preparing(async (prepare) => {
       const { event, commit } = await alongside(prepare, outcome, draft.at);
@@ -433,6 +433,6 @@ async function resultOf(effect: () => unknown, what: string): Promise<EffectResu
     const value = copyJson(returned === undefined ? null : returned, what, "payloadBytes");
     return { value, bytes: encodeCopy(value, what, "payloadBytes") };
   } catch (thrown) {
-    return { thrown, hasReturned: hasReturned || looked(() => isInvalidOutput(thrown), false) };
+    return { thrown, hasReturned: hasReturned || readSafely(() => isInvalidOutput(thrown), false) };
   }
 }

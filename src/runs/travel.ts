@@ -20,20 +20,19 @@ import { checkDescribed } from "../sessions/describe.ts";
 import { onHead, sessionBusy } from "../sessions/guards.ts";
 import { checkLimits } from "./agents.ts";
 import { checkpointEvent } from "./checkpoints.ts";
-import { type Birth, beginRun, JSON_IN_ROW, refuseId, refuseTaken } from "./create.ts";
+import { beginRun, JSON_IN_ROW, type NewRun, refuseId, refuseTaken } from "./create.ts";
 import { cancelled, endingWith, type RunEnding } from "./ending.ts";
-import { keptState } from "./execution.ts";
-import { eventOf, loadEventPayload, randomSeed } from "./journal.ts";
+import { encodeState, eventOf, loadEventPayload, randomSeed } from "./journal.ts";
 import { atWork } from "./lease.ts";
 import { atVersion, moveRun } from "./moves.ts";
 import { findRetry, readRetryChain } from "./retry-chain.ts";
 import { existingRun, runOf } from "./rows.ts";
-import { verifyTaken } from "./verify.ts";
+import { verifySource } from "./verify.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
 /** What a new run is given of the one it goes on from. */
-interface Taken {
+interface ContinuedRun {
   readonly row: RunRow;
   readonly iteration: number;
   /** Instead of the state it had. */
@@ -44,12 +43,12 @@ interface Taken {
 }
 
 /** Where an iteration ended: its checkpoint and the head that was published with it; null: before the run began. */
-interface Place {
+interface IterationEnd {
   readonly seq: number;
   readonly head: HeadRow | null;
 }
 
-async function placeOf(storage: Storage, row: RunRow, iteration: number): Promise<Place | null> {
+async function findIterationEnd(storage: Storage, row: RunRow, iteration: number): Promise<IterationEnd | null> {
   if (iteration === 0) return null;
   const [point] = await storage.query("checkpoint.at", row.session, row.agent, row.id, iteration);
   if (point === undefined) throw noIteration(row, iteration);
@@ -77,23 +76,23 @@ function forkable({ iteration, ended_at }: RunRow): string {
 }
 
 /** The new run, for the session it is to work in. */
-export async function taking(
+export async function continueFrom(
   storage: Storage,
   payloads: Payloads,
   prepare: Prepare,
-  { row, iteration, state, id, limits, isRetry }: Taken,
+  { row, iteration, state, id, limits, isRetry }: ContinuedRun,
   session: string,
-): Promise<Birth> {
-  await verifyTaken(storage, row);
-  const place = await placeOf(storage, row, iteration);
+): Promise<NewRun> {
+  await verifySource(storage, row);
+  const end = await findIterationEnd(storage, row, iteration);
   const copy = async (seq: number) => {
     const kept = await loadEventPayload(storage, payloads, row.session, seq);
     return prepare(encodeJson(kept, "state", "payloadBytes"), JSON_IN_ROW);
   };
   const chance = randomSeed(row.id, await eventOf(storage, row.session, row.first_seq));
   let kept: PreparedPayload | null = null;
-  if (state !== undefined) kept = await prepare(keptState(state, row).bytes, JSON_IN_ROW);
-  else if (place !== null) kept = await copy(place.seq);
+  if (state !== undefined) kept = await prepare(encodeState(state, row).bytes, JSON_IN_ROW);
+  else if (end !== null) kept = await copy(end.seq);
   return {
     ...{ id, session, agent: row.agent, agentVersion: row.agent_version, toolset: row.toolset },
     ...{ limits: { ...(jsonObject.read(row.limits) ?? {}), ...limits }, priority: row.priority },
@@ -124,19 +123,19 @@ async function takenAlready(storage: Storage, { id }: RunRow, by: string): Promi
   });
 }
 
-interface Last {
+interface LastRun {
   readonly id: string;
   readonly status: string;
 }
 
-async function lastAfter(storage: Storage, id: string): Promise<Last> {
+async function lastAfter(storage: Storage, id: string): Promise<LastRun> {
   const [row] = await storage.query("run.get", id);
   if (row === undefined) return { id, status: "deleted" };
   const next = await findRetry(storage, row);
   return next === null ? row : lastAfter(storage, next);
 }
 
-function whatOf({ id, status }: Last): string {
+function whatOf({ id, status }: LastRun): string {
   const last = JSON.stringify(id);
   if (OVER.has(status)) return `Retry ${last}: it is ${status}, and knows what has been done since.`;
   if (status === "completed") return `${last} has completed it. runs.fork() goes on from one of its iterations.`;
@@ -156,7 +155,7 @@ export async function retryRun(storage: Storage, payloads: Payloads, run: string
   refuseNarrow(row, limits);
   return payloads.preparing(async (prepare) => {
     const taken = { row, iteration: row.iteration, id, limits, isRetry: true };
-    const birth = await taking(storage, payloads, prepare, taken, row.session);
+    const birth = await continueFrom(storage, payloads, prepare, taken, row.session);
     return decide<Run>(storage, async () => {
       await refuseTaken(storage, birth);
       const past = await readRetryChain(storage, row);
@@ -197,10 +196,10 @@ export async function forkRun(storage: Storage, payloads: Payloads, run: string,
   const described = checkDescribed({ agent: row.agent });
   return payloads.preparing(async (prepare) => {
     const taken = { row, iteration, id, limits, isRetry: false, state: given.state };
-    const birth = await taking(storage, payloads, prepare, taken, session);
+    const birth = await continueFrom(storage, payloads, prepare, taken, session);
     return decide<Run>(storage, async () => {
       await refuseId(storage, id);
-      const head = (await placeOf(storage, row, iteration))?.head ?? null;
+      const head = (await findIterationEnd(storage, row, iteration))?.head ?? null;
       const source = await existingSession(storage, row.session);
       const from = head === null ? before(row) : positionOf(head);
       const fork = await forkAt(storage, source, from, head, session, described);
@@ -238,7 +237,7 @@ export async function rewindRun(
   if (first.nested !== 0) throw isNested(first);
   return payloads.preparing(async (prepare) => {
     const taken = { row: first, iteration, id, limits, isRetry: false, state: given.state };
-    const birth = await taking(storage, payloads, prepare, taken, first.session);
+    const birth = await continueFrom(storage, payloads, prepare, taken, first.session);
     let ended: RunEnding | null = null;
     const [run, found] = await decide<readonly [Run, Found]>(storage, async () => {
       await refuseId(storage, id);
@@ -291,7 +290,7 @@ async function rewindTarget(
     const position = before(row);
     return { head: await currentHeadAt(storage, position), position };
   }
-  const head = (await placeOf(storage, row, iteration))?.head ?? null;
+  const head = (await findIterationEnd(storage, row, iteration))?.head ?? null;
   if (head === null) throw noIteration(row, iteration);
   if (!(await isAncestor(storage, session, head))) throw notAncestor(session, head.id);
   return { head, position: positionOf(head) };

@@ -13,21 +13,21 @@ import { admitRun } from "./admit.ts";
 import { cancelled, endingWith, type RunEnding } from "./ending.ts";
 import { waitsFor } from "./idle.ts";
 import { buildStepRecords, readJournal, stepOf } from "./journal.ts";
-import { atVersion, carried, carriedBlobs, type Move, moveRun } from "./moves.ts";
+import { atVersion, type Move, moveRun, payloadExtras, payloadFields } from "./moves.ts";
 import { isOwnerGone } from "./owner.ts";
 import { existingRun, isAtWork, isOver, refuseEnded, runOf } from "./rows.ts";
 import { serializePerRun } from "./serialize-per-run.ts";
 import { withContent } from "./step-content.ts";
 import type { CommitExtras } from "./writer.ts";
 
-export type Moving = (Move & Partial<RunEnding> & { readonly extras?: CommitExtras }) | null;
+export type UnleasedMove = (Move & Partial<RunEnding> & { readonly extras?: CommitExtras }) | null;
 
 /** One change of the run's row by a caller that does not have its lease. */
-export async function moved(
+export async function changeRun(
   storage: Storage,
   payloads: Payloads,
   id: string,
-  make: (row: RunRow, at: number) => Moving | Promise<Moving>,
+  make: (row: RunRow, at: number) => UnleasedMove | Promise<UnleasedMove>,
 ): Promise<Run> {
   type Answer = { readonly run: Run; readonly later?: () => Promise<void> };
   const rule = async (): Promise<Decision<Answer> | Settled<Answer>> => {
@@ -62,14 +62,14 @@ export async function signalRun(storage: Storage, payloads: Payloads, run: strin
   const bytes = encodeJson(payload ?? null, "payload", "payloadBytes");
   return payloads.preparing(async (prepare) => {
     const kept = await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true });
-    return moved(storage, payloads, id, (row, at) => {
+    return changeRun(storage, payloads, id, (row, at) => {
       refuseEnded(row, "it takes no signals any more");
       const wakes = waitsFor(row, { kind: "signal", name: signal });
       return {
         ...{ type: "run/signalled", at, data: { name: signal }, payload: ["payload", kept] },
         changes: wakes ? { status: "running", wake_at: 0, waits: null } : {},
         writes: [{ op: "insert", table: "signals", row: { run: id, name: signal } }],
-        extras: carriedBlobs([kept]),
+        extras: payloadExtras([kept]),
       };
     });
   });
@@ -77,7 +77,7 @@ export async function signalRun(storage: Storage, payloads: Payloads, run: strin
 
 /** If a worker is at work, it learns of it with its next sign of life. Otherwise, also when its process is gone, the run ends now. */
 export async function cancelRun(storage: Storage, payloads: Payloads, run: string): Promise<Run> {
-  return moved(storage, payloads, checkId(run, "run"), async (row, at) => {
+  return changeRun(storage, payloads, checkId(run, "run"), async (row, at) => {
     refuseEnded(row, "there is nothing to cancel");
     const isGone = isOwnerGone(storage.environment, row);
     if (isAtWork(row) && !isGone) {
@@ -91,8 +91,8 @@ export async function cancelRun(storage: Storage, payloads: Payloads, run: strin
 }
 
 /** Ends a run that was to be cancelled, when its worker releases it. */
-export async function endHeld(storage: Storage, payloads: Payloads, { id, epoch }: RunRow): Promise<void> {
-  await moved(storage, payloads, id, async (row, at) => {
+export async function endCancelled(storage: Storage, payloads: Payloads, { id, epoch }: RunRow): Promise<void> {
+  await changeRun(storage, payloads, id, async (row, at) => {
     if (row.epoch !== epoch || isOver(row)) return null;
     const end = cancelled(at);
     const changes = { ...end.changes, epoch: epoch + 1 };
@@ -105,7 +105,7 @@ const MINUTE = 60_000;
 /** A run at work pauses when its iteration ends. */
 export async function pauseRun(storage: Storage, payloads: Payloads, run: string, minutes = 2): Promise<Run> {
   const length = checkInt(minutes, "minutes", 1, 60) * MINUTE;
-  return moved(storage, payloads, checkId(run, "run"), (row, at) => {
+  return changeRun(storage, payloads, checkId(run, "run"), (row, at) => {
     refuseEnded(row, "there is nothing to pause");
     if (row.cancel === 1) throw isLeaving(row);
     if (isAtWork(row)) return { type: "run/pausing", at, changes: { pause_at: at + length } };
@@ -119,7 +119,7 @@ export async function unpauseRun(storage: Storage, payloads: Payloads, run: stri
   const known = await existingRun(storage, id);
   const wasHeld = isHeld(known) && !isOver(known);
   if (wasHeld) await admitRun(storage, known);
-  return moved(storage, payloads, id, async (row, at) => {
+  return changeRun(storage, payloads, id, async (row, at) => {
     if (row.owner !== null && row.pause_at !== null) return { type: "run/unpaused", at, changes: { pause_at: null } };
     if (row.status === "paused") return unpausing(storage, row, at);
     // What it waits for may not have come with the archive: it checks again.
@@ -139,13 +139,13 @@ export async function unpauseRun(storage: Storage, payloads: Payloads, run: stri
  * The sleep that it is in ends too, or it would sleep again at once. If a caller paused it, only that pause ends: sleeps and waits
  * from before keep their own end.
  */
-async function unpausing(storage: Storage, row: RunRow, at: number): Promise<NonNullable<Moving>> {
+async function unpausing(storage: Storage, row: RunRow, at: number): Promise<NonNullable<UnleasedMove>> {
   const journal = await readJournal(storage, row, row.checkpoint_seq ?? row.first_seq);
   const isAsked = journal.findLast(({ type }) => type === "run/paused")?.data.asked === true;
   const asleep = [...buildStepRecords(row.session, journal).values()].filter(
     ({ kind, status }) => kind === "sleep" && status === "started" && !isAsked,
   );
-  const draft = { session: row.session, at, run: row.id, type: "step/done", ...carried(undefined) };
+  const draft = { session: row.session, at, run: row.id, type: "step/done", ...payloadFields(undefined) };
   return {
     ...{ type: "run/unpaused", at, changes: { status: "running", wake_at: 0 } },
     after: asleep.map(({ seq }): EventDraft => ({ ...draft, data: { step: seq } })),

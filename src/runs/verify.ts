@@ -22,10 +22,10 @@ const KINDS: Readonly<Record<Difference["kind"], string>> = {
   "row-mismatch": "it is not what the log says",
 };
 
-export type Verified = "whole" | "checkpoint";
+export type VerifyScope = "whole" | "checkpoint";
 
 /** Returns the run's first event. */
-export async function verifyRun(storage: Storage, row: RunRow, how: Verified): Promise<EventFacts | undefined> {
+export async function verifyRun(storage: Storage, row: RunRow, how: VerifyScope): Promise<EventFacts | undefined> {
   const from = how === "checkpoint" ? await anchorOf(storage, row) : undefined;
   const replay = new RunReplay(row);
   // A chain that is read from its beginning is read once, for both purposes.
@@ -41,7 +41,7 @@ export async function verifyRun(storage: Storage, row: RunRow, how: Verified): P
 }
 
 /** The log that another run continues from. A worker may go on with it meanwhile, so its row is not compared. */
-export async function verifyTaken(storage: Storage, row: RunRow): Promise<void> {
+export async function verifySource(storage: Storage, row: RunRow): Promise<void> {
   const report = await verifyChain(storage, row.session, undefined, undefined);
   if (!report.ok) throw corrupted(row, report.reason, report.badSeq);
   const [first] = await storage.query("run.events", row.session_no, row.id, row.first_seq - 1, row.first_seq, 1);

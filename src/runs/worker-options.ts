@@ -3,11 +3,11 @@ import type { AgentDefinition, AnyAgent } from "../contracts/runs.ts";
 import type { WorkerOptions } from "../contracts/workers.ts";
 import { checkArray, checkInt, checkRecord, invalid } from "../core/check.ts";
 import { checkAgent, checkErased, checkVerify } from "./agents.ts";
-import type { Settings } from "./worker.ts";
+import type { WorkerSettings } from "./worker.ts";
 
 export interface CheckedWorker {
   readonly agents: readonly AgentDefinition[];
-  readonly settings: Settings;
+  readonly settings: WorkerSettings;
 }
 
 export function checkWorker(options: WorkerOptions): CheckedWorker {
@@ -19,7 +19,7 @@ export function checkWorker(options: WorkerOptions): CheckedWorker {
     given[name] === undefined ? fallback : checkInt(given[name], `worker.${name}`, min, max);
   const checked = agents.map(checkAgent);
   refuseTwice(checked);
-  const settings: Settings = {
+  const settings: WorkerSettings = {
     ...{ concurrency: whole("concurrency", 16, 1, 10_000), pollMs: whole("pollMs", 1000, 10, 3_600_000) },
     ...{ allowMismatch: given.allowMismatch === true, verify: checkVerify(given.verify) },
     ...{ watch: checkWatch(given.watch), erased: checkErased(given.erased) },

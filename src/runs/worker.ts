@@ -16,7 +16,7 @@ import { takeOver } from "./recover.ts";
 import { errorOf as errorOfRun, existingRun, isOver, runOf } from "./rows.ts";
 import { cancelRun } from "./verbs.ts";
 
-export interface Settings extends ResumeOptions {
+export interface WorkerSettings extends ResumeOptions {
   readonly concurrency: number;
   readonly pollMs: number;
   readonly watch: ((note: WorkerNote) => void) | undefined;
@@ -53,7 +53,7 @@ export class RunWorker implements Worker {
   readonly id: string;
   readonly #host: RunHost;
   readonly #agents: ReadonlyMap<string, AgentDefinition>;
-  readonly #settings: Settings;
+  readonly #settings: WorkerSettings;
   readonly #stop = new AbortController();
   readonly #working = new Map<string, ActiveRun>();
   readonly #leases: LeaseWatch;
@@ -75,7 +75,7 @@ export class RunWorker implements Worker {
     host: RunHost,
     id: string,
     agents: readonly AgentDefinition[],
-    settings: Settings,
+    settings: WorkerSettings,
     onStopped: () => void,
   ) {
     this.#onStopped = onStopped;

@@ -18,7 +18,7 @@ import { commitment } from "../core/chain.ts";
 import { refusalError } from "../core/decide.ts";
 import { leaseLost } from "./errors.ts";
 import { buildStepRecords, type JournalEntry, readJournal, type StepRecord } from "./journal.ts";
-import { atEpoch, atVersion, type Move, type Moved, moveRun } from "./moves.ts";
+import { atEpoch, atVersion, type Move, type MovedRun, moveRun } from "./moves.ts";
 import { existingRun } from "./rows.ts";
 
 const MOST_TRIES = 8;
@@ -106,7 +106,7 @@ export class Writer {
    */
   async move(
     make: (row: RunRow) => Promise<Change | null> | Change | null,
-  ): Promise<(Moved & { readonly found: Found }) | null> {
+  ): Promise<(MovedRun & { readonly found: Found }) | null> {
     for (;;) {
       const row = this.#row;
       const change = await make(row);
@@ -124,7 +124,7 @@ export class Writer {
     row: RunRow,
     change: Change,
     pending: readonly EventDraft[],
-  ): Promise<(Moved & { readonly found: Found }) | null> {
+  ): Promise<(MovedRun & { readonly found: Found }) | null> {
     // Another part of the iteration may have read a newer row meanwhile.
     if (this.#row.version !== row.version) return null;
     this.#refuseEnded();
@@ -220,7 +220,9 @@ export class Writer {
   /** The commit's events, when they are in the log: salts and versions make each of them unique. */
   async #find({ events = [] }: Commit, after: number): Promise<readonly WrittenEvent[] | null> {
     const journal = await readJournal(this.storage, this.#row, after);
-    const first = events.findIndex(({ journal: carried, message }) => carried !== undefined || message !== undefined);
+    const first = events.findIndex(
+      ({ journal: payloadFields, message }) => payloadFields !== undefined || message !== undefined,
+    );
     const draft = events[first];
     if (draft === undefined) throw new Error("bug: a commit of a run without an event of its own");
     const found = journal.find((entry) => isSame(entry, draft));
