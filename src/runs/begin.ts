@@ -20,11 +20,11 @@ import { existingRun, isAtWork } from "./rows.ts";
 
 export interface MeantRun {
   readonly row: RunRow;
-  /** It was made by this call, whose owner has its lease. */
+  /** This call created it, and its owner has the lease. */
   readonly isNew: boolean;
 }
 
-/** Several calls at once with one id all mean the run that one of them makes. */
+/** Of several calls at once with the same id, one creates the run and the others find it. */
 const MOST_TRIES = 8;
 
 /** How the call waits until an owner in an unknown state has shown whether it is alive. */
@@ -59,13 +59,13 @@ export async function findOrCreateRun(
         isNew: true,
       };
     } catch (error) {
-      if (!isMadeMeanwhile(error, id) || tries >= MOST_TRIES) throw error;
+      if (!isCreatedMeanwhile(error, id) || tries >= MOST_TRIES) throw error;
     }
   }
 }
 
-/** Another call has just made the run of that id: the session is busy with it, or the id is taken. */
-function isMadeMeanwhile(error: unknown, id: string | undefined): boolean {
+/** Another call has just created the run with that id: the session is busy with it, or the id is in use. */
+function isCreatedMeanwhile(error: unknown, id: string | undefined): boolean {
   if (id === undefined || !(error instanceof HoldfastError)) return false;
   return error.code === "AlreadyExists" || (error.code === "SessionBusy" && error.details.run === id);
 }
@@ -92,7 +92,7 @@ async function findRun(storage: Storage, id: string): Promise<RunRow | null> {
   if (row !== undefined) return row;
   const [taken] = await storage.query("run.taken", id);
   if (taken === undefined) return null;
-  // Another call may have made it between the two reads.
+  // Another call may have created it between the two reads.
   const [made] = await storage.query("run.get", id);
   if (made === undefined) await refuseId(storage, id);
   return made ?? null;
@@ -108,7 +108,7 @@ async function lastRetry(storage: Storage, row: RunRow): Promise<RunRow> {
 
 /**
  * The unfinished run of the session, if it is one of this agent with this input that no living worker has; null: there is no
- * unfinished run. An owner of which nothing is known is watched for the length of its lease.
+ * unfinished run. An owner in an unknown state is watched for the length of its lease.
  */
 async function findInterrupted(
   { storage, payloads }: RunHost,

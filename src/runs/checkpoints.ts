@@ -1,5 +1,5 @@
-// Checkpoints: where a loop stands after an iteration. Ours are written by the loop; loops that are not ours save and load
-// them by session and agent.
+// Checkpoints: the state of a loop after an iteration. Runs write their own; other loops save and load theirs by session and
+// agent.
 
 import type { Checkpoint, CheckpointInput, PendingToolCall } from "../contracts/checkpoints.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -77,7 +77,7 @@ function isPending({ status }: StepRecord): boolean {
   return status === "started" || status === "asked";
 }
 
-/** What was under way since is told by the journal: tools that were called and have not answered, the last answer. */
+/** Adds what the journal has since: tools that were called and have not returned, and the last result. */
 export async function runCheckpoint(
   storage: Storage,
   payloads: Payloads,
@@ -124,7 +124,7 @@ export async function loadCheckpoint(
   return row === undefined ? null : checkpointOf(payloads, row);
 }
 
-/** Its event, which says of which iteration it is: the row that finds it is only as good as that. */
+/** The event of a checkpoint, which says of which iteration it is: the row alone is not trusted. */
 export function checkpointEvent(row: CheckpointRow): JournalEntry {
   const { session, seq, agent, run, iteration } = row;
   const entry = decodeEntry(session, row);

@@ -1,4 +1,4 @@
-// Beginning a run: its row and its first event, and where it takes up another one the checkpoint it goes on from.
+// Beginning a run: its row, its first event and, where it continues another run, the checkpoint that it continues from.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
@@ -16,14 +16,14 @@ import { payloadExtras, payloadFields } from "./moves.ts";
 import { validateInput } from "./validation.ts";
 
 const INPUT = ["session", "input", "id", "limits", "priority", "leaseMs"];
-/** Three signs of life fit into it; an event loop that is blocked longer may lose its runs. */
+/** Three signs of life fit into it. If the event loop blocks longer than the lease, another worker may take over a live run. */
 const LEASE_MS = 10_000;
 const HOUR = 3_600_000;
 /** The session of a run that was deleted. */
 const DELETED = 0;
 export const JSON_IN_ROW = { media: "application/json", utf8: true, inRow: true, owned: true } as const;
 
-/** All there is to say of a run that begins. */
+/** Everything that a new run begins with. */
 export interface NewRun {
   readonly id: string;
   readonly session: string;
@@ -39,7 +39,7 @@ export interface NewRun {
   /** The worker that has its lease from the beginning; null: any worker may claim it. */
   readonly owner: string | null;
   readonly input: PreparedPayload;
-  /** Goes on after this iteration of that run; `isRetry`: and takes what it had done since for done. */
+  /** Continues after this iteration of that run; `isRetry`: what that run had done since counts as done. */
   readonly from?: {
     readonly run: string;
     readonly session: string;
@@ -47,7 +47,7 @@ export interface NewRun {
     /** null: from the beginning. */
     readonly state: PreparedPayload | null;
     readonly isRetry: boolean;
-    /** Whose chance it goes on with, when what that one had done counts as done. */
+    /** The random seed of the retry chain. */
     readonly chance: string;
   };
 }
@@ -114,7 +114,7 @@ function fromData({ run, session, iteration, isRetry, chance }: NonNullable<NewR
   return { run, session, iteration, ...(isRetry ? { chance, retry: true } : {}) };
 }
 
-/** The checkpoint of another run as its own. */
+/** The checkpoint of another run, as this run's own. */
 function readRetryChain(
   { id, session, agent }: NewRun,
   state: PreparedPayload,
@@ -137,7 +137,7 @@ export interface RunPlacement {
   readonly owner: string | null;
 }
 
-/** What a caller says of a run he begins, checked. */
+/** The caller's description of a new run, checked. */
 export async function prepareRun(
   storage: Storage,
   prepare: Prepare,

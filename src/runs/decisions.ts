@@ -1,4 +1,4 @@
-// What only a person can know of a run: asked once, answered once, and told afterwards, as the log has it.
+// Decisions of a person about a step: each question is asked once and answered once, and both can be read afterwards from the log.
 
 import type { Answer, AnswerInput, Decision, DecisionReason } from "../contracts/decisions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -36,7 +36,7 @@ export async function answerDecision(
   const verdict = checkOneOf(given.verdict, "answer.verdict", VERDICTS);
   const by = checkOptionalId(given.by, "answer.by") ?? null;
   const note = given.note === undefined ? null : checkText(given.note, "answer.note", "titleBytes");
-  // An answer is for good: what was left out by mistake must not become one.
+  // An answer is final: a result that was left out by mistake must not become one.
   if ((verdict === "result") !== (given.result !== undefined)) {
     const what = verdict === "result" ? "what the step gave, null for nothing" : `left out with ${verdict}`;
     throw invalid("answer.result", what, given.result);
@@ -73,7 +73,7 @@ export async function answerDecision(
   });
 }
 
-/** The step's end as the person told it. */
+/** The end of the step that follows from the answer. */
 function endOf(
   { session, id }: RunRow,
   asked: DecisionRow,
@@ -135,12 +135,12 @@ const LAST = [Number.MAX_SAFE_INTEGER, 0] as const;
 export async function decisionOf(storage: Storage, payloads: Payloads, asked: DecisionRow): Promise<Decision | null> {
   const [row] = await storage.query("run.get", asked.run);
   if (row === undefined) return null;
-  // By its place: the intent may be that of a run which this one takes up.
+  // Read by its seq: the intent may be that of a run which this one retries.
   const intent = await eventOf(storage, row.session, asked.step_seq);
   const [answer, later] = await answerOf(storage, payloads, row, asked);
   const record = buildStepRecords(row.session, [intent, ...later]).get(asked.step_seq);
-  if (record === undefined) throw notAsSaid(asked);
-  // In doubt: it was permitted and begun, between its intent and this question.
+  if (record === undefined) throw contradictsLog(asked);
+  // In doubt: it was permitted and begun after its intent, before this question.
   if (record.status === "asked" && decisionReason(asked) === "in-doubt") record.status = "started";
   return {
     id: rowId(asked.session, asked.step_seq),
@@ -156,7 +156,7 @@ export async function decisionOf(storage: Storage, payloads: Payloads, asked: De
 
 const ANSWER = { step: whole, verdict: oneOf(VERDICTS), by: optional(text), note: optional(text) };
 
-/** With what became of the step since. */
+/** The answer, and the events of the step since. */
 async function answerOf(
   storage: Storage,
   payloads: Payloads,
@@ -167,18 +167,18 @@ async function answerOf(
   const event = await eventOf(storage, row.session, asked.answered_seq);
   const name = { kind: "event", session: row.session, seq: event.seq };
   const { step, verdict, by, note } = decodeRow(name, event.data, ANSWER);
-  if (event.type !== "run/answered" || step !== asked.step_seq) throw notAsSaid(asked);
+  if (event.type !== "run/answered" || step !== asked.step_seq) throw contradictsLog(asked);
   const since = await eventsAfter(storage, row, asked.step_seq, event.seq);
   const answer = { verdict, by, note, at: event.at };
   if (verdict !== "result") return [answer, since];
   const end = since.at(-1);
-  if (end === undefined || !ENDS.has(end.type)) throw notAsSaid(asked);
+  if (end === undefined || !ENDS.has(end.type)) throw contradictsLog(asked);
   return [{ ...answer, result: await payloadOf(payloads, row.session, end) }, since];
 }
 
 const ENDS: ReadonlySet<string> = new Set(["step/done", "step/failed"]);
 
-/** What became of the step after the answer, up to its end or the next question. */
+/** The events of the step after the answer, up to its end or the next question. */
 async function eventsAfter(
   storage: Storage,
   row: RunRow,
@@ -199,7 +199,7 @@ async function eventsAfter(
   }
 }
 
-function notAsSaid({ session, seq }: DecisionRow): HoldfastError {
+function contradictsLog({ session, seq }: DecisionRow): HoldfastError {
   return new HoldfastError("StoreCorrupted", `the question ${rowId(session, seq)} is not what the log says`, {
     details: { kind: "decision", session, seq },
     hint: "`npx holdfast check` names the damage.",

@@ -1,4 +1,4 @@
-// Deleting runs and saved checkpoints: what they carried goes, the events that say that they were stay in the log.
+// Deleting runs and saved checkpoints: their payloads are erased; the events that say that they existed stay in the log.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { DiscardedRow } from "../contracts/queries.ts";
@@ -22,7 +22,7 @@ export async function deleteRun(storage: Storage, payloads: Payloads, id: string
       });
     }
     const [parent] = row.parent === null ? [] : await storage.query("run.get", row.parent);
-    // What its child gave is asked for until it has ended.
+    // A parent that has not ended may still read the result of its child.
     if (parent !== undefined && parent.ended_at === null) throw isTakenUp(id, parent.id, "spawned");
     const [newest] = await storage.query("runs.newest", row.session);
     const by = await findActiveRetry(storage, row);
@@ -67,7 +67,7 @@ export async function deleteCheckpoint(
     const where: Cell[] = [owner.no, known.no];
     return {
       ...{ session, scope: "saved", where },
-      // As it was read: another that is saved meanwhile is not deleted unseen.
+      // Only the checkpoint that was read: one that is saved meanwhile is not deleted.
       guards: [{ check: "checkpoint.last", key: [agent, session], expect: last.seq }],
       event: { type: "checkpoint/deleted", agent, data: {} },
       drops: [{ op: "run", statement: "checkpoints.dropSaved", params: where }],

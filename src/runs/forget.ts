@@ -1,4 +1,4 @@
-// A throwaway child: its messages leave the session with its last commit (seed 002's retention of a run).
+// A throwaway child: its last commit clears its messages from the session.
 import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Cell, EventDraft, Found, Guard, Storage } from "../contracts/storage.ts";
@@ -17,7 +17,7 @@ export interface ClearedMessages {
   readonly afterwards: (payloads: Payloads, found: Found) => Promise<void>;
 }
 
-/** null when it left none. */
+/** null when it has no messages. */
 export async function forget(storage: Storage, row: RunRow, at: number): Promise<ClearedMessages | null> {
   const session = await existingSession(storage, row.session);
   const [agent] = await storage.query("agent.get", row.agent);

@@ -86,7 +86,7 @@ function clock(at: number | null, word: "until" | "at"): string {
   return at === null ? "" : ` ${word} ${printInstant(at)}`;
 }
 
-/** Of a run that a living worker may have. */
+/** For a run that a living worker may have. */
 export function ownerWait({ id, session, owner }: RunRow, atMostMs: number): RunWait {
   const who = owner === null ? "another worker" : ownerWords(owner);
   const seconds = Math.max(1, Math.ceil(atMostMs / SECOND));
@@ -99,7 +99,7 @@ export function ownerWait({ id, session, owner }: RunRow, atMostMs: number): Run
   };
 }
 
-/** Of a run that waits by itself, or is paused. */
+/** For a run that waits or is paused. */
 export function sleepWait(row: RunRow, now: number, questions: OpenQuestions): RunWait {
   const { id, session, status, wake_at } = row;
   const waitsFor = status === "waiting" ? waitsOf(row) : [];
@@ -123,7 +123,7 @@ function waitHint(run: string, wait: Waits | undefined): string {
   return "It goes on when that run has ended.";
 }
 
-/** In the row: a list of kinds and of what. When it ends by itself is `wake_at`. */
+/** In the row: a list of pairs, the kind and what of that kind. `wake_at` says when the wait ends by itself. */
 export function encodeWaits(waits: readonly Waits[]): string | null {
   return waits.length === 0 ? null : JSON.stringify(waits.map((one) => [one.kind, whatOf(one)]));
 }
@@ -133,7 +133,7 @@ function whatOf(wait: Waits): string {
   return wait.kind === "decision" ? wait.decision : wait.run;
 }
 
-/** Whether this is one of what the run waits for. */
+/** Whether the run waits for this, among others. */
 export function waitsFor(row: RunRow, wait: Waits): boolean {
   if (row.status !== "waiting") return false;
   return waitsOf(row).some((one) => one.kind === wait.kind && whatOf(one) === whatOf(wait));
@@ -181,7 +181,7 @@ export async function readQuestions(storage: Storage, row: RunRow): Promise<Open
   return questions;
 }
 
-/** Reads the questions of a run that is looked at again and again only when the run has changed. */
+/** For repeated reads of one run: reads its questions again only when the run has changed. */
 export class QuestionCache {
   readonly #storage: Storage;
   #version = -1;

@@ -1,4 +1,4 @@
-// A run's journal: its events in the session's log, and what they say of its steps. Read before an iteration is replayed.
+// A run's journal: its events in the session's log, and the steps and states that they record. A replay begins by reading it.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { EVENT_SCHEMA_VERSION } from "../contracts/log.ts";
@@ -32,7 +32,7 @@ export function decodeEntry(session: string, row: JournalRow): JournalEntry {
   return { seq, type, at, ...decodeEnvelope(session, seq, row.envelope), row };
 }
 
-/** What an envelope says beside what stands in columns. */
+/** The part of an envelope that no column has. */
 export function decodeEnvelope(
   session: string,
   seq: number,
@@ -41,14 +41,14 @@ export function decodeEnvelope(
   const name = { kind: "event", session, seq };
   const { envelope } = decodeRow(name, { envelope: bytes }, { envelope: jsonObject });
   const { v: version, agent } = decodeRow(name, envelope, { v: whole, agent: optional(text) });
-  // Rule LG3: of an event that says more than is known here, nothing is replayed.
+  // Rule LG3: an event of a newer format is not replayed.
   if (version !== EVENT_SCHEMA_VERSION) throw unsupportedVersion(session, seq, version);
   const data = plainObject.read(envelope.data) ?? {};
   const commitments = plainObject.read(envelope.commitments) ?? {};
   return { agent, data, commitments };
 }
 
-/** Nothing of a run follows its end. */
+/** No event of a run follows its end. */
 export function lastSeqOf({ seq, ended_at }: Pick<RunRow, "seq" | "ended_at">): number {
   return ended_at === null ? FOREVER : seq;
 }
@@ -69,7 +69,7 @@ export async function readJournal(
   }
 }
 
-/** What an event carries; null where it carries nothing. */
+/** The payload of an event; null where it has none. */
 export async function payloadOf(payloads: Payloads, session: string, { row }: Pick<StepEnd, "row">): Promise<Json> {
   if (row === undefined) throw new Error("bug: a step that was not read from the journal has no payload to read");
   if (row.sha256 === null) return null;
@@ -83,10 +83,10 @@ export async function payloadOf(payloads: Payloads, session: string, { row }: Pi
   return decodeRow(name, { payload: bytes }, { payload: json }).payload;
 }
 
-/** How a step ended; the row is at hand when it was read. */
+/** How a step ended; with its row when it was read from the journal. */
 export type StepEnd = Pick<JournalEntry, "seq" | "type" | "at" | "data"> & { readonly row?: JournalRow };
 
-/** One attempt at a step, from its intent on. */
+/** One attempt at a step, beginning with its intent. */
 export interface StepRecord {
   readonly seq: number;
   readonly iteration: number;
@@ -100,11 +100,11 @@ export interface StepRecord {
   readonly data: JsonObject;
   status: StepStatus;
   end: StepEnd | null;
-  /** A person said that it may be tried once more. */
+  /** A person permitted one more attempt. */
   isAllowed: boolean;
-  /** A person was asked whether it may be tried, or whether it happened, and has not answered. */
+  /** A person was asked whether it may be executed, or whether it happened, and has not answered. */
   isAsked: boolean;
-  /** It failed in a run that this one takes up: tried again here, whatever was decided there. */
+  /** The retried run failed at this step: this run executes it again, whatever was decided there. */
   isRetryPoint?: boolean;
 }
 
@@ -126,17 +126,17 @@ export function buildStepRecords(session: string, entries: readonly JournalEntry
     if (!type.startsWith("step/") && !(type === "message/added" && data.step !== undefined)) continue;
     if (first !== undefined) {
       if (type === "step/asked") first.isAsked = true;
-      // One permission, one try.
+      // A permission counts for one attempt.
       if (type === "step/again" || type === "step/begun") first.isAllowed = false;
       if (type === "step/begun") first.status = "started";
-      // Tried once more although it had failed: nothing is known of that try before its own end.
+      // It is executed again: the outcome is unknown until that attempt ends.
       if (type === "step/again") Object.assign(first, { status: "started", end: null });
       if (BETWEEN.has(type)) continue;
       first.status = type === "step/failed" ? "failed" : "done";
       first.end = entry;
       continue;
     }
-    // It began before what was read here.
+    // The step began before the first entry that was read.
     if (typeof data.step === "number") continue;
     const said = type === "message/added" ? (plainObject.read(data.step) ?? {}) : data;
     const found = decodeRow({ kind: "step", session, seq }, said, STEP);
@@ -151,7 +151,7 @@ export function buildStepRecords(session: string, entries: readonly JournalEntry
   return records;
 }
 
-/** An intent that asks for approval is the question too: its effect waits for `step/begun`. */
+/** An intent that asks for approval is the question itself: the effect follows only after `step/begun`. */
 function intentStatus({ approval }: JsonObject): StepStatus {
   return approval === true ? "asked" : "started";
 }
@@ -181,7 +181,7 @@ function positionIn(session: string, { seq, data }: StepRecord): ReadPosition {
   return { branch: position.branch, seq: position.seq, count };
 }
 
-/** Code and the beginning of the message stand in the event, the rest is what it carries. */
+/** As the event keeps it: the code, and the beginning of the message. */
 export function errorIn(data: JsonObject): RunError {
   const error = plainObject.read(data.error) ?? {};
   const said = { code: String(error.code ?? "Error"), message: String(error.message ?? "") };

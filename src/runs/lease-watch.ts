@@ -27,7 +27,7 @@ export class LeaseWatch {
     this.#isLeftHere = isLeftHere;
   }
 
-  /** Of the runs that this handle sees. */
+  /** For the runs that this handle sees. */
   static of(storage: Storage): LeaseWatch {
     return new LeaseWatch(storage.environment, (lease) => isAbandonedHere(storage, lease));
   }
@@ -48,7 +48,7 @@ export class LeaseWatch {
     return lease_ms;
   }
 
-  /** Whether the owner has shown a sign of life, or another has taken the lease, since the first look. */
+  /** Whether the owner has given a sign of life, or another worker has claimed the run, since the first look. */
   hasMoved({ id, epoch, beat }: Lease): boolean {
     const seen = this.#sightings.get(id);
     return seen !== undefined && (seen.epoch !== epoch || seen.beat !== beat);
@@ -71,7 +71,7 @@ export function abandonLease(storage: Storage, { id, epoch }: Pick<RunRow, "id" 
   own.set(id, epoch);
 }
 
-/** Remembered until the run has another epoch. */
+/** Until the run has another epoch. */
 export function isAbandonedHere(storage: Storage, { id, epoch }: Pick<RunRow, "id" | "epoch">): boolean {
   const own = epochs.get(storage);
   const left = own?.get(id);
@@ -79,14 +79,14 @@ export function isAbandonedHere(storage: Storage, { id, epoch }: Pick<RunRow, "i
   return left === epoch;
 }
 
-/** One that is running is only left alone by workers for a while. */
+/** Whether there is something to do for a run now: its time has come, or a child that it waits for can go on. */
 export async function isDue(storage: Storage, row: RunRow): Promise<boolean> {
   if (row.status !== "waiting" && row.status !== "paused") return true;
   if (row.wake_at !== null && row.wake_at <= storage.environment.now()) return true;
   return (await lacksChild(storage, row)) || (await canContinueChild(storage, row));
 }
 
-/** It waits for a child that could go on: only its parent's process has the code of both. */
+/** It waits for a child that could go on: only the parent's process has the code of both. */
 async function canContinueChild(storage: Storage, row: RunRow): Promise<boolean> {
   for (const wait of row.status === "waiting" ? waitsOf(row) : []) {
     const [child] = wait.kind === "run" ? await storage.query("run.get", wait.run) : [];
@@ -98,7 +98,7 @@ async function canContinueChild(storage: Storage, row: RunRow): Promise<boolean>
   return false;
 }
 
-/** It waits for a child that is not here, and would wait for ever: the step is to fail. */
+/** It waits for a child that is not in this store, and would wait for ever: the step must fail. */
 export async function lacksChild(storage: Storage, row: RunRow): Promise<boolean> {
   if (row.status !== "waiting") return false;
   for (const wait of waitsOf(row)) {

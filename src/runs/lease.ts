@@ -92,13 +92,13 @@ export async function releaseRun(
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const now = await existingRun(storage, id);
     if (now.epoch !== epoch || now.ended_at !== null) return;
-    // Also when it went to sleep just as that was asked.
+    // Also when the run was suspended just before the request to cancel.
     if (now.cancel === 1) return endCancelled(storage, payloads, now);
     if (now.owner === null || (await freeRun(storage, now, trouble?.wakeAt, releaseData(trouble))) !== null) return;
   }
 }
 
-/** The same; where the store is out of reach, this handle remembers that it has left the run. */
+/** The same. If the store is out of reach, this handle remembers that it has left the run. */
 export async function releaseOrAbandon(host: ReleaseHost, row: RunRow, trouble: ReleaseReason | null): Promise<void> {
   try {
     await releaseRun(host, row, trouble);
@@ -130,7 +130,7 @@ export async function freeRun(
   return outcome.ok ? moved.row(outcome.events[0]?.seq ?? 0) : null;
 }
 
-/** The run once it can be claimed; null when its owner is alive. `onWait` is told once, if it takes time to know that. */
+/** The run once it can be claimed; null when its owner is alive. `onWait` is called once, if finding out takes time. */
 export async function awaitFree(
   storage: Storage,
   id: string,
@@ -153,7 +153,7 @@ export async function awaitFree(
 
 export type Heartbeat = "ok" | "cancel-requested" | "deadline" | "lost";
 
-/** A sign of life; the answer says what the run's worker is to do. */
+/** Gives a sign of life, and returns what the run's worker must do. */
 export async function heartbeat(storage: Storage, { id, epoch }: RunRow, deadline: number): Promise<Heartbeat> {
   const [now] = await storage.query("run.get", id);
   if (now === undefined || now.epoch !== epoch || now.ended_at !== null) return "lost";

@@ -1,5 +1,5 @@
-// What this handle works on: the runs that its calls execute, and its workers. They are told when something is asked of a
-// run, and give everything back when the handle is closed.
+// What this handle works on: the runs that its calls execute, and its workers. They check a run at once when a caller asks something
+// of it, and release every run when the handle is closed.
 import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { AgentDefinition } from "../contracts/runs.ts";
@@ -49,7 +49,7 @@ export class LocalWorkers {
     try {
       await execution.work();
     } catch (error) {
-      // Why it did not go on stands in its row: workers may try it at once, and people can see it.
+      // The release says why it did not go on: workers may try it at once, and people can see the error.
       if (!isTroubleOfStore(error)) trouble = { error: errorOf(error), wakeAt: storage.environment.now() };
       throw error;
     } finally {
@@ -67,7 +67,7 @@ export class LocalWorkers {
     return worker;
   }
 
-  /** Something was asked of a run that may be at work here: it is looked at now. */
+  /** A caller asked something of a run that may be at work here: its execution checks now. */
   checkNow(run: string): void {
     this.#executions.get(run)?.checkNow();
     for (const worker of this.#workers) worker.checkNow(run);

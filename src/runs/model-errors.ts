@@ -1,12 +1,12 @@
-// What the error of a model says about another try: by its HTTP status, and by how long it asks to be left alone.
+// Whether the error of a model allows another attempt, and when: by its HTTP status, and by the delay it asks for.
 import type { RunError } from "../contracts/runs.ts";
 import { isFinal, readSafely } from "./errors.ts";
 
-/** Recorded with the failure of a try. */
+/** Recorded with the failure of an attempt. */
 export interface Failure {
-  /** Another try would end the same way. */
+  /** Another attempt would fail the same way. */
   readonly final: boolean;
-  /** The next try begins no earlier than this after the failure. */
+  /** The next attempt begins no earlier than this after the failure. */
   readonly retryAfterMs: number | null;
 }
 
@@ -17,7 +17,7 @@ export const LOST: RunError = {
 };
 /** Client errors that may pass: timeout, conflict, too early, too many requests. */
 const PASSING: ReadonlySet<number> = new Set([408, 409, 425, 429]);
-/** A worker does not hold a run for longer than this: the failure is final then. */
+/** A worker does not wait longer than this with a run: then the failure is final. */
 const LONGEST_WAIT_MS = 3_600_000;
 
 /** Fields that the SDKs of providers give their errors. */

@@ -1,4 +1,4 @@
-// Runs: begun, worked on, looked at, and told what to do.
+// The verbs of runs: begin them, work on them, read them, and change their course.
 
 import type { Decision } from "../contracts/decisions.ts";
 import type { Page } from "../contracts/json.ts";
@@ -40,7 +40,7 @@ import type { CheckedWorker } from "./worker-options.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
-/** All of runs but what answers at once, see on-demand.ts. */
+/** All verbs of runs except those that need no loaded code, see on-demand.ts. */
 export interface LoadedRuns extends Omit<Runs, "createWorker" | "tokens"> {
   createWorker(checked: CheckedWorker, id: string): Worker;
   close(): Promise<void>;

@@ -1,5 +1,5 @@
-// Time travel: a run that failed is taken up where it failed; one of a run's iterations is gone on from again, in a session
-// of its own (fork) or in the same one (rewind). Each is one commit, and the run it came from stays as it was.
+// Time travel: retry continues a failed run at the step where it failed; fork continues one of a run's iterations in a session of its
+// own, rewind in the same session. Each is one commit, and the original run stays as it was.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { HeadRow } from "../contracts/lineage-queries.ts";
@@ -31,11 +31,11 @@ import { verifySource } from "./verify.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
-/** What a new run is given of the one it goes on from. */
+/** What a new run gets from the run that it continues. */
 interface ContinuedRun {
   readonly row: RunRow;
   readonly iteration: number;
-  /** Instead of the state it had. */
+  /** Replaces the state that the run had. */
   readonly state?: unknown;
   readonly id: string;
   readonly limits: RunLimits;
@@ -66,7 +66,7 @@ function noIteration(row: RunRow, iteration: number): HoldfastError {
   });
 }
 
-/** Which can be gone on from, and why no others. */
+/** Which iterations can be continued from, and why no others. */
 function forkable({ iteration, ended_at }: RunRow): string {
   const why = `only a completed iteration leaves a checkpoint to go on from${
     ended_at === null ? "" : "; the one a run ends in leaves none"
@@ -75,7 +75,7 @@ function forkable({ iteration, ended_at }: RunRow): string {
   return `The last it has completed is ${iteration} (${why}); fork and rewind with iteration 0 go on from its beginning.`;
 }
 
-/** The new run, for the session it is to work in. */
+/** The new run, in the session that it will work in. */
 export async function continueFrom(
   storage: Storage,
   payloads: Payloads,
@@ -101,7 +101,7 @@ export async function continueFrom(
   };
 }
 
-/** What ended at a limit would end there again, at once. Time begins anew with every run. */
+/** A run that ended at a limit would end there again at once. The time limit counts anew for every run. */
 function refuseNarrow({ id, stop, limits: kept }: RunRow, limits: RunLimits): void {
   const limit = stop?.startsWith("limit:") ? (stop.slice("limit:".length) as keyof RunLimits) : "wallMs";
   if (limit === "wallMs") return;
