@@ -11,6 +11,7 @@ const HELP = `npm run sim -- [options]
   --scenario name   only this one: ${[...SCENARIOS.keys()].join(", ")}
   --rate r          share of faults, 0 to 1 (default: the scenario's own, and 0.5)
   --forget          do not keep seeds that fail
+  --hashes          one line per seed: the hash of its event log and the number of its commits, to compare two versions
   --json            one JSON array of what was found
   --help
 `;
@@ -37,7 +38,7 @@ function parse(args: readonly string[]) {
         rate: { type: "string" },
       },
       ...{ forget: { type: "boolean", default: false }, json: { type: "boolean", default: false } },
-      help: { type: "boolean", default: false },
+      ...{ hashes: { type: "boolean", default: false }, help: { type: "boolean", default: false } },
     },
   });
   const range = /^(\d+)\.\.(\d+)$/.exec(
@@ -55,7 +56,8 @@ function parse(args: readonly string[]) {
 
 type Options = ReturnType<typeof parse>;
 
-async function search(scenario: Scenario, rate: number, { first, last, forget, isOne }: Options): Promise<Report> {
+async function search(scenario: Scenario, rate: number, options: Options): Promise<Report> {
+  const { first, last, forget, isOne, hashes } = options;
   const interleavings = new Set<string>();
   const faults: Record<string, number> = {};
   const failed: Report["failed"][number][] = [];
@@ -65,6 +67,7 @@ async function search(scenario: Scenario, rate: number, { first, last, forget, i
     interleavings.add(found.interleaving);
     commits += found.commits.length;
     for (const [kind, n] of Object.entries(found.fired)) faults[kind] = (faults[kind] ?? 0) + n;
+    if (hashes) console.log(`${scenario.name} ${rate} ${seed} ${found.eventsHash} ${found.commits.length}`);
     if (isOne) console.error(`${found.log.join("\n")}\n`);
     if (found.problems.length > 0) {
       const replay = command(scenario, seed, rate);
@@ -100,7 +103,7 @@ async function main(): Promise<number> {
       const line =
         `${report.scenario} at ${rate}: ${report.seeds} seeds, ${report.failed.length} failed, ` +
         `${report.interleavings} interleavings, ${report.commits} commits, ${fired} faults`;
-      (options.json ? console.error : console.log)(line);
+      (options.json || options.hashes ? console.error : console.log)(line);
     }
   }
   if (options.json) process.stdout.write(`${JSON.stringify(reports, null, 2)}\n`);

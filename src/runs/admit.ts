@@ -1,10 +1,9 @@
-// Letting a run that came with an archive go on here, and whoever works for it.
+// Letting a run that came with an archive go on here, together with its children.
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Storage, Write } from "../contracts/storage.ts";
 import { isHeldRun } from "../core/imported-runs.ts";
-import { waitsOf } from "./waits.ts";
 
-/** No event says so: the log is the same where it came from. */
+/** Writes no event: the log stays the same as in the store that the run came from. */
 export async function admitRun(storage: Storage, row: RunRow): Promise<void> {
   const writes = (await family(storage, row))
     .filter(isHeldRun)
@@ -18,13 +17,4 @@ async function family(storage: Storage, row: RunRow): Promise<readonly RunRow[]>
     for (const below of await family(storage, child)) all.push(below);
   }
   return all;
-}
-
-/** It waits for a child that is not here, and would wait for ever: the step is to fail. */
-export async function lacksChild(storage: Storage, row: RunRow): Promise<boolean> {
-  if (row.status !== "waiting") return false;
-  for (const wait of waitsOf(row)) {
-    if (wait.kind === "run" && (await storage.query("run.get", wait.run)).length === 0) return true;
-  }
-  return false;
 }

@@ -5,9 +5,11 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { ResumeOptions } from "../contracts/run-waits.ts";
-import type { AgentDefinition, Model, RunLimits } from "../contracts/runs.ts";
+import type { AgentDefinition, Model, RunLimits, Tool } from "../contracts/runs.ts";
+import type { ErasedContent } from "../contracts/session-steps.ts";
 import type { RetryPolicy } from "../contracts/steps.ts";
-import { sameBytes, toHex } from "../core/bytes.ts";
+import { encodeText, sameBytes, sha256, toHex } from "../core/bytes.ts";
+import { canonicalJson } from "../core/canonical.ts";
 import {
   checkFields,
   checkId,
@@ -18,8 +20,8 @@ import {
   checkRecord,
   invalid,
 } from "../core/check.ts";
-import { changeSince, toolsetOf } from "./toolset.ts";
 import { checkValidator } from "./validation.ts";
+import type { VerifyScope } from "./verify.ts";
 
 const AGENT = [
   ...["id", "version", "input", "state", "output", "signals", "tools", "models", "limits", "initial", "iterate"],
@@ -69,7 +71,7 @@ export function defineAgent<
   return agent;
 }
 
-/** Whoever works on it knows no more of its state than that it is JSON. */
+/** A worker knows no more of the agent's state than that it is JSON. */
 export function checkAgent(agent: unknown): AgentDefinition {
   const given = checkRecord(agent, "agent", AGENT);
   checkId(given.id, "agent.id");
@@ -150,7 +152,7 @@ export function checkSame(row: RunRow, agent: AgentDefinition, { allowMismatch =
   if (!sameBytes(row.toolset, toolset)) throw otherTools(row, agent, toolset);
 }
 
-/** What was recorded is a hash: it tells what changed only where one change explains it. */
+/** The run keeps only a hash: what changed can be named only where a single change explains it. */
 function otherTools({ id, toolset: then }: RunRow, agent: AgentDefinition, now: Uint8Array): HoldfastError {
   const change = changeSince(then, agent) ?? "with other tools or models than the agent has now, or declared otherwise";
   return new HoldfastError("AgentMismatch", `the run ${JSON.stringify(id)} was begun ${change}`, {
@@ -161,4 +163,78 @@ function otherTools({ id, toolset: then }: RunRow, agent: AgentDefinition, now: 
 
 export function waitBefore(attempt: number, { backoffMs = 500, maxBackoffMs = 30_000 }: RetryPolicy): number {
   return Math.min(maxBackoffMs, backoffMs * 2 ** (attempt - 2));
+}
+
+/** Appended to the effect of a tool that asks for approval, so that agents without such tools keep their hash. */
+const APPROVED = ", approved";
+
+/**
+ * Names and effects of an agent's tools, names of its models. A run is pinned to them: with others, a recorded step could mean
+ * something else.
+ */
+interface Toolset {
+  readonly tools: Readonly<Record<string, string>>;
+  readonly models: readonly string[];
+}
+
+export function toolsetOf(agent: AgentDefinition): Uint8Array {
+  return hashOf(declaredBy(agent));
+}
+
+function declaredBy({ tools = {}, models = {} }: AgentDefinition): Toolset {
+  return {
+    tools: Object.fromEntries(
+      Object.entries(tools).map(([name, tool]) => [
+        name,
+        `${tool.effect ?? "non-idempotent"}${asksForApproval(tool) ? APPROVED : ""}`,
+      ]),
+    ),
+    models: Object.keys(models).sort(),
+  };
+}
+
+function hashOf(toolset: Toolset): Uint8Array {
+  return sha256(encodeText(canonicalJson({ ...toolset })));
+}
+
+/** The one change that leads from what was recorded to the agent as it is; null when no single one does, or something is gone. */
+export function changeSince(recorded: Uint8Array, agent: AgentDefinition): string | null {
+  const { tools, models } = declaredBy(agent);
+  const found = [
+    ...Object.entries(tools).flatMap(([name, declared]) => {
+      const { [name]: _, ...others } = tools;
+      const isApproved = declared.endsWith(APPROVED);
+      const effect = isApproved ? declared.slice(0, -APPROVED.length) : declared;
+      const other = effect === "idempotent" ? "non-idempotent" : "idempotent";
+      const tool = `the tool ${JSON.stringify(name)}`;
+      const as = (then: string) => ({ tools: { ...tools, [name]: then }, models });
+      return [
+        [`without ${tool}`, { tools: others, models }] as const,
+        [`with ${tool} declared ${other}, not ${effect}`, as(`${other}${isApproved ? APPROVED : ""}`)] as const,
+        isApproved
+          ? ([`with ${tool} asking no person for approval`, as(effect)] as const)
+          : ([`with ${tool} asking a person for approval`, as(`${effect}${APPROVED}`)] as const),
+      ];
+    }),
+    ...models.map((name) => {
+      const before = { tools, models: models.filter((one) => one !== name) };
+      return [`without the model ${JSON.stringify(name)}`, before] as const;
+    }),
+  ].find(([, before]) => sameBytes(recorded, hashOf(before)));
+  return found?.[0] ?? null;
+}
+
+/** As a run is pinned to it. */
+export function asksForApproval({ approve = false }: Pick<Tool, "approve">): boolean {
+  return approve !== false;
+}
+
+const VERIFIED: readonly VerifyScope[] = ["whole", "checkpoint"];
+
+export function checkVerify(verify: unknown): VerifyScope {
+  return verify === undefined ? "whole" : checkOneOf(verify, "verify", VERIFIED);
+}
+
+export function checkErased(erased: unknown): ErasedContent {
+  return erased === undefined ? "fail" : checkOneOf(erased, "erased", ["fail", "placeholder"]);
 }

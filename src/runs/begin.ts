@@ -10,35 +10,34 @@ import { orderedJson } from "../core/canonical.ts";
 import { checkId, checkOptionalId, checkRecord, copyJson } from "../core/check.ts";
 import { isHeldRun } from "../core/imported-runs.ts";
 import { sessionBusy } from "../sessions/guards.ts";
-import { eventOf } from "./checkpoints.ts";
 import { createRun, refuseId } from "./create.ts";
-import type { Host } from "./execution.ts";
-import { payloadOf } from "./journal.ts";
+import type { RunHost } from "./iteration-host.ts";
+import { eventOf, payloadOf } from "./journal.ts";
 import { awaitFree } from "./lease.ts";
 import { ownerLiveness } from "./owner.ts";
-import { rewoundBy, takenUpBy } from "./past.ts";
+import { findRetry, findRewind } from "./retry-chain.ts";
 import { existingRun, isAtWork } from "./rows.ts";
 
 export interface MeantRun {
   readonly row: RunRow;
-  /** It was made by this call, whose owner has its lease. */
+  /** This call created it, and its owner has the lease. */
   readonly isNew: boolean;
 }
 
-/** Several calls at once with one id all mean the run that one of them makes. */
+/** Of several calls at once with the same id, one creates the run and the others find it. */
 const MOST_TRIES = 8;
 
-/** How the caller waits until an owner of which nothing is known has shown whether it is alive. */
+/** How the call waits until an owner in an unknown state has shown whether it is alive. */
 export interface OwnerWaiting {
   readonly signal: AbortSignal;
   readonly onWait: (wait: RunWait) => void;
-  /** Throws when the caller, or whoever closes the handle, does not wait any longer. */
+  /** Throws when the call was aborted or the handle is being closed. */
   readonly refuseStopped: () => void;
 }
 
 /** `waiting` is null for a call that does not work on the run itself: it continues none that was interrupted. */
 export async function findOrCreateRun(
-  host: Host,
+  host: RunHost,
   agent: AgentDefinition,
   input: RunInput,
   owner: string | null,
@@ -60,20 +59,20 @@ export async function findOrCreateRun(
         isNew: true,
       };
     } catch (error) {
-      if (!isMadeMeanwhile(error, id) || tries >= MOST_TRIES) throw error;
+      if (!isCreatedMeanwhile(error, id) || tries >= MOST_TRIES) throw error;
     }
   }
 }
 
-/** Another call has just made the run of that id: the session is busy with it, or the id is taken. */
-function isMadeMeanwhile(error: unknown, id: string | undefined): boolean {
+/** Another call has just created the run with that id: the session is busy with it, or the id is in use. */
+function isCreatedMeanwhile(error: unknown, id: string | undefined): boolean {
   if (id === undefined || !(error instanceof HoldfastError)) return false;
   return error.code === "AlreadyExists" || (error.code === "SessionBusy" && error.details.run === id);
 }
 
 /** The run of that id, or the one that retries it in the end; null: there is none yet. */
 async function findNamed(
-  { storage, payloads }: Host,
+  { storage, payloads }: RunHost,
   agent: AgentDefinition,
   session: string,
   id: string,
@@ -93,7 +92,7 @@ async function findRun(storage: Storage, id: string): Promise<RunRow | null> {
   if (row !== undefined) return row;
   const [taken] = await storage.query("run.taken", id);
   if (taken === undefined) return null;
-  // Another call may have made it between the two reads.
+  // Another call may have created it between the two reads.
   const [made] = await storage.query("run.get", id);
   if (made === undefined) await refuseId(storage, id);
   return made ?? null;
@@ -102,17 +101,17 @@ async function findRun(storage: Storage, id: string): Promise<RunRow | null> {
 /** The run that continues a failed or cancelled one in the end: its retry, or the one that a rewind began in its place. */
 async function lastRetry(storage: Storage, row: RunRow): Promise<RunRow> {
   if (row.status !== "failed" && row.status !== "cancelled") return row;
-  const next = (await takenUpBy(storage, row)) ?? (await rewoundBy(storage, row));
+  const next = (await findRetry(storage, row)) ?? (await findRewind(storage, row));
   const [retry] = next === null ? [] : await storage.query("run.get", next);
   return retry === undefined ? row : lastRetry(storage, retry);
 }
 
 /**
  * The unfinished run of the session, if it is one of this agent with this input that no living worker has; null: there is no
- * unfinished run. An owner of which nothing is known is watched for the length of its lease.
+ * unfinished run. An owner in an unknown state is watched for the length of its lease.
  */
 async function findInterrupted(
-  { storage, payloads }: Host,
+  { storage, payloads }: RunHost,
   agent: AgentDefinition,
   session: string,
   input: Json,
@@ -136,7 +135,7 @@ function busy({ environment }: Storage, active: RunRow): HoldfastError {
 }
 
 /** Whether it was begun with that input; an input that was erased with its session is no input. */
-async function hasInput(storage: Storage, payloads: Host["payloads"], row: RunRow, input: Json): Promise<boolean> {
+async function hasInput(storage: Storage, payloads: RunHost["payloads"], row: RunRow, input: Json): Promise<boolean> {
   const created = await eventOf(storage, row.session, row.first_seq);
   return orderedJson(await payloadOf(payloads, row.session, created)) === orderedJson(input);
 }

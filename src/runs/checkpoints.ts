@@ -1,87 +1,29 @@
-// Checkpoints: where a loop stands after an iteration. Ours are written by the loop; loops that are not ours save and load
-// them by session and agent.
+// Checkpoints: the state of a loop after an iteration. Runs write their own; other loops save and load theirs by session and
+// agent.
 
 import type { Checkpoint, CheckpointInput, PendingToolCall } from "../contracts/checkpoints.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { CheckpointRow, RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition } from "../contracts/runs.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
-import { checkArray, checkId, checkInt, checkRecord, copyJson, encodeCopy, encodeJson } from "../core/check.ts";
+import { checkArray, checkId, checkInt, checkRecord, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, list, optional, text, whole } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
-import { type Entry, entryOf, payloadOf, type Record, readJournal, recordsOf } from "./journal.ts";
-import { carried, carriedBlobs } from "./moves.ts";
-import { validateState } from "./validation.ts";
+import {
+  buildStepRecords,
+  decodeEntry,
+  type JournalEntry,
+  loadEventPayload,
+  payloadOf,
+  readJournal,
+  type StepRecord,
+} from "./journal.ts";
+import { payloadExtras, payloadFields } from "./moves.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 const NO_RUN = "";
-
-/** As it is kept, and as it will be read. */
-export function keptState(
-  state: unknown,
-  { created_at }: RunRow,
-): { readonly bytes: Uint8Array; readonly state: Json } {
-  // A property that is undefined would be left out.
-  if (state === undefined) throw noState("next() was given");
-  try {
-    const kept = copyJson({ state, startedAt: created_at }, "state", "payloadBytes");
-    return { bytes: encodeCopy(kept, "state", "payloadBytes"), state: (kept as JsonObject).state as Json };
-  } catch (error) {
-    // Named as the agent has it, without what it is kept in.
-    copyJson(state, "state");
-    throw error;
-  }
-}
-
-function noState(what: string): HoldfastError {
-  return new HoldfastError("InvalidJson", `${what} undefined: give null where there is no state to keep`);
-}
-
-/** The state to start with; what the agent makes of its input may be none. */
-export async function firstState(
-  agent: AgentDefinition,
-  input: Json,
-): Promise<{ readonly state: Json } | { readonly error: unknown }> {
-  if (agent.initial === undefined && agent.input === undefined && agent.state === undefined) return { state: input };
-  try {
-    const made = agent.initial === undefined ? (input ?? null) : agent.initial(input);
-    if (made === undefined) throw noState("initial() gave");
-    return { state: copyJson(await validateState(agent, made), "state", "payloadBytes") };
-  } catch (error) {
-    return { error };
-  }
-}
-
-/** The state that the next iteration starts with. */
-export async function loadState(
-  storage: Storage,
-  payloads: Payloads,
-  session: string,
-  checkpoint_seq: number,
-): Promise<Json> {
-  const kept = await loadEventPayload(storage, payloads, session, checkpoint_seq);
-  return (kept as JsonObject | null)?.state ?? null;
-}
-
-export async function loadEventPayload(
-  storage: Storage,
-  payloads: Payloads,
-  session: string,
-  seq: number,
-): Promise<Json> {
-  return payloadOf(payloads, session, await eventOf(storage, session, seq));
-}
-
-export async function eventOf(storage: Storage, session: string, seq: number): Promise<Entry> {
-  const [row] = await storage.query("run.event", session, seq);
-  if (row !== undefined) return entryOf(session, row);
-  throw new HoldfastError("StoreCorrupted", `event ${rowId(session, seq)} is not there`, {
-    details: { kind: "event", session, seq },
-  });
-}
 
 const INPUT = [
   ...["session", "agent", "iteration", "state", "pendingToolCalls", "lastToolResult", "pauseUntil", "stopReason"],
@@ -114,7 +56,7 @@ export async function saveCheckpoint(
     return decide(storage, async () => {
       const event: EventDraft = {
         ...{ session, type: "checkpoint/saved", at, agent, data: { iteration } },
-        ...carried(["state", payload]),
+        ...payloadFields(["state", payload]),
         writes: [{ op: "insert", table: "checkpoints", row: { agent_no: { agent }, run: NO_RUN, iteration } }],
       };
       return {
@@ -122,7 +64,7 @@ export async function saveCheckpoint(
           sessions: [{ id: session, mode: "ensure", agent, at }],
           agents: [{ id: agent, at }],
           events: [event],
-          ...carriedBlobs([payload]),
+          ...payloadExtras([payload]),
         },
         answer: () => ({ session, agent, run: null, iteration, ...kept, checkpointedAt: at }),
       };
@@ -131,11 +73,11 @@ export async function saveCheckpoint(
 }
 
 /** Not ended: at work, in doubt, or waiting for a person. */
-function isPending({ status }: Record): boolean {
+function isPending({ status }: StepRecord): boolean {
   return status === "started" || status === "asked";
 }
 
-/** What was under way since is told by the journal: tools that were called and have not answered, the last answer. */
+/** Adds what the journal has since: tools that were called and have not returned, and the last result. */
 export async function runCheckpoint(
   storage: Storage,
   payloads: Payloads,
@@ -149,7 +91,7 @@ export async function runCheckpoint(
   if (point === undefined) return null;
   const found = await checkpointOf(payloads, point);
   const journal = await readJournal(storage, row, row.first_seq);
-  const tools = [...recordsOf(row.session, journal).values()].filter(({ kind }) => kind === "tool");
+  const tools = [...buildStepRecords(row.session, journal).values()].filter(({ kind }) => kind === "tool");
   const open = tools.filter((one) => one.iteration === point.iteration + 1 && isPending(one));
   const last = tools.findLast((one) => one.iteration <= point.iteration && one.status === "done");
   const isLast = point.seq === row.checkpoint_seq;
@@ -182,10 +124,10 @@ export async function loadCheckpoint(
   return row === undefined ? null : checkpointOf(payloads, row);
 }
 
-/** Its event, which says of which iteration it is: the row that finds it is only as good as that. */
-export function checkpointEvent(row: CheckpointRow): Entry {
+/** The event of a checkpoint, which says of which iteration it is: the row alone is not trusted. */
+export function checkpointEvent(row: CheckpointRow): JournalEntry {
   const { session, seq, agent, run, iteration } = row;
-  const entry = entryOf(session, row);
+  const entry = decodeEntry(session, row);
   const isOwn = run !== NO_RUN || entry.agent === agent;
   if (entry.data.iteration === iteration && isOwn) return entry;
   throw new HoldfastError("StoreCorrupted", `the checkpoint at event ${rowId(session, seq)} is not what its row says`, {

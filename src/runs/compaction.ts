@@ -2,50 +2,39 @@
 // their place in the iteration.
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Payloads } from "../contracts/payloads.ts";
 import type { RunCompaction } from "../contracts/session-steps.ts";
-import type { EventDraft } from "../contracts/storage.ts";
 import { checkRecord, checkText } from "../core/check.ts";
 import { appendCommit, type PreparedMessage, prepareMessage } from "../history/append.ts";
 import { coverageUpTo, readySummary } from "../sessions/compact.ts";
-import type { HeadPlan } from "../sessions/publish.ts";
-import { refusedBefore, refuseStep } from "./refusals.ts";
-import type { Asked, Identity, Steps } from "./steps.ts";
-import type { Writer } from "./writer.ts";
+import type { IterationHost } from "./iteration-host.ts";
+import { refuseStep } from "./refusals.ts";
+import type { StepIdentity, StepRequest } from "./steps.ts";
 
-interface Compacting {
-  readonly writer: Writer;
-  readonly payloads: Payloads;
-  readonly steps: Steps;
-  readonly leave: (error?: unknown) => Promise<never>;
-  /** The head that follows the summary. */
-  readonly head: (at: number, compaction: NonNullable<HeadPlan["compaction"]>) => readonly EventDraft[];
-}
-
-export async function compactSession(compacting: Compacting, asked: Asked, input: RunCompaction): Promise<void> {
-  const { writer, payloads, steps, leave } = compacting;
+export async function compactSession(host: IterationHost, request: StepRequest, input: RunCompaction): Promise<void> {
+  const { writer, payloads, steps } = host;
   const given = checkRecord(input, "compaction", ["summary", "upTo"]);
   const summary = readySummary(checkText(given.summary, "summary", "payloadBytes"));
-  const identity = steps.identify(asked);
-  const found = await steps.recorded(identity);
-  const refused = refusedBefore(identity, found, steps);
-  if (refused !== null) throw refused;
-  if (found?.status === "done") return;
-  const attempt = (found?.attempt ?? 0) + 1;
+  const identity = steps.identify(request);
+  const { action, record } = await steps.decide(identity);
+  if (action === "reuse") {
+    if (record.status === "failed") throw steps.failure(record);
+    return;
+  }
+  const attempt = (record?.attempt ?? 0) + 1;
   try {
     const cover = await coverageUpTo(writer.storage, writer.row.session, given.upTo);
     await payloads.preparing(async (prepare) =>
-      commitSummary(compacting, identity, attempt, await prepareMessage(summary, prepare), cover),
+      commitSummary(host, identity, attempt, await prepareMessage(summary, prepare), cover),
     );
   } catch (error) {
-    await refuseStep({ writer, steps, leave }, identity, error, found);
+    await refuseStep(host, identity, error, record);
   }
 }
 
-/** A child in the same session may publish a head meanwhile: then it is decided anew what the summary stands for. */
+/** A child in the same session may publish a head meanwhile: then what the summary covers is computed again. */
 async function commitSummary(
-  { writer, steps, head }: Compacting,
-  identity: Identity,
+  { writer, steps, draftHead }: IterationHost,
+  identity: StepIdentity,
   attempt: number,
   message: PreparedMessage,
   cover: Awaited<ReturnType<typeof coverageUpTo>>,
@@ -56,17 +45,17 @@ async function commitSummary(
     const at = writer.storage.environment.now();
     const append = appendCommit({ session, agent, run: id, at }, [message]);
     const { events = [], sessions: _sessions, guards: own = [], ...rest } = append;
-    const step = steps.said(identity, attempt);
+    const step = steps.describe(identity, attempt);
     const drafts = events.map((event) => ({ ...event, data: { ...event.data, step } }));
     try {
-      await writer.add([...drafts, ...head(at, { append, compacts })], { ...rest, guards: [...own, ...guards] });
+      await writer.add([...drafts, ...draftHead(at, { append, compacts })], { ...rest, guards: [...own, ...guards] });
       return;
     } catch (error) {
-      if (!isOfHead(error) || tries >= LIMITS.decideAttempts) throw error;
+      if (!isHeadConflict(error) || tries >= LIMITS.decideAttempts) throw error;
     }
   }
 }
 
-function isOfHead(error: unknown): boolean {
+function isHeadConflict(error: unknown): boolean {
   return error instanceof HoldfastError && error.code === "Conflict" && error.details.check === "session.head";
 }

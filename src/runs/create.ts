@@ -1,4 +1,4 @@
-// Beginning a run: its row and its first event, and where it takes up another one the checkpoint it goes on from.
+// Beginning a run: its row, its first event and, where it continues another run, the checkpoint that it continues from.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
@@ -11,21 +11,20 @@ import { checkId, checkInt, checkOptionalId, checkRecord, copyJson, encodeCopy }
 import { decide } from "../core/decide.ts";
 import { newId } from "../core/new-id.ts";
 import { sessionBusy } from "../sessions/guards.ts";
-import { checkAgent, checkLimits } from "./agents.ts";
-import { carried, carriedBlobs } from "./moves.ts";
-import { toolsetOf } from "./toolset.ts";
+import { checkAgent, checkLimits, toolsetOf } from "./agents.ts";
+import { payloadExtras, payloadFields } from "./moves.ts";
 import { validateInput } from "./validation.ts";
 
 const INPUT = ["session", "input", "id", "limits", "priority", "leaseMs"];
-/** Three signs of life fit into it; an event loop that is blocked longer may lose its runs. */
+/** Three signs of life fit into it. If the event loop blocks longer than the lease, another worker may take over a live run. */
 const LEASE_MS = 10_000;
 const HOUR = 3_600_000;
 /** The session of a run that was deleted. */
 const DELETED = 0;
 export const JSON_IN_ROW = { media: "application/json", utf8: true, inRow: true, owned: true } as const;
 
-/** All there is to say of a run that begins. */
-export interface Birth {
+/** Everything that a new run begins with. */
+export interface NewRun {
   readonly id: string;
   readonly session: string;
   readonly agent: string;
@@ -37,10 +36,10 @@ export interface Birth {
   readonly parent: string | null;
   /** As in the row. */
   readonly nested: 0 | 1 | 2;
-  /** Who works on it from the first moment; null: whoever comes. */
+  /** The worker that has its lease from the beginning; null: any worker may claim it. */
   readonly owner: string | null;
   readonly input: PreparedPayload;
-  /** Goes on after this iteration of that run; `isRetry`: and takes what it had done since for done. */
+  /** Continues after this iteration of that run; `isRetry`: what that run had done since counts as done. */
   readonly from?: {
     readonly run: string;
     readonly session: string;
@@ -48,19 +47,19 @@ export interface Birth {
     /** null: from the beginning. */
     readonly state: PreparedPayload | null;
     readonly isRetry: boolean;
-    /** Whose chance it goes on with, when what that one had done counts as done. */
+    /** The random seed of the retry chain. */
     readonly chance: string;
   };
 }
 
-export interface Begun {
+export interface BegunRun {
   readonly events: readonly EventDraft[];
   readonly commit: Pick<Commit, "blobs" | "writes" | "uses" | "guards" | "agents" | "wakes">;
   /** The row, given the seq of the first of its events. */
   readonly row: (seq: number) => RunRow;
 }
 
-export function beginRun(birth: Birth, at: number): Begun {
+export function beginRun(birth: NewRun, at: number): BegunRun {
   const { id, session, agent, agentVersion, toolset, limits, priority, leaseMs, parent, nested, owner } = birth;
   const { input, from } = birth;
   const epoch = owner === null ? 0 : 1;
@@ -90,10 +89,10 @@ export function beginRun(birth: Birth, at: number): Begun {
       ...{ ...(owner === null ? {} : { owner }), ...(parent === null ? {} : { parent }) },
       ...(from === undefined ? {} : { from: fromData(from) }),
     },
-    ...carried(["input", input]),
+    ...payloadFields(["input", input]),
     writes: [{ op: "insert", table: "runs", row: { ...first, first_seq: { slot: "seq" }, agent_no: { agent } } }],
   };
-  const taken = state === null ? [] : [takenUp(birth, state, iteration, at)];
+  const taken = state === null ? [] : [readRetryChain(birth, state, iteration, at)];
   return {
     events: [created, ...taken],
     commit: {
@@ -102,7 +101,7 @@ export function beginRun(birth: Birth, at: number): Begun {
         { check: "run.version", key: [id], expect: null },
         ...(nested === 0 ? [{ check: "run.active", key: [session], expect: null } as const] : []),
       ],
-      ...carriedBlobs(state === null ? [input] : [input, state]),
+      ...payloadExtras(state === null ? [input] : [input, state]),
     },
     row: (seq) => ({
       ...{ no: 0, session_no: 0, branch: 0, session, agent, ...first, first_seq: seq },
@@ -111,15 +110,20 @@ export function beginRun(birth: Birth, at: number): Begun {
   };
 }
 
-function fromData({ run, session, iteration, isRetry, chance }: NonNullable<Birth["from"]>): JsonObject {
+function fromData({ run, session, iteration, isRetry, chance }: NonNullable<NewRun["from"]>): JsonObject {
   return { run, session, iteration, ...(isRetry ? { chance, retry: true } : {}) };
 }
 
-/** The checkpoint of another run as its own. */
-function takenUp({ id, session, agent }: Birth, state: PreparedPayload, iteration: number, at: number): EventDraft {
+/** The checkpoint of another run, as this run's own. */
+function readRetryChain(
+  { id, session, agent }: NewRun,
+  state: PreparedPayload,
+  iteration: number,
+  at: number,
+): EventDraft {
   return {
     ...{ session, type: "checkpoint/taken", at, run: id, data: { version: 2, checkpoint: true, iteration } },
-    ...carried(["state", state]),
+    ...payloadFields(["state", state]),
     writes: [
       { op: "run", statement: "run.takeUp", params: [iteration, { slot: "seq" }, { slot: "seq" }, id] },
       { op: "insert", table: "checkpoints", row: { agent_no: { agent }, run: id, iteration } },
@@ -127,20 +131,20 @@ function takenUp({ id, session, agent }: Birth, state: PreparedPayload, iteratio
   };
 }
 
-export interface Setting {
+export interface RunPlacement {
   readonly parent?: string;
   readonly nested?: 0 | 1 | 2;
   readonly owner: string | null;
 }
 
-/** What a caller says of a run he begins, checked. */
-export async function birthOf(
+/** The caller's description of a new run, checked. */
+export async function prepareRun(
   storage: Storage,
   prepare: Prepare,
   definition: AgentDefinition,
   input: RunInput,
-  { parent = undefined, nested = 0, owner }: Setting,
-): Promise<Birth> {
+  { parent = undefined, nested = 0, owner }: RunPlacement,
+): Promise<NewRun> {
   const { id: agent, version: agentVersion } = checkAgent(definition);
   const given = checkRecord(input, "run", INPUT);
   const session = checkId(given.session, "run.session");
@@ -162,10 +166,10 @@ export async function createRun(
   payloads: Payloads,
   definition: AgentDefinition,
   input: RunInput,
-  setting: Setting,
+  setting: RunPlacement,
 ): Promise<RunRow> {
   return payloads.preparing(async (prepare) => {
-    const birth = await birthOf(storage, prepare, definition, input, setting);
+    const birth = await prepareRun(storage, prepare, definition, input, setting);
     return decide<RunRow>(storage, async () => {
       await refuseTaken(storage, birth);
       const at = storage.environment.now();
@@ -182,13 +186,13 @@ export async function createRun(
   });
 }
 
-/** An id is used once: keys are made of it, and whoever still works on a run that is gone must not be taken for another. */
+/** An id is used once: keys are made of it, and a worker of a deleted run must not be mistaken for one of a new run. */
 export async function refuseId(storage: Storage, id: string): Promise<void> {
   const [taken] = await storage.query("run.taken", id);
   if (taken !== undefined) throw taken.session_no === DELETED ? runDeleted(id) : runExists(id);
 }
 
-export async function refuseTaken(storage: Storage, { id, session, nested }: Birth): Promise<void> {
+export async function refuseTaken(storage: Storage, { id, session, nested }: NewRun): Promise<void> {
   await refuseId(storage, id);
   const [busy] = nested === 0 ? await storage.query("run.active", session) : [];
   if (busy !== undefined) throw sessionBusy(busy, storage.environment);

@@ -1,4 +1,4 @@
-// What only a person can know of a run: asked once, answered once, and told afterwards, as the log has it.
+// Decisions of a person about a step: each question is asked once and answered once, and both can be read afterwards from the log.
 
 import type { Answer, AnswerInput, Decision, DecisionReason } from "../contracts/decisions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -10,13 +10,11 @@ import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { checkOneOf, checkOptionalId, checkRecord, checkText, encodeJson, invalid } from "../core/check.ts";
 import { decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
-import { eventOf } from "./checkpoints.ts";
-import { decisionReason } from "./decision-reason.ts";
-import { type Entry, entryOf, lastOf, payloadOf, recordsOf, stepOf } from "./journal.ts";
-import { carried, carriedBlobs } from "./moves.ts";
+import { decisionReason, waitsFor } from "./idle.ts";
+import { buildStepRecords, decodeEntry, eventOf, type JournalEntry, lastSeqOf, payloadOf, stepOf } from "./journal.ts";
+import { payloadExtras, payloadFields } from "./moves.ts";
 import { refuseEnded } from "./rows.ts";
-import { moved } from "./verbs.ts";
-import { waitsFor } from "./waits.ts";
+import { changeRun } from "./verbs.ts";
 
 const VERDICTS = ["retry", "result", "fail"] as const;
 const REASONS: readonly DecisionReason[] = ["in-doubt", "approval"];
@@ -38,7 +36,7 @@ export async function answerDecision(
   const verdict = checkOneOf(given.verdict, "answer.verdict", VERDICTS);
   const by = checkOptionalId(given.by, "answer.by") ?? null;
   const note = given.note === undefined ? null : checkText(given.note, "answer.note", "titleBytes");
-  // An answer is for good: what was left out by mistake must not become one.
+  // An answer is final: a result that was left out by mistake must not become one.
   if ((verdict === "result") !== (given.result !== undefined)) {
     const what = verdict === "result" ? "what the step gave, null for nothing" : `left out with ${verdict}`;
     throw invalid("answer.result", what, given.result);
@@ -51,7 +49,7 @@ export async function answerDecision(
         : null;
     const [known] = await storage.query("decision.get", session, seq);
     if (known === undefined) throw noDecision(decision);
-    return moved(storage, payloads, known.run, async (row, at) => {
+    return changeRun(storage, payloads, known.run, async (row, at) => {
       const [asked = known] = await storage.query("decision.get", session, seq);
       refuseEnded(row, "there is nothing to decide any more");
       if (asked.answered_seq !== null) throw answered(decision);
@@ -65,8 +63,8 @@ export async function answerDecision(
         writes: [
           { op: "run", statement: "decision.answer", params: [{ slot: "seq" }, { slot: "session" }, asked.seq] },
         ],
-        beside: {
-          ...(payload === null ? {} : carriedBlobs([payload])),
+        extras: {
+          ...(payload === null ? {} : payloadExtras([payload])),
           guards: [{ check: "decision.answered", key: [asked.seq, session], expect: null }],
         },
         after: endOf(row, asked, { verdict, note }, payload, at),
@@ -75,7 +73,7 @@ export async function answerDecision(
   });
 }
 
-/** The step's end as the person told it. */
+/** The end of the step that follows from the answer. */
 function endOf(
   { session, id }: RunRow,
   asked: DecisionRow,
@@ -85,11 +83,11 @@ function endOf(
 ): readonly EventDraft[] {
   const draft = { session, at, run: id };
   const step = asked.step_seq;
-  if (payload !== null) return [{ ...draft, type: "step/done", data: { step }, ...carried(["result", payload]) }];
+  if (payload !== null) return [{ ...draft, type: "step/done", data: { step }, ...payloadFields(["result", payload]) }];
   if (verdict === "retry") return [];
   const said = DENIED[decisionReason(asked)];
   const error = { code: "Denied", message: note === null ? said : `${said}: ${note}` };
-  return [{ ...draft, type: "step/failed", data: { step, error, final: true }, ...carried(undefined) }];
+  return [{ ...draft, type: "step/failed", data: { step, error, final: true }, ...payloadFields(undefined) }];
 }
 
 function otherQuestion(id: string, answered: DecisionReason, open: DecisionReason): HoldfastError {
@@ -137,12 +135,12 @@ const LAST = [Number.MAX_SAFE_INTEGER, 0] as const;
 export async function decisionOf(storage: Storage, payloads: Payloads, asked: DecisionRow): Promise<Decision | null> {
   const [row] = await storage.query("run.get", asked.run);
   if (row === undefined) return null;
-  // By its place: the intent may be that of a run which this one takes up.
+  // Read by its seq: the intent may be that of a run which this one retries.
   const intent = await eventOf(storage, row.session, asked.step_seq);
   const [answer, later] = await answerOf(storage, payloads, row, asked);
-  const record = recordsOf(row.session, [intent, ...later]).get(asked.step_seq);
-  if (record === undefined) throw notAsSaid(asked);
-  // In doubt: it was permitted and begun, between its intent and this question.
+  const record = buildStepRecords(row.session, [intent, ...later]).get(asked.step_seq);
+  if (record === undefined) throw contradictsLog(asked);
+  // In doubt: it was permitted and begun after its intent, before this question.
   if (record.status === "asked" && decisionReason(asked) === "in-doubt") record.status = "started";
   return {
     id: rowId(asked.session, asked.step_seq),
@@ -158,34 +156,39 @@ export async function decisionOf(storage: Storage, payloads: Payloads, asked: De
 
 const ANSWER = { step: whole, verdict: oneOf(VERDICTS), by: optional(text), note: optional(text) };
 
-/** With what became of the step since. */
+/** The answer, and the events of the step since. */
 async function answerOf(
   storage: Storage,
   payloads: Payloads,
   row: RunRow,
   asked: DecisionRow,
-): Promise<readonly [Answer | null, readonly Entry[]]> {
+): Promise<readonly [Answer | null, readonly JournalEntry[]]> {
   if (asked.answered_seq === null) return [null, []];
   const event = await eventOf(storage, row.session, asked.answered_seq);
   const name = { kind: "event", session: row.session, seq: event.seq };
   const { step, verdict, by, note } = decodeRow(name, event.data, ANSWER);
-  if (event.type !== "run/answered" || step !== asked.step_seq) throw notAsSaid(asked);
+  if (event.type !== "run/answered" || step !== asked.step_seq) throw contradictsLog(asked);
   const since = await eventsAfter(storage, row, asked.step_seq, event.seq);
   const answer = { verdict, by, note, at: event.at };
   if (verdict !== "result") return [answer, since];
   const end = since.at(-1);
-  if (end === undefined || !ENDS.has(end.type)) throw notAsSaid(asked);
+  if (end === undefined || !ENDS.has(end.type)) throw contradictsLog(asked);
   return [{ ...answer, result: await payloadOf(payloads, row.session, end) }, since];
 }
 
 const ENDS: ReadonlySet<string> = new Set(["step/done", "step/failed"]);
 
-/** What became of the step after the answer, up to its end or the next question. */
-async function eventsAfter(storage: Storage, row: RunRow, step: number, after: number): Promise<readonly Entry[]> {
-  const found: Entry[] = [];
+/** The events of the step after the answer, up to its end or the next question. */
+async function eventsAfter(
+  storage: Storage,
+  row: RunRow,
+  step: number,
+  after: number,
+): Promise<readonly JournalEntry[]> {
+  const found: JournalEntry[] = [];
   for (let last = after; ; ) {
-    const page = await storage.query("run.journal", row.session_no, row.id, last, lastOf(row), PAGE);
-    for (const one of page.map((event) => entryOf(row.session, event))) {
+    const page = await storage.query("run.journal", row.session_no, row.id, last, lastSeqOf(row), PAGE);
+    for (const one of page.map((event) => decodeEntry(row.session, event))) {
       if (one.data.step !== step) continue;
       if (one.type === "step/asked") return found;
       found.push(one);
@@ -196,7 +199,7 @@ async function eventsAfter(storage: Storage, row: RunRow, step: number, after: n
   }
 }
 
-function notAsSaid({ session, seq }: DecisionRow): HoldfastError {
+function contradictsLog({ session, seq }: DecisionRow): HoldfastError {
   return new HoldfastError("StoreCorrupted", `the question ${rowId(session, seq)} is not what the log says`, {
     details: { kind: "decision", session, seq },
     hint: "`npx holdfast check` names the damage.",

@@ -1,4 +1,4 @@
-// Deleting runs and saved checkpoints: what they carried goes, the events that say that they were stay in the log.
+// Deleting runs and saved checkpoints: their payloads are erased; the events that say that they existed stay in the log.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { DiscardedRow } from "../contracts/queries.ts";
@@ -6,13 +6,13 @@ import type { Cell, Commit, Storage, Write } from "../contracts/storage.ts";
 import { decide } from "../core/decide.ts";
 import { afterwards, forgetWrites, releaseWrites, tally } from "../sessions/erase.ts";
 import { atVersion } from "./moves.ts";
-import { neededBy } from "./past.ts";
+import { findActiveRetry } from "./retry-chain.ts";
 
 /** null: there was nothing to erase. */
-type Later = readonly DiscardedRow[] | null;
+type DiscardedRows = readonly DiscardedRow[] | null;
 
 export async function deleteRun(storage: Storage, payloads: Payloads, id: string): Promise<boolean> {
-  return erasing(storage, payloads, async () => {
+  return commitErasure(storage, payloads, async () => {
     const [row] = await storage.query("run.get", id);
     if (row === undefined) return null;
     if (row.ended_at === null) {
@@ -22,10 +22,10 @@ export async function deleteRun(storage: Storage, payloads: Payloads, id: string
       });
     }
     const [parent] = row.parent === null ? [] : await storage.query("run.get", row.parent);
-    // What its child gave is asked for until it has ended.
+    // A parent that has not ended may still read the result of its child.
     if (parent !== undefined && parent.ended_at === null) throw isTakenUp(id, parent.id, "spawned");
     const [newest] = await storage.query("runs.newest", row.session);
-    const by = await neededBy(storage, row);
+    const by = await findActiveRetry(storage, row);
     if (by !== null) throw isTakenUp(id, by.id, "takes up");
     const [agent] = await storage.query("agent.get", row.agent);
     const where: Cell[] = [row.session_no, id, row.first_seq, row.seq];
@@ -34,7 +34,7 @@ export async function deleteRun(storage: Storage, payloads: Payloads, id: string
     });
     return {
       ...{ session: row.session, scope: "journal", where },
-      // Nobody takes it up meanwhile.
+      // No run begins to retry it meanwhile.
       guards: [atVersion(row), { check: "runs.newest", key: [row.session], expect: newest?.value ?? null }],
       event: { type: "run/deleted", data: { run: id } },
       drops: [
@@ -59,7 +59,7 @@ export async function deleteCheckpoint(
   session: string,
   agent: string,
 ): Promise<boolean> {
-  return erasing(storage, payloads, async () => {
+  return commitErasure(storage, payloads, async () => {
     const [last] = await storage.query("checkpoint.last", session, agent, "");
     const [owner] = await storage.query("session.get", session);
     const [known] = await storage.query("agent.get", agent);
@@ -67,7 +67,7 @@ export async function deleteCheckpoint(
     const where: Cell[] = [owner.no, known.no];
     return {
       ...{ session, scope: "saved", where },
-      // As it was read: another that is saved meanwhile is not deleted unseen.
+      // Only the checkpoint that was read: one that is saved meanwhile is not deleted.
       guards: [{ check: "checkpoint.last", key: [agent, session], expect: last.seq }],
       event: { type: "checkpoint/deleted", agent, data: {} },
       drops: [{ op: "run", statement: "checkpoints.dropSaved", params: where }],
@@ -75,7 +75,7 @@ export async function deleteCheckpoint(
   });
 }
 
-interface Erasing {
+interface Erasure {
   readonly session: string;
   readonly scope: "journal" | "saved";
   readonly where: readonly Cell[];
@@ -84,8 +84,12 @@ interface Erasing {
   readonly drops: readonly Write[];
 }
 
-async function erasing(storage: Storage, payloads: Payloads, make: () => Promise<Erasing | null>): Promise<boolean> {
-  const later = await decide<Later>(storage, async () => {
+async function commitErasure(
+  storage: Storage,
+  payloads: Payloads,
+  make: () => Promise<Erasure | null>,
+): Promise<boolean> {
+  const later = await decide<DiscardedRows>(storage, async () => {
     const made = await make();
     if (made === null) return { answer: null };
     const { session, scope, where, guards, event, drops } = made;

@@ -1,24 +1,24 @@
-// What ends with a run, in the commit that ends it, whoever makes that: who waits for it is woken, a throwaway leaves nothing,
-// and no child goes on for a parent that has ended.
+// What ends with a run, in the commit that ends it: a parent that waits for it is woken, the messages of a throwaway are cleared,
+// and its children are cancelled.
 import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { EventDraft, FoundRows, Guard, Storage } from "../contracts/storage.ts";
-import { FORGETS, type Forgotten, forget } from "./forget.ts";
+import { type ClearedMessages, FORGETS, forget } from "./forget.ts";
+import { waitsFor } from "./idle.ts";
 import { atVersion, type Move, moveRun } from "./moves.ts";
-import { neededBy } from "./past.ts";
+import { findActiveRetry } from "./retry-chain.ts";
 import { isAtWork } from "./rows.ts";
-import { waitsFor } from "./waits.ts";
-import type { Beside } from "./writer.ts";
+import type { CommitExtras } from "./writer.ts";
 
-export interface Ended {
+export interface RunEnding {
   /** Before its own last event. */
   readonly before: readonly EventDraft[];
   readonly after: readonly EventDraft[];
-  readonly beside: Pick<Beside, "guards" | "sessions" | "solo" | "wakes">;
+  readonly extras: Pick<CommitExtras, "guards" | "sessions" | "solo" | "wakes">;
   readonly afterwards: (payloads: Payloads, found: FoundRows) => Promise<void>;
 }
 
-export async function endingWith(storage: Storage, row: RunRow, at: number): Promise<Ended> {
+export async function endingWith(storage: Storage, row: RunRow, at: number): Promise<RunEnding> {
   const own = await throwaway(storage, row, at);
   const woken = await wakeParent(storage, row, at);
   const below = await cancelChildren(storage, row, at);
@@ -28,18 +28,18 @@ export async function endingWith(storage: Storage, row: RunRow, at: number): Pro
   return {
     before: own?.events ?? [],
     after,
-    beside: {
+    extras: {
       guards: [...woken.guards, ...below.guards, ...forgotten.flatMap(({ guards }) => guards)],
       sessions: [...others].map((id) => ({ id, mode: "existing", at })),
       ...(forgotten.length === 0 ? {} : { solo: true }),
       ...(woken.events.length === 0 ? {} : { wakes: true }),
     },
-    // What was read in the commit is of all of them together.
+    // The commit reads once for all of them.
     afterwards: async (payloads, found) => forgotten[0]?.afterwards(payloads, found),
   };
 }
 
-/** The end of a run that nobody works on. */
+/** The end of a run that no worker works on. */
 export function cancelled(at: number): Move {
   return {
     ...{ type: "run/cancelled", at, data: { error: { code: "Aborted", message: "the run was cancelled" } } },
@@ -50,17 +50,17 @@ export function cancelled(at: number): Move {
   };
 }
 
-export interface Cancelled {
+export interface CancelledChildren {
   readonly events: readonly EventDraft[];
   readonly guards: readonly Guard[];
-  readonly forgotten: readonly Forgotten[];
+  readonly forgotten: readonly ClearedMessages[];
 }
 
-/** Down the tree: those at work are told by their next sign of life, and their worker ends them; the others end at once. */
-export async function cancelChildren(storage: Storage, { id }: RunRow, at: number): Promise<Cancelled> {
+/** Down the tree. The worker of a child at work learns of it with its next sign of life and ends it; the others end at once. */
+export async function cancelChildren(storage: Storage, { id }: RunRow, at: number): Promise<CancelledChildren> {
   const events: EventDraft[] = [];
   const guards: Guard[] = [];
-  const forgotten: Forgotten[] = [];
+  const forgotten: ClearedMessages[] = [];
   for (const child of await storage.query("runs.children", id)) {
     if (child.ended_at !== null) continue;
     guards.push(atVersion(child));
@@ -79,11 +79,11 @@ export async function cancelChildren(storage: Storage, { id }: RunRow, at: numbe
   return { events, guards, forgotten };
 }
 
-async function throwaway(storage: Storage, row: RunRow, at: number): Promise<Forgotten | null> {
+async function throwaway(storage: Storage, row: RunRow, at: number): Promise<ClearedMessages | null> {
   return row.nested === FORGETS ? forget(storage, row, at) : null;
 }
 
-async function wakeParent(storage: Storage, child: RunRow, at: number): Promise<Omit<Cancelled, "forgotten">> {
+async function wakeParent(storage: Storage, child: RunRow, at: number): Promise<Omit<CancelledChildren, "forgotten">> {
   const [first] = child.parent === null ? [] : await storage.query("run.get", child.parent);
   if (first === undefined) return { events: [], guards: [] };
   const [parent, guards] = first.ended_at === null ? [first, [atVersion(first)]] : await heirOf(storage, first);
@@ -95,10 +95,10 @@ async function wakeParent(storage: Storage, child: RunRow, at: number): Promise<
   return { events: [event], guards };
 }
 
-/** Who takes up a parent that has ended may wait until its child has; nobody else begins to meanwhile. */
+/** A run that retries the ended parent may wait for the child. The guard holds off any further retry meanwhile. */
 async function heirOf(storage: Storage, parent: RunRow): Promise<readonly [RunRow, readonly Guard[]]> {
   const [newest] = await storage.query("runs.newest", parent.session);
-  const heir = (await neededBy(storage, parent)) ?? parent;
+  const heir = (await findActiveRetry(storage, parent)) ?? parent;
   const guard: Guard = { check: "runs.newest", key: [parent.session], expect: newest?.value ?? null };
   return [heir, [atVersion(heir), guard]];
 }

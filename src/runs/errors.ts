@@ -1,19 +1,19 @@
-// What goes wrong with runs, in words the caller can act on.
+// Errors of runs, in words that the caller can act on.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { RunError } from "../contracts/runs.ts";
 import { adviseRecordedReads, type DirectRead } from "../core/direct-reads.ts";
 import { rowId } from "../core/row-id.ts";
 
-/** Enough to know it by; never the whole of what a tool said. */
+/** Enough to recognise an error; never the whole output of a tool. */
 const MOST_CHARS = 500;
 
 export function errorOf(thrown: unknown): RunError {
-  return looked(() => saidBy(thrown), { code: "Error", message: "what was thrown cannot be read" });
+  return readSafely(() => describeThrown(thrown), { code: "Error", message: "what was thrown cannot be read" });
 }
 
-/** Anything can be thrown, also what throws when it is looked at. */
-export function looked<T>(look: () => T, otherwise: T): T {
+/** Anything can be thrown, also an object that throws when it is read. */
+export function readSafely<T>(look: () => T, otherwise: T): T {
   try {
     return look();
   } catch {
@@ -21,7 +21,7 @@ export function looked<T>(look: () => T, otherwise: T): T {
   }
 }
 
-function saidBy(thrown: unknown): RunError {
+function describeThrown(thrown: unknown): RunError {
   const given = (typeof thrown === "object" && thrown !== null ? thrown : { message: thrown }) as {
     readonly code?: unknown;
     readonly name?: unknown;
@@ -29,7 +29,7 @@ function saidBy(thrown: unknown): RunError {
   };
   const code = typeof given.code === "string" ? given.code : typeof given.name === "string" ? given.name : "Error";
   const message = typeof given.message === "string" ? given.message : String(given.message ?? "");
-  // Only ours: what others call a hint may be anything.
+  // Only of our own errors: the hint of another could be anything.
   const hint = thrown instanceof HoldfastError ? thrown.hint : undefined;
   return {
     ...{ code: clip(code.toWellFormed(), 80), message: clip(message.toWellFormed(), MOST_CHARS) },
@@ -41,11 +41,11 @@ function clip(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text;
 }
 
-/** What a step that failed throws into the iteration, also when it is replayed. */
+/** Thrown into the iteration by a step that failed, also in a replay. */
 export class StepFailed extends Error {
-  /** Of what was thrown, or its name; `Denied`: a person said that it did not happen and shall not. */
+  /** The code of what was thrown, or its name; `Denied`: a person said that it did not happen and shall not. */
   readonly code: string;
-  /** Iteration and place. */
+  /** Its iteration and its place there, "2/1.1". */
   readonly step: string;
   /** The tool has returned: its effect happened, and only its result could not be recorded. */
   readonly effectDone: boolean;
@@ -59,9 +59,9 @@ export class StepFailed extends Error {
   }
 }
 
-/** What cannot be kept does not change by doing it again. */
+/** A result that cannot be kept would not change with another attempt. */
 export function isFinal(thrown: unknown): boolean {
-  const { code, retryable } = looked(
+  const { code, retryable } = readSafely(
     () => {
       const given = (thrown ?? {}) as { readonly code?: unknown; readonly retryable?: unknown };
       return { code: given.code, retryable: given.retryable };
@@ -73,16 +73,16 @@ export function isFinal(thrown: unknown): boolean {
 
 const MISTAKES: ReadonlySet<string> = new Set(["TypeError", "ReferenceError", "RangeError", "SyntaxError"]);
 
-/** Of the agent's code, most likely: who wrote it wants to know where. */
-export function isMistake(thrown: unknown): thrown is Error {
-  return looked(() => thrown instanceof Error && MISTAKES.has(thrown.name), false);
+/** Most likely a mistake in the agent's code: its stack is logged. */
+export function isCodeMistake(thrown: unknown): thrown is Error {
+  return readSafely(() => thrown instanceof Error && MISTAKES.has(thrown.name), false);
 }
 
 const DEEPEST_CAUSE = 8;
 
 /** The step whose failure ended a run, also where the agent threw something else because of it. */
 export function stepBehind(thrown: unknown): string | null {
-  return looked(() => causedBy(thrown), null);
+  return readSafely(() => causedBy(thrown), null);
 }
 
 function causedBy(thrown: unknown): string | null {
@@ -126,7 +126,7 @@ export function nonDeterminism(
   );
 }
 
-/** Of a message or of a value of the state that a recorded read gave. */
+/** For a message, or a value of the state, that a recorded read returned. */
 export function contentErased(
   { id, session: own }: Pick<RunRow, "id" | "session">,
   step: string,

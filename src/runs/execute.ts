@@ -1,5 +1,5 @@
-// Executing a run from a call: begin it or continue it, work on it here, and wait for whatever it waits for. A call that is
-// made again after a crash does the same, so the shortest program is one that survives (rules RU2, RU3).
+// Executing a run from a call: begin it or continue it, work on it here, and wait for what it waits for. A call that is made again
+// after a crash does the same, so a program need only be started again (rules RU2, RU3).
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { RunResult } from "../contracts/run-results.ts";
@@ -11,23 +11,17 @@ import { checkBoolean, checkRecord, invalid } from "../core/check.ts";
 import { isHeldRun } from "../core/imported-runs.ts";
 import { quoteArgument } from "../core/shell.ts";
 import { sessionBusy } from "../sessions/guards.ts";
-import { admitRun } from "./admit.ts";
-import { checkAgent, checkSame } from "./agents.ts";
+import { checkAgent, checkErased, checkSame, checkVerify } from "./agents.ts";
 import { findOrCreateRun, type OwnerWaiting } from "./begin.ts";
-import { isDue } from "./due.ts";
 import { leaseLost } from "./errors.ts";
-import { ownerWait, sleepWait } from "./idle.ts";
-import { atWork, awaitFree, beatMs, claimRun } from "./lease.ts";
-import { LeaseWatch } from "./lease-watch.ts";
+import { ownerWait, QuestionCache, sleepWait, waitsOf } from "./idle.ts";
+import { atWork, awaitFree, beatMs } from "./lease.ts";
+import { isDue, LeaseWatch } from "./lease-watch.ts";
 import type { LocalWorkers } from "./local-workers.ts";
-import { namedRun } from "./naming.ts";
 import { ownerLiveness } from "./owner.ts";
-import { QuestionCache } from "./questions.ts";
-import { resultOf } from "./results.ts";
-import { existingRun, refuseEnded } from "./rows.ts";
-import { type Verified, verifyRun } from "./verify.ts";
-import { waitsOf } from "./waits.ts";
-import { checkErased, checkVerify } from "./worker-options.ts";
+import { admitVerified, takeOver, takeOverWhenDue } from "./recover.ts";
+import { existingRun, namedRun, refuseEnded, resultOf } from "./rows.ts";
+import type { VerifyScope } from "./verify.ts";
 
 /** How often a run is looked at while nothing says that it has changed. */
 const LOOK_MS = 1000;
@@ -42,7 +36,7 @@ interface CheckedOptions {
   readonly onWait: (wait: RunWait) => void;
   readonly signal: AbortSignal | undefined;
   readonly allowMismatch: boolean;
-  readonly verify: Verified;
+  readonly verify: VerifyScope;
   readonly erased: ErasedContent;
 }
 
@@ -85,7 +79,7 @@ export async function resumeRun(
   refuseEnded(first, "there is nothing to resume");
   checkSame(first, agent, options);
   if (options.wait) {
-    if (isHeldRun(first)) await admitVerified(storage, first, options);
+    if (isHeldRun(first)) await admitVerified(storage, first, options.verify);
     return follow(workers, agent, run, options, null);
   }
   const waiting = ownerWaiting(workers, options);
@@ -112,24 +106,15 @@ async function continueOnce(
 ): Promise<RunResult> {
   const { storage } = workers.host;
   if (row.ended_at !== null) return resultNow(workers, row.id);
-  if (isHeldRun(row)) await admitVerified(storage, row, options);
-  // Verified before its time is believed, too: a run that seems to sleep for ever would be lost.
-  else await verifyRun(storage, row, options.verify);
-  const now = await existingRun(storage, row.id);
-  if (!(await isDue(storage, now))) return resultNow(workers, row.id);
-  // As it was verified, but for the mark of a held run, which was taken off.
-  await workers.work(agent, await claimRun(storage, { ...row, beat: now.beat }, workers.owner), options);
+  const claimed = await takeOverWhenDue(storage, row, workers.owner, options.verify);
+  if (claimed === null) return resultNow(workers, row.id);
+  await workers.work(agent, claimed, options);
   refuseAborted(options.signal);
   refuseClosed(workers, await existingRun(storage, row.id), options);
   return resultNow(workers, row.id);
 }
 
-async function admitVerified(storage: Storage, row: RunRow, { verify }: CheckedOptions): Promise<void> {
-  await verifyRun(storage, row, verify);
-  await admitRun(storage, row);
-}
-
-/** Until the run has ended, whoever works on it. `claimed`: its row, when its lease is ours already. */
+/** Until the run has ended, here or in another worker. `claimed`: its row, when its lease is ours already. */
 async function follow(
   workers: LocalWorkers,
   agent: AgentDefinition,
@@ -183,8 +168,7 @@ async function tryClaim(
   if (!leases.isClaimable(row) || !(await isDue(storage, row))) return null;
   checkSame(row, agent, options);
   try {
-    await verifyRun(storage, row, options.verify);
-    return await claimRun(storage, row, owner);
+    return await takeOver(storage, row, owner, options.verify);
   } catch (error) {
     if (isLeaseLost(error)) return null;
     throw error;
@@ -234,7 +218,7 @@ function tellChanges(onWait: ((wait: RunWait) => void) | undefined): (wait: RunW
     try {
       onWait(wait);
     } catch {
-      // Told is told.
+      // A listener that throws does not disturb the run.
     }
   };
 }

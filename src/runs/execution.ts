@@ -1,46 +1,43 @@
-// Working on a run: iteration after iteration under its lease, each one ended by a checkpoint, until the run ends or has to
-// wait. Whoever takes the lease goes on from the last checkpoint in the same way as who begins.
+// Working on a run: iteration after iteration under its lease, each ended by a checkpoint, until the run ends or has to wait. A
+// worker that takes over resumes from the last checkpoint, exactly as the first one would.
+
 import type { Json, JsonObject } from "../contracts/json.ts";
-import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
+import type { PreparedPayload } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { ResumeOptions } from "../contracts/run-waits.ts";
-import type { AgentDefinition, Iteration, RunLimits, StopReason, Verdict } from "../contracts/runs.ts";
-import type { EventDraft, HeadDraft, Storage } from "../contracts/storage.ts";
+import type { AgentDefinition, RunLimits, StopReason, Verdict } from "../contracts/runs.ts";
+import type { EventDraft, HeadDraft } from "../contracts/storage.ts";
 import { linkSignal } from "../core/abort.ts";
-import { decodeText, encodeText } from "../core/bytes.ts";
-import { encodeJson } from "../core/check.ts";
+import { encodeText } from "../core/bytes.ts";
+import { copyJson, encodeJson } from "../core/check.ts";
 import { type DirectRead, watchDirectReads } from "../core/direct-reads.ts";
 import { existingSession } from "../core/existing.ts";
 import { type HeadPlan, headEvent, inheritedBy, type PreparedHead } from "../sessions/publish.ts";
-import { eventOf, firstState, keptState, loadState } from "./checkpoints.ts";
-import { spawnRun } from "./children.ts";
-import { compactSession } from "./compaction.ts";
 import { JSON_IN_ROW } from "./create.ts";
-import { type Ended, endingWith } from "./ending.ts";
-import { errorOf, isMistake, leaseLost, stepBehind } from "./errors.ts";
+import { endingWith, type RunEnding } from "./ending.ts";
+import { errorOf, isCodeMistake, leaseLost, stepBehind } from "./errors.ts";
 import { createIteration } from "./iteration.ts";
-import { payloadOf, type Record } from "./journal.ts";
+import type { IterationHost, RunHost } from "./iteration-host.ts";
+import {
+  encodeState,
+  eventOf,
+  loadState,
+  noState,
+  payloadOf,
+  randomSeed,
+  retriedRun,
+  type StepRecord,
+} from "./journal.ts";
 import { beatMs, heartbeat, releaseRun } from "./lease.ts";
-import { appendMessage } from "./messages.ts";
-import { askModel, Spending } from "./models.ts";
-import { carriedBlobs, carryJson, pausing } from "./moves.ts";
-import { chanceOf, recordsFor, retriedBy } from "./past.ts";
-import { RecordedReads } from "./reads.ts";
-import { refuseInvalid } from "./refusals.ts";
-import { type Outside, Steps } from "./steps.ts";
-import { Suspension } from "./suspension.ts";
-import type { Tokens } from "./tokens.ts";
-import { validateInput, validateVerdict } from "./validation.ts";
-import { checkVerdict, limitReached } from "./verdicts.ts";
-import { askPerson, Waiting } from "./waiting.ts";
+import { type IterationEnd, IterationLife } from "./life.ts";
+import { deadlineOf, limitsOf, Spending, stopError, stopReason } from "./limits.ts";
+import { carryJson, pausing, payloadExtras } from "./moves.ts";
+import { readStepRecords } from "./recover.ts";
+import { Steps, type StepsHost } from "./steps.ts";
+import { checkVerdict, validateInput, validateState, validateVerdict } from "./validation.ts";
+import { askPerson } from "./waiting.ts";
 import { type Change, Writer } from "./writer.ts";
-
-export interface Host {
-  readonly storage: Storage;
-  readonly payloads: Payloads;
-  readonly tokens: Tokens;
-}
 
 export type ExecutionOptions = Pick<ResumeOptions, "erased">;
 
@@ -49,39 +46,38 @@ const NOTHING: PreparedHead = {
   expect: undefined,
 };
 
-/** Of one iteration; left: something else ended the work on it, and nothing it asks for happens any more. */
-interface Life {
-  isLeft: boolean;
+/** What the run's first event says. */
+interface RunStart {
+  /** The input as the caller gave it. */
+  readonly given: Json;
+  /** The run that this one retries, if any. */
+  readonly retried: JsonObject | null;
+  readonly seed: string;
 }
 
-/** Why work on it ends here. */
-type End = { readonly left: true } | Verdict;
-
 export class Execution {
-  readonly #host: Host;
+  readonly #host: RunHost;
   readonly #agent: AgentDefinition;
+  readonly #options: ExecutionOptions;
   readonly #writer: Writer;
+  #limits: RunLimits | null = null;
+  /** As the agent's validator returns it. */
+  #input: Json = null;
+  /** Aborted when the work ends, for whatever reason. */
   readonly #abort = new AbortController();
+  readonly #children = new Set<Promise<void>>();
+  /** Of the iteration that is at work. */
+  #life: IterationLife | null = null;
+  #isLastIteration = false;
+  #checkNow: AbortController | null = null;
   #session: SessionRow | null = null;
   #inherits: HeadDraft["inherits"] = null;
-  /** Set when something else than the iteration ends the work. */
-  #leave: ((error?: unknown) => void) | null = null;
-  /** As it was given, and as the agent's validator gives it. */
-  #given: Json = null;
-  #input: Json = null;
-  #retried: JsonObject | null = null;
-  #chance = "";
-  #most: RunLimits | null = null;
-  #isDraining = false;
-  readonly #children = new Set<Promise<void>>();
-  #poke: AbortController | null = null;
   #spending = new Spending();
-  /** The state that the last checkpoint was made of, as it would be read: nobody can have done anything since. */
-  #next: { readonly checkpoint: number | null; readonly state: Json } | null = null;
-  readonly #options: ExecutionOptions;
+  /** The state of the checkpoint that this execution has just written: it is not read again. */
+  #lastCheckpoint: { readonly seq: number | null; readonly state: Json } | null = null;
 
-  /** `row` as the lease was taken. */
-  constructor(host: Host, agent: AgentDefinition, row: RunRow, options: ExecutionOptions = {}) {
+  /** `row`: as it is under the lease. */
+  constructor(host: RunHost, agent: AgentDefinition, row: RunRow, options: ExecutionOptions = {}) {
     this.#options = options;
     this.#host = host;
     this.#agent = agent;
@@ -92,44 +88,47 @@ export class Execution {
     return this.#writer.row;
   }
 
-  drain(): void {
-    this.#isDraining = true;
+  /** Ends the work after the iteration that is at work. */
+  stopAfterIteration(): void {
+    this.#isLastIteration = true;
   }
 
-  /** Somebody may have asked for something: looked at now. */
-  poke(): void {
-    this.#poke?.abort();
+  /** Something was asked of the run: the next sign of life, which notices it, is given now. */
+  checkNow(): void {
+    this.#checkNow?.abort();
   }
 
-  /** Stops at once: somebody else goes on. */
+  /** Ends the work at once: another worker goes on. */
   stop(): void {
     this.#abort.abort();
-    this.#leave?.();
+    this.#life?.leave();
   }
 
   async work(): Promise<void> {
     const { storage, payloads } = this.#host;
+    const { id, session, first_seq } = this.row;
     const beating = this.#beat();
     try {
-      this.#session = await existingSession(storage, this.row.session);
+      this.#session = await existingSession(storage, session);
       this.#inherits = await inheritedBy(storage, this.#session);
-      const created = await eventOf(storage, this.row.session, this.row.first_seq);
-      this.#retried = retriedBy(created);
-      this.#chance = chanceOf(this.row.id, created);
-      this.#given = await payloadOf(payloads, this.row.session, created);
+      const created = await eventOf(storage, session, first_seq);
+      const given = await payloadOf(payloads, session, created);
+      const start: RunStart = { given, retried: retriedRun(created), seed: randomSeed(id, created) };
       for (;;) {
-        const stop = this.#reached();
-        const end: End = stop === null ? await this.#iterate() : { verdict: "fail", error: limitReached(stop) };
+        const stop = this.#stopReason();
+        const end: IterationEnd =
+          stop === null ? await this.#iterate(start) : { verdict: "fail", error: stopError(stop) };
+        this.#life = null;
         if ("left" in end) {
           if (this.#abort.signal.aborted || this.row.owner === null) return;
           await this.#writer.reload();
-          if (this.#reached() === null) return;
+          if (this.#stopReason() === null) return;
           continue;
         }
         if (end.verdict !== "next") return await this.#conclude(end, stop);
         const failed = await this.#checkpoint(end.state);
         if (failed !== null) return await this.#conclude(failed, null);
-        if (this.row.owner === null || this.#isDraining) return;
+        if (this.row.owner === null || this.#isLastIteration) return;
       }
     } finally {
       this.#abort.abort();
@@ -138,9 +137,10 @@ export class Execution {
     }
   }
 
-  /** Works on a child; it is let go of before its parent is. */
-  #below(child: Execution): Promise<void> {
+  /** Works on a child, which is released before its parent is. */
+  #workOnChild(agent: AgentDefinition, row: RunRow): Promise<void> {
     const { signal } = this.#abort;
+    const child = new Execution(this.#host, agent, row, this.#options);
     const stop = () => child.stop();
     signal.addEventListener("abort", stop, { once: true });
     const working = child
@@ -159,133 +159,98 @@ export class Execution {
     this.#host.storage.environment.log("warn", what, { run: this.row.id, error: String(error) });
   }
 
-  /** Between two iterations, and before a model is asked: what ends the run by itself. */
-  #reached(): StopReason | null {
-    const { iteration, cancel } = this.row;
-    const { tokens, cost_usd } = this.#spending.after(this.row);
-    if (cancel === 1) return "cancelled";
-    const most = this.#limits();
-    if (most.iterations !== undefined && iteration >= most.iterations) return "limit:iterations";
-    if (most.tokens !== undefined && tokens >= most.tokens) return "limit:tokens";
-    if (most.costUsd !== undefined && (cost_usd ?? 0) >= most.costUsd) return "limit:costUsd";
-    return this.#host.storage.environment.now() >= this.#deadline() ? "limit:wallMs" : null;
+  /** Checked between two iterations and before a model is asked. */
+  #stopReason(): StopReason | null {
+    return stopReason(this.row, this.#readLimits(), this.#spending, this.#host.storage.environment.now());
   }
 
-  #limits(): RunLimits {
-    this.#most ??= JSON.parse(decodeText(this.row.limits)) as RunLimits;
-    return this.#most;
+  #readLimits(): RunLimits {
+    this.#limits ??= limitsOf(this.row);
+    return this.#limits;
   }
 
-  #deadline(): number {
-    const { wallMs } = this.#limits();
-    return wallMs === undefined ? Number.POSITIVE_INFINITY : this.row.created_at + wallMs;
-  }
-
-  async #iterate(): Promise<End> {
+  async #iterate(start: RunStart): Promise<IterationEnd> {
     const { storage } = this.#host;
     const { row } = this;
-    const iteration = row.iteration + 1;
-    this.#input ??= await validateInput(this.#agent, this.#given);
-    const known = this.#next?.checkpoint === row.checkpoint_seq ? this.#next : null;
-    this.#next = null;
-    const records = known === null ? await recordsFor(storage, row, this.#retried) : [];
-    const loaded = known === null ? await this.#load() : { state: known.state };
+    this.#input ??= await validateInput(this.#agent, start.given);
+    const input = this.#input;
+    const known = this.#lastCheckpoint?.seq === row.checkpoint_seq ? this.#lastCheckpoint : null;
+    this.#lastCheckpoint = null;
+    const records = known === null ? await readStepRecords(storage, row, start.retried) : [];
+    const loaded = known === null ? await this.#load(input) : { state: known.state };
     if ("error" in loaded) return { verdict: "fail", error: loaded.error };
     const { signal } = this.#abort;
-    // Somebody may have stopped it before there was anything to leave; what can be left is waited for, from here on.
+    // It may have been stopped while there was no iteration to leave.
     if (signal.aborted) return { left: true };
-    const left = Promise.withResolvers<End>();
-    const life: Life = { isLeft: false };
-    this.#leave = (error) => {
-      life.isLeft = true;
-      if (error === undefined) left.resolve({ left: true });
-      else left.reject(error);
-    };
-    const leave = (error?: unknown): Promise<never> => {
-      this.#leave?.(error);
-      return new Promise(() => {});
-    };
-    const suspension = new Suspension(this.#writer, leave, signal);
+    const life = new IterationLife(this.#writer, signal);
+    this.#life = life;
     const directReads = new Set<DirectRead>();
-    const { context, steps } = this.#context(iteration, records, suspension, leave, life, directReads);
+    const host = this.#iterationHost(start, input, records, life, directReads);
+    const context = createIteration(host);
     const iterate = () => watchDirectReads(directReads, () => this.#agent.iterate(context, loaded.state));
-    this.#verdict(iterate, steps, suspension).then(left.resolve, left.reject);
-    return left.promise;
+    this.#verdict(iterate, host).then(
+      (verdict) => life.conclude(verdict),
+      (error: unknown) => life.leave(error),
+    );
+    return life.end;
   }
 
-  async #verdict(iterate: () => Promise<Verdict> | Verdict, steps: Steps, suspension: Suspension): Promise<Verdict> {
+  async #verdict(iterate: () => Promise<Verdict> | Verdict, { steps, life }: IterationHost): Promise<Verdict> {
     let verdict: Verdict;
     try {
       verdict = await validateVerdict(this.#agent, checkVerdict(await iterate()));
     } catch (error) {
       verdict = { verdict: "fail", error };
     }
-    // What fails is tried again by whoever takes the run up, who asks about what is open.
-    if (verdict.verdict !== "fail") await steps.close().then(() => steps.inFlight.drained());
-    await suspension.over();
+    // A failed iteration does not wait for its open steps: a run that retries this one asks about them.
+    if (verdict.verdict !== "fail") await steps.close().then(() => life.drained());
+    await life.close();
     return verdict;
   }
 
-  #context(
-    iteration: number,
-    records: readonly Record[],
-    suspension: Suspension,
-    leave: (error?: unknown) => Promise<never>,
-    life: Life,
+  #iterationHost(
+    { retried, seed }: RunStart,
+    input: Json,
+    records: readonly StepRecord[],
+    life: IterationLife,
     directReads: ReadonlySet<DirectRead>,
-  ): { readonly context: Iteration; readonly steps: Steps } {
-    const { storage, payloads, tokens } = this.#host;
+  ): IterationHost {
     const [writer, { signal }] = [this.#writer, this.#abort];
-    const { row } = writer;
-    const outside: Outside = {
-      ...{ payloads, signal, leave, directReads, during: (work) => suspension.during(work) },
-      isLeft: () => life.isLeft,
+    const iteration = writer.row.iteration + 1;
+    this.#spending = new Spending();
+    const base: StepsHost = {
+      ...{ writer, payloads: this.#host.payloads, signal, life, directReads },
       ask: (record) =>
-        askPerson(storage, suspension, steps, row, record, async () => {
-          const now = await recordsFor(storage, writer.row, this.#retried);
+        askPerson({ writer, life }, record, async () => {
+          const now = await readStepRecords(writer.storage, writer.row, retried);
           return now.findLast((one) => one.path === record.path);
         }),
     };
-    const steps = new Steps(writer, outside, iteration, records);
-    this.#spending = new Spending();
-    const spending = this.#spending;
-    const before = () => (this.#reached() === null ? undefined : leave());
-    const waiting = new Waiting(writer, steps, suspension, leave, signal);
-    const work = (of: AgentDefinition, own: RunRow) => this.#below(new Execution(this.#host, of, own, this.#options));
-    const parent = { host: this.#host, writer, steps, suspension, leave, signal, work };
-    const head = (at: number, compaction: NonNullable<HeadPlan["compaction"]>) => this.#head(at, NOTHING, compaction);
-    const context = createIteration({
-      ...{ run: row.id, session: row.session, iteration, input: this.#input, signal, agent: this.#agent, steps },
-      chance: this.#chance,
-      now: () => storage.environment.now(),
-      isOver: () => suspension.isOver,
-      isLeft: () => life.isLeft,
-      message: (asked, message, call) =>
-        suspension.during(() => appendMessage({ writer, payloads, steps, leave }, asked, message, call)),
-      reads: new RecordedReads({ writer, payloads, steps, suspension, leave, erased: this.#options.erased ?? "fail" }),
-      compact: (asked, compaction) =>
-        suspension.during(() => compactSession({ writer, payloads, steps, leave, head }, asked, compaction)),
-      model: (asked, name, model) => askModel({ row, steps, spending, tokens, before }, asked, name, model),
-      until: (asked, ms, letsGo) => waiting.until(asked, ms, letsGo),
-      waitFor: (asked, name, timeoutMs, schema) => waiting.waitFor(asked, name, timeoutMs, schema),
-      refuse: (asked, error) => refuseInvalid({ writer, steps, leave }, asked, error),
-      spawn: (asked, agent, options) => spawnRun(parent, asked, agent, options),
-    });
-    return { context, steps };
+    return {
+      ...{ ...this.#host, ...base, agent: this.#agent, iteration, input, seed, spending: this.#spending },
+      steps: new Steps(base, iteration, records),
+      erased: this.#options.erased ?? "fail",
+      leaveAtLimit: () => {
+        if (this.#stopReason() !== null) throw life.leave();
+        return undefined;
+      },
+      draftHead: (at, compaction) => this.#head(at, NOTHING, compaction),
+      workOnChild: (agent, row) => this.#workOnChild(agent, row),
+    };
   }
 
-  async #load(): Promise<{ readonly state: Json } | { readonly error: unknown }> {
+  async #load(input: Json): Promise<{ readonly state: Json } | { readonly error: unknown }> {
     const { storage, payloads } = this.#host;
     const { session, checkpoint_seq } = this.row;
     if (checkpoint_seq !== null) return { state: await loadState(storage, payloads, session, checkpoint_seq) };
-    return firstState(this.#agent, this.#input);
+    return firstState(this.#agent, input);
   }
 
   /** The verdict that the run failed when its state cannot be kept. */
   async #checkpoint(state: unknown): Promise<Extract<Verdict, { verdict: "fail" }> | null> {
-    let kept: ReturnType<typeof keptState>;
+    let kept: ReturnType<typeof encodeState>;
     try {
-      kept = keptState(state, this.row);
+      kept = encodeState(state, this.row);
     } catch (error) {
       return { verdict: "fail", error };
     }
@@ -302,14 +267,14 @@ export class Execution {
               row: { agent_no: { agent: row.agent }, run: row.id, iteration },
             },
           ],
-          beside: { ...carriedBlobs([payload]), agents: [{ id: row.agent, at }] },
+          extras: { ...payloadExtras([payload]), agents: [{ id: row.agent, at }] },
           after: this.#head(at, NOTHING),
         } satisfies Change;
       }),
     );
     this.#inherits = null;
     this.#spending = new Spending();
-    this.#next = { checkpoint: this.row.checkpoint_seq, state: kept.state };
+    this.#lastCheckpoint = { seq: this.row.checkpoint_seq, state: kept.state };
     return null;
   }
 
@@ -326,7 +291,7 @@ export class Execution {
     }
     if (last.verdict === "fail") {
       const error = errorOf(last.error);
-      if (isMistake(last.error)) this.#warn("runs.failed", last.error.stack);
+      if (isCodeMistake(last.error)) this.#warn("runs.failed", last.error.stack);
       const status = stop === "cancelled" ? "cancelled" : "failed";
       const step = stop === null ? stepBehind(last.error) : null;
       const data = { error: { ...error }, ...(step === null ? {} : { at: step }) };
@@ -349,24 +314,24 @@ export class Execution {
     heads: (at: number) => readonly EventDraft[],
   ): Promise<void> {
     const { storage, payloads } = this.#host;
-    let ended: Ended | null = null;
+    let ending: RunEnding | null = null;
     const moved = await this.#writer.move(async (row) => {
       const at = storage.environment.now();
-      ended = await endingWith(storage, row, at);
+      ending = await endingWith(storage, row, at);
       return {
         ...{ type: `run/${over.status}`, at, ...said },
         changes: {
           ...{ ...this.#spending.changes(row), owner: null, wake_at: null, waits: null, pause_at: null, ended_at: at },
-          // What its last iteration still does, behind its end, is refused.
+          // Whatever its last iteration still does after this commit is refused.
           epoch: row.epoch + 1,
           ...over,
         },
-        beside: { ...carriedBlobs(kept), ...ended.beside },
-        before: ended.before,
-        after: [...heads(at), ...ended.after],
+        extras: { ...payloadExtras(kept), ...ending.extras },
+        before: ending.before,
+        after: [...heads(at), ...ending.after],
       };
     });
-    await (ended as Ended | null)?.afterwards(payloads, moved?.found ?? {});
+    await (ending as RunEnding | null)?.afterwards(payloads, moved?.found ?? {});
   }
 
   #head(at: number, prepared: PreparedHead, compaction?: HeadPlan["compaction"]): readonly EventDraft[] {
@@ -375,26 +340,42 @@ export class Execution {
     return [headEvent(compaction === undefined ? plan : { ...plan, compaction }, this.#inherits)];
   }
 
-  /** Signs of life, until the work ends; what the answer says is obeyed at once. */
+  /** Gives signs of life until the work ends, and leaves the iteration when the lease is lost, or the run must end. */
   async #beat(): Promise<void> {
     const { storage } = this.#host;
     const { signal } = this.#abort;
     while (!signal.aborted) {
-      const { controller: poke, free } = linkSignal(signal);
-      this.#poke = poke;
-      const left = this.#deadline() - storage.environment.now();
-      // A deadline that has passed is seen to by now, unless the iteration does not listen.
+      const { controller: checkNow, free } = linkSignal(signal);
+      this.#checkNow = checkNow;
+      const deadline = deadlineOf(this.row, this.#readLimits());
+      const left = deadline - storage.environment.now();
+      // After a deadline that has passed the iteration was left; until the work ends the beat goes on as usual.
       const wait = left > 0 ? Math.min(beatMs(this.row), left) : beatMs(this.row);
-      await storage.environment.sleep(wait, poke.signal);
+      await storage.environment.sleep(wait, checkNow.signal);
       free();
       if (signal.aborted) return;
       try {
-        const answer = await heartbeat(storage, this.row, this.#deadline());
-        if (answer === "lost") this.#leave?.(leaseLost(this.row));
-        else if (answer !== "ok") this.#leave?.();
+        const answer = await heartbeat(storage, this.row, deadline);
+        if (answer === "lost") this.#life?.leave(leaseLost(this.row));
+        else if (answer !== "ok") this.#life?.leave();
       } catch (error) {
         this.#warn("runs.beat", error);
       }
     }
+  }
+}
+
+/** The state to start with; what the agent makes of its input may be none. */
+export async function firstState(
+  agent: AgentDefinition,
+  input: Json,
+): Promise<{ readonly state: Json } | { readonly error: unknown }> {
+  if (agent.initial === undefined && agent.input === undefined && agent.state === undefined) return { state: input };
+  try {
+    const made = agent.initial === undefined ? (input ?? null) : agent.initial(input);
+    if (made === undefined) throw noState("initial() gave");
+    return { state: copyJson(await validateState(agent, made), "state", "payloadBytes") };
+  } catch (error) {
+    return { error };
   }
 }

@@ -1,4 +1,4 @@
-// A throwaway child: its messages leave the session with its last commit (seed 002's retention of a run).
+// A throwaway child: its last commit clears its messages from the session.
 import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Cell, EventDraft, FoundRows, Guard, Storage } from "../contracts/storage.ts";
@@ -11,14 +11,14 @@ export const FORGETS = 2;
 
 const SCOPES = ["run"] as const;
 
-export interface Forgotten {
+export interface ClearedMessages {
   readonly events: readonly EventDraft[];
   readonly guards: readonly Guard[];
   readonly afterwards: (payloads: Payloads, found: FoundRows) => Promise<void>;
 }
 
-/** null when it left none. */
-export async function forget(storage: Storage, row: RunRow, at: number): Promise<Forgotten | null> {
+/** null when it has no messages. */
+export async function forget(storage: Storage, row: RunRow, at: number): Promise<ClearedMessages | null> {
   const session = await existingSession(storage, row.session);
   const [agent] = await storage.query("agent.get", row.agent);
   if (agent === undefined) return null;

@@ -1,15 +1,21 @@
-// Why no worker works on a run, and why a call that executes it has to wait: each as a reason and as a sentence.
+// Why no worker works on a run, and why a call that executes it has to wait: what the run waits for, as its row keeps it and as a
+// sentence, and the questions that it asks a person.
+
+import type { DecisionReason } from "../contracts/decisions.ts";
 import type { Environment } from "../contracts/environment.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
+import { HoldfastError } from "../contracts/errors.ts";
+import type { DecisionRow, RunRow } from "../contracts/run-queries.ts";
 import type { RunIdle, RunWait, Waits } from "../contracts/run-waits.ts";
 import type { RunError } from "../contracts/runs.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { encodeText } from "../core/bytes.ts";
+import { decodeRow, json } from "../core/decode.ts";
 import { isHeldRun } from "../core/imported-runs.ts";
+import { parseRowId } from "../core/row-id.ts";
 import { quoteArgument } from "../core/shell.ts";
 import { printInstant } from "../query/instant.ts";
-import { isOwnerGone } from "./lease-watch.ts";
-import { describeOwner, ownerWords } from "./owner.ts";
-import type { OpenQuestion, OpenQuestions } from "./questions.ts";
-import { waitsOf } from "./waits.ts";
+import { eventOf } from "./journal.ts";
+import { describeOwner, isOwnerGone, ownerWords } from "./owner.ts";
 
 const SECOND = 1000;
 
@@ -80,7 +86,7 @@ function clock(at: number | null, word: "until" | "at"): string {
   return at === null ? "" : ` ${word} ${printInstant(at)}`;
 }
 
-/** Of a run that a living worker may have. */
+/** For a run that a living worker may have. */
 export function ownerWait({ id, session, owner }: RunRow, atMostMs: number): RunWait {
   const who = owner === null ? "another worker" : ownerWords(owner);
   const seconds = Math.max(1, Math.ceil(atMostMs / SECOND));
@@ -93,7 +99,7 @@ export function ownerWait({ id, session, owner }: RunRow, atMostMs: number): Run
   };
 }
 
-/** Of a run that waits by itself, or is paused. */
+/** For a run that waits or is paused. */
 export function sleepWait(row: RunRow, now: number, questions: OpenQuestions): RunWait {
   const { id, session, status, wake_at } = row;
   const waitsFor = status === "waiting" ? waitsOf(row) : [];
@@ -115,4 +121,81 @@ function waitHint(run: string, wait: Waits | undefined): string {
     return `${command} shows the question and the commands that answer it; a program calls ${call}.`;
   }
   return "It goes on when that run has ended.";
+}
+
+/** In the row: a list of pairs, the kind and what of that kind. `wake_at` says when the wait ends by itself. */
+export function encodeWaits(waits: readonly Waits[]): string | null {
+  return waits.length === 0 ? null : JSON.stringify(waits.map((one) => [one.kind, whatOf(one)]));
+}
+
+function whatOf(wait: Waits): string {
+  if (wait.kind === "signal") return wait.name;
+  return wait.kind === "decision" ? wait.decision : wait.run;
+}
+
+/** Whether the run waits for this, among others. */
+export function waitsFor(row: RunRow, wait: Waits): boolean {
+  if (row.status !== "waiting") return false;
+  return waitsOf(row).some((one) => one.kind === wait.kind && whatOf(one) === whatOf(wait));
+}
+
+export function waitsOf({ waits, id }: Pick<RunRow, "waits" | "id">): readonly Waits[] {
+  if (waits === null) return [];
+  const listed = decodeRow({ kind: "run", id }, { waits: encodeText(waits) }, { waits: json }).waits;
+  return (Array.isArray(listed) ? listed : [null]).map((one): Waits => {
+    const [kind, what] = Array.isArray(one) ? one : [];
+    if (typeof what === "string") {
+      if (kind === "signal") return { kind, name: what };
+      if (kind === "decision") return { kind, decision: what };
+      if (kind === "run") return { kind, run: what };
+    }
+    throw new HoldfastError("StoreCorrupted", `the run ${JSON.stringify(id)} waits for something unknown`, {
+      details: { kind: "run", id },
+    });
+  });
+}
+
+/** The intent of a step that asks for approval is the question itself. */
+export function decisionReason({ seq, step_seq }: DecisionRow): DecisionReason {
+  return seq === step_seq ? "approval" : "in-doubt";
+}
+
+export interface OpenQuestion {
+  readonly reason: DecisionReason;
+  readonly tool: string;
+}
+
+/** By the id of the decision. */
+export type OpenQuestions = ReadonlyMap<string, OpenQuestion>;
+
+export async function readQuestions(storage: Storage, row: RunRow): Promise<OpenQuestions> {
+  const questions = new Map<string, OpenQuestion>();
+  for (const wait of row.status === "waiting" ? waitsOf(row) : []) {
+    if (wait.kind !== "decision") continue;
+    const { session, seq } = parseRowId(wait.decision, "decision");
+    const [asked] = await storage.query("decision.get", session, seq);
+    if (asked === undefined) continue;
+    const { data } = await eventOf(storage, session, asked.step_seq);
+    if (typeof data.name === "string") questions.set(wait.decision, { reason: decisionReason(asked), tool: data.name });
+  }
+  return questions;
+}
+
+/** For repeated reads of one run: reads its questions again only when the run has changed. */
+export class QuestionCache {
+  readonly #storage: Storage;
+  #version = -1;
+  #questions: OpenQuestions = new Map();
+
+  constructor(storage: Storage) {
+    this.#storage = storage;
+  }
+
+  async read(row: RunRow): Promise<OpenQuestions> {
+    if (row.version !== this.#version) {
+      this.#questions = await readQuestions(this.#storage, row);
+      this.#version = row.version;
+    }
+    return this.#questions;
+  }
 }

@@ -1,15 +1,10 @@
-// What an iteration may do, each thing at a place of its own: counted in the order of the calls, branches of parallel work
-// for themselves.
+// What an agent's iteration may do. Each step has a place of its own: steps are counted in the order of the calls, and each branch
+// of parallel work counts its own.
 
 import type { UntypedToolCalls } from "../contracts/agent-types.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Json } from "../contracts/json.ts";
-import type { Message, MessageInput } from "../contracts/messages.ts";
-import type { RecordedReply } from "../contracts/replies.ts";
 import type { RunResult } from "../contracts/run-results.ts";
 import type { AgentDefinition, Iteration, Model, SpawnOptions, Verdict } from "../contracts/runs.ts";
-import type { RunCompaction } from "../contracts/session-steps.ts";
-import type { StandardSchema } from "../contracts/standard-schema.ts";
 import type { RetryPolicy } from "../contracts/steps.ts";
 import { encodeText, sha256 } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
@@ -17,82 +12,54 @@ import { checkId, checkInt, checkRecord, copyJson, encodeCopy, invalid } from ".
 import { didYouMean } from "../core/distance.ts";
 import { parseRowId } from "../core/row-id.ts";
 import { checkAgent, checkModel } from "./agents.ts";
-import { approvalOf } from "./approval.ts";
-import type { RecordedReads } from "./reads.ts";
-import { type Asked, never, type Steps } from "./steps.ts";
+import { spawnRun } from "./children.ts";
+import { compactSession } from "./compaction.ts";
+import type { IterationHost } from "./iteration-host.ts";
+import { IterationLeft } from "./life.ts";
+import { appendMessage } from "./messages.ts";
+import { askModel } from "./models.ts";
+import { readContext, readHistory, readState } from "./reads.ts";
+import { refuseInvalid } from "./refusals.ts";
+import type { StepRequest } from "./steps.ts";
 import { planToolCall } from "./tool-calls.ts";
+import { sleepFor, waitForSignal } from "./waiting.ts";
 
 const SPAWN = ["input", "session", "sameSession", "forget", "limits"];
 const ONCE: RetryPolicy = { attempts: 1 };
 const MINUTE = 60_000;
-/** What a step is given, in the words of who gave it; of others the kind says it. */
-const GIVEN: { readonly [K in Asked["kind"]]?: (name: string) => string } = {
+/** How errors name the input of a step; for the other kinds, the kind itself. */
+const INPUT_NAMES: { readonly [K in StepRequest["kind"]]?: (name: string) => string } = {
   tool: (name) => `tool ${name}: input`,
   model: (name) => (name === "model" ? "model: request" : `model ${name}: request`),
 };
 const LONGEST_SLEEP = 366 * 24 * 60 * MINUTE;
 
-/** What an iteration is in, and the verbs that need more than its steps. */
-export interface Setting {
-  readonly run: string;
-  /** Of what random() gives. */
-  readonly chance: string;
-  readonly session: string;
-  readonly iteration: number;
-  readonly input: Json;
-  readonly signal: AbortSignal;
-  readonly agent: AgentDefinition;
-  readonly steps: Steps;
-  readonly now: () => number;
-  /** It has given its verdict. */
-  readonly isOver: () => boolean;
-  /** The work on it has ended without one: whatever it asks for is never answered. */
-  readonly isLeft: () => boolean;
-  /** `call`: seq of the model call that wrote it. */
-  readonly message: (asked: Asked, message: MessageInput, call: number | null) => Promise<Message>;
-  readonly reads: RecordedReads;
-  readonly compact: (asked: Asked, compaction: RunCompaction) => Promise<void>;
-  /** `name` is null for a model that the agent does not list. */
-  readonly model: (asked: Asked, name: string | null, model: Model) => Promise<RecordedReply>;
-  /** Until then; `lets go`: without holding on to the worker. */
-  readonly until: (asked: Asked, ms: number, letsGo: boolean) => Promise<void>;
-  readonly waitFor: (
-    asked: Asked,
-    signal: string,
-    timeoutMs: number | undefined,
-    schema: StandardSchema | undefined,
-  ) => Promise<unknown>;
-  /** Records that what was asked is refused, and throws that. */
-  readonly refuse: (asked: Asked, error: unknown) => Promise<never>;
-  readonly spawn: (asked: Asked, agent: AgentDefinition, options: SpawnOptions) => Promise<RunResult>;
-}
-
-export function createIteration(setting: Setting, prefix = ""): Iteration {
-  const { run, session, iteration, input, signal, agent, steps } = setting;
+export function createIteration(host: IterationHost, prefix = ""): Iteration {
+  const { iteration, input, signal, agent, steps, life } = host;
+  const { id: run, session } = host.writer.row;
   let count = 0;
   let drawn = 0;
-  const ask = (kind: Asked["kind"], name: string, given: unknown): Asked => {
+  const ask = (kind: StepRequest["kind"], name: string, given: unknown): StepRequest => {
     const path = `${prefix}${count + 1}`;
-    if (setting.isOver() || steps.isClosed(path)) throw iterationOver(iteration);
-    const what = GIVEN[kind]?.(name) ?? kind;
+    if (steps.isClosed(path)) throw iterationOver(iteration);
+    const what = INPUT_NAMES[kind]?.(name) ?? kind;
     const value = copyJson(given === undefined ? null : given, what, "payloadBytes");
     const input = encodeCopy(value, what, "payloadBytes");
     count++;
     return { path, kind, name, input, value };
   };
-  const step = <T>(asked: Asked, work: (asked: Asked) => Promise<T>): Promise<T> => {
-    if (setting.isLeft()) return never();
-    return asked.kind === "tool" || asked.kind === "model" ? steps.inFlight.count(() => work(asked)) : work(asked);
+  const step = <T>(request: StepRequest, work: (request: StepRequest) => Promise<T>): Promise<T> => {
+    life.refuseLeft();
+    return request.kind === "tool" || request.kind === "model" ? life.call(() => work(request)) : work(request);
   };
   const callTool = <Out>(name: string, given?: unknown) =>
-    heard(async () => {
-      const tool = found(agent.tools, name, "tool");
-      const asked = ask("tool", name, given);
-      const mayRepeat = tool.effect === "idempotent";
-      const { effect, readInput, ...validation } = planToolCall(tool, asked, setting.refuse);
-      const refuse = (error: unknown) => setting.refuse(asked, error);
-      const around = { ...validation, ...approvalOf(tool, name, readInput, refuse) };
-      return (await step(asked, () => steps.perform(asked, tool.retry ?? ONCE, mayRepeat, effect, around))) as Out;
+    answer(() => {
+      const tool = named(agent.tools, name, "tool");
+      const request = ask("tool", name, given);
+      const refuse = (error: unknown) => refuseInvalid(host, request, error);
+      const { execute, hooks } = planToolCall(tool, request, refuse);
+      const effect = { retry: tool.retry ?? ONCE, mayRepeat: tool.effect === "idempotent", execute };
+      return step(request, () => steps.perform(request, effect, hooks)) as Promise<Out>;
     });
   const calls = Object.keys(agent.tools ?? {}).map(
     (name) => [name, (given?: unknown) => callTool(name, given)] as const,
@@ -102,67 +69,74 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
     tools: Object.assign(Object.create(null), Object.fromEntries(calls)) as UntypedToolCalls,
     tool: callTool,
     model: (request, given) =>
-      heard(async () => {
+      answer(() => {
         const { name, model } = chooseModel(agent, given);
-        return step(ask("model", name ?? "model", request), (asked) => setting.model(asked, name, model));
+        return step(ask("model", name ?? "model", request), (request) => askModel(host, request, name, model));
       }),
     message: (message, options) =>
-      heard(async () => {
+      answer(() => {
         const { call } = checkRecord(options, "options", ["call"]);
         const seq = call === undefined ? null : ownCall(call, session);
-        const asked = ask("message", "message", seq === null ? message : { call: seq, message });
-        return step(asked, () => setting.message(asked, message, seq));
+        const request = ask("message", "message", seq === null ? message : { call: seq, message });
+        return step(request, () => life.during(() => appendMessage(host, request, message, seq)));
       }),
     context: (options) =>
-      heard(async () => {
-        // A function has no digest: that it is the same is the caller's word.
+      answer(() => {
+        // A function has no digest: the caller answers for using the same tokenizer in a replay.
         const { tokenizer: _tokenizer, ...rest } = checkRecord(options, "options", ["agent", "budget", "tokenizer"]);
-        return step(ask("read", "context", rest), (asked) => setting.reads.context(asked, options));
+        return step(ask("read", "context", rest), (request) => readContext(host, request, options));
       }),
     history: (range) =>
-      heard(async () => step(ask("read", "history", range ?? {}), (asked) => setting.reads.history(asked, range))),
-    state: () => heard(async () => step(ask("read", "state", null), (asked) => setting.reads.state(asked))),
+      answer(() => step(ask("read", "history", range ?? {}), (request) => readHistory(host, request, range))),
+    state: () => answer(() => step(ask("read", "state", null), (request) => readState(host, request))),
     compact: (compaction) =>
-      heard(async () => step(ask("compact", "compact", compaction), (asked) => setting.compact(asked, compaction))),
+      answer(() =>
+        step(ask("compact", "compact", compaction), (request) =>
+          life.during(() => compactSession(host, request, compaction)),
+        ),
+      ),
     now: () =>
-      heard(async () => Number(await step(ask("now", "now", null), (asked) => steps.record(asked, setting.now)))),
+      answer(() => {
+        const make = () => host.storage.environment.now();
+        return step(ask("now", "now", null), (request) => steps.recordValue(request, make)) as Promise<number>;
+      }),
     random() {
-      const text = canonicalJson([setting.chance, iteration, prefix, ++drawn]);
+      const text = canonicalJson([host.seed, iteration, prefix, ++drawn]);
       return new DataView(sha256(encodeText(text)).buffer).getUint32(0) / 2 ** 32;
     },
     sleep: (ms) =>
-      heard(async () => {
+      answer(() => {
         const length = checkInt(ms, "ms", 0, LONGEST_SLEEP);
-        return step(ask("sleep", "sleep", length), (asked) => setting.until(asked, length, false));
+        return step(ask("sleep", "sleep", length), (request) => sleepFor(host, request, length, false));
       }),
     pause: (minutes = 2) =>
-      heard(async () => {
+      answer(() => {
         const length = checkInt(minutes, "minutes", 1, 60) * MINUTE;
-        return step(ask("sleep", "pause", length), (asked) => setting.until(asked, length, true));
+        return step(ask("sleep", "pause", length), (request) => sleepFor(host, request, length, true));
       }),
     waitFor: <Out>(name: string, options?: { readonly timeoutMs?: number }) =>
-      heard(async () => {
+      answer(() => {
         const { timeoutMs } = checkRecord(options, "options", ["timeoutMs"]);
         const until = timeoutMs === undefined ? undefined : checkInt(timeoutMs, "timeoutMs", 0, LONGEST_SLEEP);
-        const schema = agent.signals === undefined ? undefined : found(agent.signals, name, "signal");
-        const asked = ask("wait", checkId(name, "signal"), until ?? null);
-        return (await step(asked, () => setting.waitFor(asked, name, until, schema))) as Out | null;
+        const schema = agent.signals === undefined ? undefined : named(agent.signals, name, "signal");
+        const request = ask("wait", checkId(name, "signal"), until ?? null);
+        return step(request, () => waitForSignal(host, request, name, until, schema)) as Promise<Out | null>;
       }),
     spawn: (child, ...[options = {}]: readonly [options?: SpawnOptions]) =>
-      heard(async () => {
+      answer(() => {
         if (typeof child !== "object" || child === null) throw invalid("agent", "what defineAgent() gives", child);
         const definition = checkAgent(child);
         const { input: given = null, ...rest } = checkRecord(options, "spawn", SPAWN);
-        const asked = ask("spawn", definition.id, { version: definition.version, input: given, ...rest });
-        return step(asked, () => setting.spawn(asked, definition, options)) as Promise<RunResult<never>>;
+        const request = ask("spawn", definition.id, { version: definition.version, input: given, ...rest });
+        return step(request, () => spawnRun(host, request, definition, options)) as Promise<RunResult<never>>;
       }),
     parallel: <T extends readonly unknown[]>(
       ...branches: { readonly [K in keyof T]: (iteration: Iteration) => Promise<T[K]> }
     ) =>
-      heard(async () => {
+      answer(() => {
         const place = `${prefix}${++count}`;
-        const each = branches.map(async (branch, i) => branch(createIteration(setting, `${place}.${i + 1}.`)));
-        return (await Promise.all(each)) as unknown as T;
+        const each = branches.map(async (branch, i) => branch(createIteration(host, `${place}.${i + 1}.`)));
+        return Promise.all(each) as Promise<unknown> as Promise<T>;
       }),
     next: (state): Verdict => ({ verdict: "next", state }),
     done: (value): Verdict => ({ verdict: "done", value }),
@@ -170,28 +144,41 @@ export function createIteration(setting: Setting, prefix = ""): Iteration {
   };
 }
 
-/** A step that nobody waits for may fail: that is recorded, and no reason to end the process. */
-function heard<T>(work: () => Promise<T>): Promise<T> {
-  const answer = work();
-  answer.catch(() => {});
-  return answer;
+/**
+ * What the agent gets for a call. A call of an iteration that was suspended or left gets no answer: the agent's code stops where
+ * it is, and the next replay goes on from the journal. This is the only promise of a run that never settles.
+ */
+function answer<T>(work: () => Promise<T>): Promise<T> {
+  const withoutAnswer = (error: unknown): Promise<never> => {
+    if (error instanceof IterationLeft) return new Promise(() => {});
+    throw error;
+  };
+  let answered: Promise<T>;
+  try {
+    answered = work().catch(withoutAnswer);
+  } catch (error) {
+    answered = error instanceof IterationLeft ? withoutAnswer(error) : Promise.reject(error);
+  }
+  // The agent need not await a step. Its failure is recorded, and does not end the process.
+  answered.catch(() => {});
+  return answered;
 }
 
-function found<T>(all: Readonly<Record<string, T>> | undefined, name: string, what: string): T {
+function named<T>(all: Readonly<Record<string, T>> | undefined, name: string, what: string): T {
   const one = all !== undefined && Object.hasOwn(all, name) ? all[name] : undefined;
   if (one !== undefined) return one;
   const known = Object.keys(all ?? {});
-  const asked = String(name).slice(0, 80);
+  const given = String(name).slice(0, 80);
   const all20 = `${known.slice(0, 20).join(", ")}${known.length > 20 ? ", …" : ""}`;
-  // In the message too: of what an agent asked wrongly, only that is kept.
-  const guess = didYouMean(asked, known) || (known.length === 0 ? "; it has none" : `; it has ${all20}`);
-  throw new HoldfastError("NotFound", `the agent has no ${what} ${JSON.stringify(asked)}${guess}`, {
-    details: { kind: what, id: asked },
+  // In the message too, because the journal keeps only the message of such an error.
+  const guess = didYouMean(given, known) || (known.length === 0 ? "; it has none" : `; it has ${all20}`);
+  throw new HoldfastError("NotFound", `the agent has no ${what} ${JSON.stringify(given)}${guess}`, {
+    details: { kind: what, id: given },
     hint: known.length === 0 ? `Give it some: defineAgent({ ${what}s: … }).` : `It has ${all20}.`,
   });
 }
 
-/** A model that is given has no name of its own: another one at the same place of a replay gives the recorded reply. */
+/** A model that comes with the request has no name: if a replay has another model at the same place, the recorded reply counts. */
 function chooseModel(
   agent: AgentDefinition,
   given: string | Model | undefined,
@@ -200,7 +187,7 @@ function chooseModel(
   const models = Object.keys(agent.models ?? {});
   const name = given ?? (models.length === 1 ? models[0] : undefined);
   if (name === undefined) throw unnamed(models);
-  return { name, model: found(agent.models, name, "model") };
+  return { name, model: named(agent.models, name, "model") };
 }
 
 /** The seq of a call of the run's own session. */

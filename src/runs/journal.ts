@@ -1,4 +1,4 @@
-// A run's journal: its events in the session's log, and what they say of its steps. Read before an iteration is replayed.
+// A run's journal: its events in the session's log, and the steps and states that they record. A replay begins by reading it.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { EVENT_SCHEMA_VERSION } from "../contracts/log.ts";
@@ -8,6 +8,7 @@ import type { RunError } from "../contracts/runs.ts";
 import type { ReadPosition } from "../contracts/session-steps.ts";
 import type { Step, StepKind, StepStatus } from "../contracts/steps.ts";
 import type { Storage } from "../contracts/storage.ts";
+import { copyJson, encodeCopy } from "../core/check.ts";
 import { decodeRow, json, jsonObject, optional, plainObject, text, unsupportedVersion, whole } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
 import { decodePosition } from "./position.ts";
@@ -16,7 +17,7 @@ const PAGE = 1000;
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
 /** An event of the run. */
-export interface Entry {
+export interface JournalEntry {
   readonly seq: number;
   readonly type: string;
   readonly at: number;
@@ -26,25 +27,29 @@ export interface Entry {
   readonly row: JournalRow;
 }
 
-export function entryOf(session: string, row: JournalRow): Entry {
+export function decodeEntry(session: string, row: JournalRow): JournalEntry {
   const { seq, type, at } = row;
-  return { seq, type, at, ...saidIn(session, seq, row.envelope), row };
+  return { seq, type, at, ...decodeEnvelope(session, seq, row.envelope), row };
 }
 
-/** What an envelope says beside what stands in columns. */
-export function saidIn(session: string, seq: number, bytes: Uint8Array): Pick<Entry, "agent" | "data" | "commitments"> {
+/** The part of an envelope that no column has. */
+export function decodeEnvelope(
+  session: string,
+  seq: number,
+  bytes: Uint8Array,
+): Pick<JournalEntry, "agent" | "data" | "commitments"> {
   const name = { kind: "event", session, seq };
   const { envelope } = decodeRow(name, { envelope: bytes }, { envelope: jsonObject });
   const { v: version, agent } = decodeRow(name, envelope, { v: whole, agent: optional(text) });
-  // Rule LG3: of an event that says more than is known here, nothing is replayed.
+  // Rule LG3: an event of a newer format is not replayed.
   if (version !== EVENT_SCHEMA_VERSION) throw unsupportedVersion(session, seq, version);
   const data = plainObject.read(envelope.data) ?? {};
   const commitments = plainObject.read(envelope.commitments) ?? {};
   return { agent, data, commitments };
 }
 
-/** Nothing of a run follows its end. */
-export function lastOf({ seq, ended_at }: Pick<RunRow, "seq" | "ended_at">): number {
+/** No event of a run follows its end. */
+export function lastSeqOf({ seq, ended_at }: Pick<RunRow, "seq" | "ended_at">): number {
   return ended_at === null ? FOREVER : seq;
 }
 
@@ -53,19 +58,19 @@ export async function readJournal(
   storage: Storage,
   row: Pick<RunRow, "session" | "session_no" | "id" | "seq" | "ended_at">,
   after: number,
-): Promise<readonly Entry[]> {
+): Promise<readonly JournalEntry[]> {
   const { session, session_no, id } = row;
-  const entries: Entry[] = [];
+  const entries: JournalEntry[] = [];
   for (let last = after; ; ) {
-    const rows = await storage.query("run.journal", session_no, id, last, lastOf(row), PAGE);
-    entries.push(...rows.map((row) => entryOf(session, row)));
+    const rows = await storage.query("run.journal", session_no, id, last, lastSeqOf(row), PAGE);
+    entries.push(...rows.map((row) => decodeEntry(session, row)));
     last = rows.at(-1)?.seq ?? last;
     if (rows.length < PAGE) return entries;
   }
 }
 
-/** What an event carries; null where it carries nothing. */
-export async function payloadOf(payloads: Payloads, session: string, { row }: Pick<End, "row">): Promise<Json> {
+/** The payload of an event; null where it has none. */
+export async function payloadOf(payloads: Payloads, session: string, { row }: Pick<StepEnd, "row">): Promise<Json> {
   if (row === undefined) throw new Error("bug: a step that was not read from the journal has no payload to read");
   if (row.sha256 === null) return null;
   const name = { kind: "event", session, seq: row.seq };
@@ -78,11 +83,11 @@ export async function payloadOf(payloads: Payloads, session: string, { row }: Pi
   return decodeRow(name, { payload: bytes }, { payload: json }).payload;
 }
 
-/** How a step ended; the row is at hand when it was read. */
-export type End = Pick<Entry, "seq" | "type" | "at" | "data"> & { readonly row?: JournalRow };
+/** How a step ended; with its row when it was read from the journal. */
+export type StepEnd = Pick<JournalEntry, "seq" | "type" | "at" | "data"> & { readonly row?: JournalRow };
 
-/** One attempt at a step, from its intent on. */
-export interface Record {
+/** One attempt at a step, beginning with its intent. */
+export interface StepRecord {
   readonly seq: number;
   readonly iteration: number;
   readonly path: string;
@@ -94,13 +99,13 @@ export interface Record {
   readonly startedAt: number;
   readonly data: JsonObject;
   status: StepStatus;
-  end: End | null;
-  /** A person said that it may be tried once more. */
+  end: StepEnd | null;
+  /** A person permitted one more attempt. */
   isAllowed: boolean;
-  /** A person was asked whether it may be tried, or whether it happened, and has not answered. */
+  /** A person was asked whether it may be executed, or whether it happened, and has not answered. */
   isAsked: boolean;
-  /** It failed in a run that this one takes up: tried again here, whatever was decided there. */
-  isPast?: boolean;
+  /** The retried run failed at this step: this run executes it again, whatever was decided there. */
+  isRetryPoint?: boolean;
 }
 
 /** Events of a step between its intent and its end. */
@@ -109,8 +114,8 @@ const BETWEEN: ReadonlySet<string> = new Set(["step/asked", "step/again", "step/
 const STEP = { iteration: whole, path: text, kind: text, name: text, attempt: whole, digest: text, key: text };
 
 /** Steps by the seq of their first event, in order. */
-export function recordsOf(session: string, entries: readonly Entry[]): ReadonlyMap<number, Record> {
-  const records = new Map<number, Record>();
+export function buildStepRecords(session: string, entries: readonly JournalEntry[]): ReadonlyMap<number, StepRecord> {
+  const records = new Map<number, StepRecord>();
   for (const entry of entries) {
     const { seq, type, at, data } = entry;
     const first = typeof data.step === "number" ? records.get(data.step) : undefined;
@@ -121,17 +126,17 @@ export function recordsOf(session: string, entries: readonly Entry[]): ReadonlyM
     if (!type.startsWith("step/") && !(type === "message/added" && data.step !== undefined)) continue;
     if (first !== undefined) {
       if (type === "step/asked") first.isAsked = true;
-      // One permission, one try.
+      // A permission counts for one attempt.
       if (type === "step/again" || type === "step/begun") first.isAllowed = false;
       if (type === "step/begun") first.status = "started";
-      // Tried once more although it had failed: nothing is known of that try before its own end.
+      // It is executed again: the outcome is unknown until that attempt ends.
       if (type === "step/again") Object.assign(first, { status: "started", end: null });
       if (BETWEEN.has(type)) continue;
       first.status = type === "step/failed" ? "failed" : "done";
       first.end = entry;
       continue;
     }
-    // It began before what was read here.
+    // The step began before the first entry that was read.
     if (typeof data.step === "number") continue;
     const said = type === "message/added" ? (plainObject.read(data.step) ?? {}) : data;
     const found = decodeRow({ kind: "step", session, seq }, said, STEP);
@@ -146,12 +151,12 @@ export function recordsOf(session: string, entries: readonly Entry[]): ReadonlyM
   return records;
 }
 
-/** An intent that asks for approval is the question too: its effect waits for `step/begun`. */
+/** An intent that asks for approval is the question itself: the effect follows only after `step/begun`. */
 function intentStatus({ approval }: JsonObject): StepStatus {
   return approval === true ? "asked" : "started";
 }
 
-export function stepOf(session: string, run: string, record: Record): Step {
+export function stepOf(session: string, run: string, record: StepRecord): Step {
   return {
     id: rowId(session, record.seq),
     run,
@@ -171,14 +176,75 @@ export function stepOf(session: string, run: string, record: Record): Step {
   };
 }
 
-function positionIn(session: string, { seq, data }: Record): ReadPosition {
+function positionIn(session: string, { seq, data }: StepRecord): ReadPosition {
   const { position, count } = decodePosition(session, seq, data);
   return { branch: position.branch, seq: position.seq, count };
 }
 
-/** Code and the beginning of the message stand in the event, the rest is what it carries. */
+/** As the event keeps it: the code, and the beginning of the message. */
 export function errorIn(data: JsonObject): RunError {
   const error = plainObject.read(data.error) ?? {};
   const said = { code: String(error.code ?? "Error"), message: String(error.message ?? "") };
   return typeof error.hint === "string" ? { ...said, hint: error.hint } : said;
+}
+
+export async function loadEventPayload(
+  storage: Storage,
+  payloads: Payloads,
+  session: string,
+  seq: number,
+): Promise<Json> {
+  return payloadOf(payloads, session, await eventOf(storage, session, seq));
+}
+
+export async function eventOf(storage: Storage, session: string, seq: number): Promise<JournalEntry> {
+  const [row] = await storage.query("run.event", session, seq);
+  if (row !== undefined) return decodeEntry(session, row);
+  throw new HoldfastError("StoreCorrupted", `event ${rowId(session, seq)} is not there`, {
+    details: { kind: "event", session, seq },
+  });
+}
+
+/** Which run this one retries, as its first event says; null: none. */
+export function retriedRun({ data }: Pick<JournalEntry, "data">): JsonObject | null {
+  const from = plainObject.read(data.from);
+  return from?.retry === true ? from : null;
+}
+
+/** All runs of a retry chain draw from the seed of the first, so that random() returns the same to each of them. */
+export function randomSeed(run: string, created: Pick<JournalEntry, "data">): string {
+  const seed = retriedRun(created)?.chance;
+  return typeof seed === "string" ? seed : run;
+}
+
+/** The state of a checkpoint, as the journal keeps it and as it will be read. */
+export function encodeState(
+  state: unknown,
+  { created_at }: RunRow,
+): { readonly bytes: Uint8Array; readonly state: Json } {
+  // JSON leaves out a property that is undefined.
+  if (state === undefined) throw noState("next() was given");
+  try {
+    const kept = copyJson({ state, startedAt: created_at }, "state", "payloadBytes");
+    return { bytes: encodeCopy(kept, "state", "payloadBytes"), state: (kept as JsonObject).state as Json };
+  } catch (error) {
+    // So that the error names the state as the agent knows it.
+    copyJson(state, "state");
+    throw error;
+  }
+}
+
+export function noState(what: string): HoldfastError {
+  return new HoldfastError("InvalidJson", `${what} undefined: give null where there is no state to keep`);
+}
+
+/** The state that the next iteration starts with. */
+export async function loadState(
+  storage: Storage,
+  payloads: Payloads,
+  session: string,
+  checkpoint_seq: number,
+): Promise<Json> {
+  const kept = await loadEventPayload(storage, payloads, session, checkpoint_seq);
+  return (kept as JsonObject | null)?.state ?? null;
 }

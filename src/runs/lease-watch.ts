@@ -3,8 +3,9 @@
 import type { Environment } from "../contracts/environment.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { isAbandonedHere } from "./abandoned-leases.ts";
-import { ownerLiveness } from "./owner.ts";
+import { isHeldRun } from "../core/imported-runs.ts";
+import { waitsOf } from "./idle.ts";
+import { isOwnerGone } from "./owner.ts";
 
 type Lease = Pick<RunRow, "id" | "owner" | "epoch" | "beat" | "lease_ms">;
 
@@ -26,7 +27,7 @@ export class LeaseWatch {
     this.#isLeftHere = isLeftHere;
   }
 
-  /** Of the runs that this handle sees. */
+  /** For the runs that this handle sees. */
   static of(storage: Storage): LeaseWatch {
     return new LeaseWatch(storage.environment, (lease) => isAbandonedHere(storage, lease));
   }
@@ -47,7 +48,7 @@ export class LeaseWatch {
     return lease_ms;
   }
 
-  /** Whether the owner has shown a sign of life, or another has taken the lease, since the first look. */
+  /** Whether the owner has given a sign of life, or another worker has claimed the run, since the first look. */
   hasMoved({ id, epoch, beat }: Lease): boolean {
     const seen = this.#sightings.get(id);
     return seen !== undefined && (seen.epoch !== epoch || seen.beat !== beat);
@@ -58,6 +59,50 @@ export class LeaseWatch {
   }
 }
 
-export function isOwnerGone(environment: Environment, { owner }: Pick<RunRow, "owner">): boolean {
-  return owner !== null && ownerLiveness(environment, owner) === "gone";
+/**
+ * By handle: the epochs of leases that the handle still has although it no longer works on their runs, because the store was out of
+ * reach when it would have released them. No other worker can have the same epoch, so the handle may continue such a run at once.
+ */
+const epochs = new WeakMap<Storage, Map<string, number>>();
+
+export function abandonLease(storage: Storage, { id, epoch }: Pick<RunRow, "id" | "epoch">): void {
+  const own = epochs.get(storage) ?? new Map<string, number>();
+  epochs.set(storage, own);
+  own.set(id, epoch);
+}
+
+/** Until the run has another epoch. */
+export function isAbandonedHere(storage: Storage, { id, epoch }: Pick<RunRow, "id" | "epoch">): boolean {
+  const own = epochs.get(storage);
+  const left = own?.get(id);
+  if (left !== undefined && left < epoch) own?.delete(id);
+  return left === epoch;
+}
+
+/** Whether there is something to do for a run now: its time has come, or a child that it waits for can go on. */
+export async function isDue(storage: Storage, row: RunRow): Promise<boolean> {
+  if (row.status !== "waiting" && row.status !== "paused") return true;
+  if (row.wake_at !== null && row.wake_at <= storage.environment.now()) return true;
+  return (await lacksChild(storage, row)) || (await canContinueChild(storage, row));
+}
+
+/** It waits for a child that could go on: only the parent's process has the code of both. */
+async function canContinueChild(storage: Storage, row: RunRow): Promise<boolean> {
+  for (const wait of row.status === "waiting" ? waitsOf(row) : []) {
+    const [child] = wait.kind === "run" ? await storage.query("run.get", wait.run) : [];
+    if (child === undefined) continue;
+    if (child.ended_at !== null) return true;
+    const isFree = child.owner === null || isOwnerGone(storage.environment, child);
+    if (isFree && !isHeldRun(child) && (await isDue(storage, child))) return true;
+  }
+  return false;
+}
+
+/** It waits for a child that is not in this store, and would wait for ever: the step must fail. */
+export async function lacksChild(storage: Storage, row: RunRow): Promise<boolean> {
+  if (row.status !== "waiting") return false;
+  for (const wait of waitsOf(row)) {
+    if (wait.kind === "run" && (await storage.query("run.get", wait.run)).length === 0) return true;
+  }
+  return false;
 }

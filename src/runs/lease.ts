@@ -6,20 +6,19 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { RunWait } from "../contracts/run-waits.ts";
 import type { RunError } from "../contracts/runs.ts";
-import type { Guard, Storage } from "../contracts/storage.ts";
-import { abandonLease } from "./abandoned-leases.ts";
+import type { Commit, Guard, Outcome, Storage } from "../contracts/storage.ts";
 import { leaseLost } from "./errors.ts";
 import { ownerWait } from "./idle.ts";
-import { LeaseWatch } from "./lease-watch.ts";
+import { abandonLease, LeaseWatch } from "./lease-watch.ts";
 import { atVersion, moveRun } from "./moves.ts";
 import { ownerWords } from "./owner.ts";
 import { existingRun, isAtWork } from "./rows.ts";
-import { endHeld } from "./verbs.ts";
+import { endCancelled } from "./verbs.ts";
 
-/** Of giving back what others ask something of meanwhile. */
+/** Of a release, which others may delay by changing the run. */
 const MOST_TRIES = 8;
 
-interface Released {
+interface ReleaseHost {
   readonly storage: Storage;
   readonly payloads: Payloads;
 }
@@ -36,15 +35,21 @@ function beatGuard({ id, beat }: RunRow) {
 }
 
 /**
- * Not by its epoch, which these commits change: what a commit asks for is remembered to hold after it (storage/sql/position-cache.ts).
- * Whoever changes the epoch changes the version.
+ * Without the epoch, which these commits change: storage assumes that what a guard expects still holds after the commit. Every
+ * change of the epoch changes the version too.
  */
 function asSeen(seen: RunRow): readonly Guard[] {
   return [atVersion(seen), beatGuard(seen)];
 }
 
-/** Refused when anybody did anything to the run since it was seen, a sign of life included. */
-export async function claimRun(storage: Storage, seen: RunRow, owner: string): Promise<RunRow> {
+export interface ClaimDraft {
+  readonly commit: Commit;
+  /** The row under the new lease; throws LeaseLost when the commit was refused. */
+  readonly claimed: (outcome: Outcome) => RunRow;
+}
+
+/** The store refuses the claim when anything changed about the run since it was seen, a sign of life included. */
+export function draftClaim(storage: Storage, seen: RunRow, owner: string): ClaimDraft {
   const at = storage.environment.now();
   const isOrphan = seen.owner !== null;
   const moved = moveRun(seen, {
@@ -53,60 +58,70 @@ export async function claimRun(storage: Storage, seen: RunRow, owner: string): P
       ...{ status: isOrphan ? "recovering" : "running", epoch: seen.epoch + 1, owner, wake_at: 0, waits: null },
     },
   });
-  const outcome = await storage.commit({
-    sessions: [{ id: seen.session, mode: "existing", at }],
-    guards: asSeen(seen),
-    events: [moved.event],
-  });
-  if (!outcome.ok) throw leaseLost(seen);
-  return moved.row(outcome.events[0]?.seq ?? 0);
+  return {
+    commit: {
+      sessions: [{ id: seen.session, mode: "existing", at }],
+      guards: asSeen(seen),
+      events: [moved.event],
+    },
+    claimed: (outcome) => {
+      if (!outcome.ok) throw leaseLost(seen);
+      return moved.row(outcome.events[0]?.seq ?? 0);
+    },
+  };
 }
 
-/** Why nobody goes on with a run for a while, and until when. */
-export interface Trouble {
+/** For a run that needs no verification; takeOver() verifies it first. */
+export async function claimRun(storage: Storage, seen: RunRow, owner: string): Promise<RunRow> {
+  const { commit, claimed } = draftClaim(storage, seen, owner);
+  return claimed(await storage.commit(commit));
+}
+
+/** Why no worker continues a run for a while, and until when. */
+export interface ReleaseReason {
   readonly error: RunError;
   readonly wakeAt: number;
 }
 
-/** Given back, for somebody else to go on, at once or then; what was to be cancelled ends with that. */
+/** Gives the lease back, so that another worker can continue, at once or at `wakeAt`. Ends the run if it was to be cancelled. */
 export async function releaseRun(
-  { storage, payloads }: Released,
+  { storage, payloads }: ReleaseHost,
   { id, epoch }: RunRow,
-  trouble: Trouble | null = null,
+  trouble: ReleaseReason | null = null,
 ): Promise<void> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const now = await existingRun(storage, id);
     if (now.epoch !== epoch || now.ended_at !== null) return;
-    // Also when it went to sleep just as that was asked.
-    if (now.cancel === 1) return endHeld(storage, payloads, now);
-    if (now.owner === null || (await freeRun(storage, now, trouble?.wakeAt, saidOf(trouble))) !== null) return;
+    // Also when the run was suspended just before the request to cancel.
+    if (now.cancel === 1) return endCancelled(storage, payloads, now);
+    if (now.owner === null || (await freeRun(storage, now, trouble?.wakeAt, releaseData(trouble))) !== null) return;
   }
 }
 
-/** The same; where the store is out of reach, this handle remembers that it has left the run. */
-export async function releaseOrAbandon(released: Released, row: RunRow, trouble: Trouble | null): Promise<void> {
+/** The same. If the store is out of reach, this handle remembers that it has left the run. */
+export async function releaseOrAbandon(host: ReleaseHost, row: RunRow, trouble: ReleaseReason | null): Promise<void> {
   try {
-    await releaseRun(released, row, trouble);
+    await releaseRun(host, row, trouble);
   } catch (error) {
-    abandonLease(released.storage, row);
+    abandonLease(host.storage, row);
     throw error;
   }
 }
 
-function saidOf(trouble: Trouble | null): JsonObject {
+function releaseData(trouble: ReleaseReason | null): JsonObject {
   return trouble === null ? {} : { error: { ...trouble.error } };
 }
 
-/** Nobody has it any more; null when somebody did something to it meanwhile. Who had it cannot commit: its epoch is over. */
+/** Takes the lease from its owner, which cannot commit any more: its epoch is over. null when the run changed meanwhile. */
 export async function freeRun(
   storage: Storage,
   seen: RunRow,
   wakeAt = 0,
-  said: JsonObject = {},
+  data: JsonObject = {},
 ): Promise<RunRow | null> {
   const at = storage.environment.now();
   const changes = { owner: null, wake_at: wakeAt, epoch: seen.epoch + 1 };
-  const moved = moveRun(seen, { type: "run/released", at, changes, data: said });
+  const moved = moveRun(seen, { type: "run/released", at, changes, data: data });
   const outcome = await storage.commit({
     ...{ sessions: [{ id: seen.session, mode: "existing", at }], wakes: true },
     guards: asSeen(seen),
@@ -115,7 +130,7 @@ export async function freeRun(
   return outcome.ok ? moved.row(outcome.events[0]?.seq ?? 0) : null;
 }
 
-/** The run once it can be claimed; null when its owner is alive. `onWait` is told once, if it takes time to know that. */
+/** The run once it can be claimed; null when its owner is alive. `onWait` is called once, if finding out takes time. */
 export async function awaitFree(
   storage: Storage,
   id: string,
@@ -138,7 +153,7 @@ export async function awaitFree(
 
 export type Heartbeat = "ok" | "cancel-requested" | "deadline" | "lost";
 
-/** A sign of life; the answer says what the run's worker is to do. */
+/** Gives a sign of life, and returns what the run's worker must do. */
 export async function heartbeat(storage: Storage, { id, epoch }: RunRow, deadline: number): Promise<Heartbeat> {
   const [now] = await storage.query("run.get", id);
   if (now === undefined || now.epoch !== epoch || now.ended_at !== null) return "lost";

@@ -1,5 +1,5 @@
-// What this handle works on: the runs that its calls execute, and its workers. They are told when something is asked of a
-// run, and give everything back when the handle is closed.
+// What this handle works on: the runs that its calls execute, and its workers. They check a run at once when a caller asks something
+// of it, and release every run when the handle is closed.
 import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { AgentDefinition } from "../contracts/runs.ts";
@@ -7,11 +7,12 @@ import type { ErasedContent } from "../contracts/session-steps.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { newId } from "../core/new-id.ts";
 import { errorOf } from "./errors.ts";
-import { Execution, type Host } from "./execution.ts";
-import { releaseOrAbandon, type Trouble } from "./lease.ts";
+import { Execution } from "./execution.ts";
+import type { RunHost } from "./iteration-host.ts";
+import { type ReleaseReason, releaseOrAbandon } from "./lease.ts";
 import { ownerText } from "./owner.ts";
 import type { Tokens } from "./tokens.ts";
-import { isTroubleOfStore, RunWorker, type Settings } from "./worker.ts";
+import { isTroubleOfStore, RunWorker, type WorkerSettings } from "./worker.ts";
 
 export interface WorkOptions {
   readonly signal: AbortSignal | undefined;
@@ -19,7 +20,7 @@ export interface WorkOptions {
 }
 
 export class LocalWorkers {
-  readonly host: Host;
+  readonly host: RunHost;
   /** The owner of the runs that calls of this handle execute. */
   readonly owner: string;
   readonly #executions = new Map<string, Execution>();
@@ -44,11 +45,11 @@ export class LocalWorkers {
     this.#executions.set(row.id, execution);
     signal?.addEventListener("abort", stop, { once: true });
     if (signal?.aborted === true || this.closing.aborted) stop();
-    let trouble: Trouble | null = null;
+    let trouble: ReleaseReason | null = null;
     try {
       await execution.work();
     } catch (error) {
-      // Why it did not go on stands in its row: workers may try it at once, and people can see it.
+      // The release says why it did not go on: workers may try it at once, and people can see the error.
       if (!isTroubleOfStore(error)) trouble = { error: errorOf(error), wakeAt: storage.environment.now() };
       throw error;
     } finally {
@@ -60,16 +61,16 @@ export class LocalWorkers {
     }
   }
 
-  createWorker(agents: readonly AgentDefinition[], settings: Settings, id: string): RunWorker {
+  createWorker(agents: readonly AgentDefinition[], settings: WorkerSettings, id: string): RunWorker {
     const worker = new RunWorker(this.host, id, agents, settings, () => this.#workers.delete(worker));
     this.#workers.add(worker);
     return worker;
   }
 
-  /** Something was asked of a run that may be at work here: it is looked at now. */
+  /** A caller asked something of a run that may be at work here: its execution checks now. */
   checkNow(run: string): void {
-    this.#executions.get(run)?.poke();
-    for (const worker of this.#workers) worker.poke(run);
+    this.#executions.get(run)?.checkNow();
+    for (const worker of this.#workers) worker.checkNow(run);
   }
 
   async close(): Promise<void> {

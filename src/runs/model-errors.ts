@@ -1,23 +1,23 @@
-// What the error of a model says about another try: by its HTTP status, and by how long it asks to be left alone.
+// Whether the error of a model allows another attempt, and when: by its HTTP status, and by the delay it asks for.
 import type { RunError } from "../contracts/runs.ts";
-import { isFinal, looked } from "./errors.ts";
+import { isFinal, readSafely } from "./errors.ts";
 
-/** Recorded with the failure of a try. */
+/** Recorded with the failure of an attempt. */
 export interface Failure {
-  /** Another try would end the same way. */
+  /** Another attempt would fail the same way. */
   readonly final: boolean;
-  /** The next try begins no earlier than this after the failure. */
+  /** The next attempt begins no earlier than this after the failure. */
   readonly retryAfterMs: number | null;
 }
 
-/** Of a try that is followed by another because nobody knows how it ended. */
+/** The error of an attempt whose outcome is unknown, and which is followed by another. */
 export const LOST: RunError = {
   code: "OutcomeUnknown",
   message: "its outcome was lost: it may have happened, and been paid for",
 };
 /** Client errors that may pass: timeout, conflict, too early, too many requests. */
 const PASSING: ReadonlySet<number> = new Set([408, 409, 425, 429]);
-/** A worker does not hold a run for longer than this: the failure is final then. */
+/** A worker does not wait longer than this with a run: then the failure is final. */
 const LONGEST_WAIT_MS = 3_600_000;
 
 /** Fields that the SDKs of providers give their errors. */
@@ -35,7 +35,7 @@ interface ApiError {
  * 5xx may. `retryable: false` is final whatever else it says.
  */
 export function modelFailure(thrown: unknown, now: number): Failure {
-  return looked(() => readFailure(thrown, now), { final: false, retryAfterMs: null });
+  return readSafely(() => readFailure(thrown, now), { final: false, retryAfterMs: null });
 }
 
 function readFailure(thrown: unknown, now: number): Failure {

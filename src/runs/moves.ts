@@ -1,7 +1,8 @@
-// A change of a run's row: one event that says exactly which columns changed and to what, so that the row can be made again
-// from the log, and compared with it before anything is replayed.
+// A change of a run's row: one event that says exactly which columns changed and to what, so that the row can be derived from the
+// log and compared with it before a replay.
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
+import type { Slot } from "../contracts/rows.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Cell, Commit, EventDraft, Guard, Write } from "../contracts/storage.ts";
 import type { MUTABLE_COLUMNS } from "../core/run-projection.ts";
@@ -20,23 +21,28 @@ export interface Move {
   readonly writes?: readonly Write[];
 }
 
-export interface Moved {
+export interface MovedRun {
   readonly event: EventDraft;
-  /** What whoever holds it asks for next. */
+  /** What the next commit under the lease relies on. */
   readonly holds: readonly Guard[];
   /** The row afterwards, given the event's seq. */
   readonly row: (seq: number) => RunRow;
 }
 
-export function moveRun(row: RunRow, move: Move): Moved {
+export function moveRun(row: RunRow, move: Move): MovedRun {
   const { type, changes, at, data, payload, checkpoint, writes } = move;
   const next: RunRow = { ...row, ...changes, version: row.version + 1, updated_at: at };
   const checkpointSeq: Cell = checkpoint === true ? { slot: "seq" } : next.checkpoint_seq;
   const first = update(row, changes, next, checkpointSeq);
   const event: EventDraft = {
-    ...{ session: row.session, type, at, run: row.id, ...carried(payload) },
+    ...{ session: row.session, type, at, run: row.id, ...payloadFields(payload) },
     // As far as it goes in the order of their names, in which they are hashed.
-    data: { ...(checkpoint === true ? { checkpoint: true } : {}), ...data, ...said(changes), version: next.version },
+    data: {
+      ...(checkpoint === true ? { checkpoint: true } : {}),
+      ...data,
+      ...changesData(changes),
+      version: next.version,
+    },
     writes: writes === undefined ? [first] : [first, ...writes],
   };
   return {
@@ -46,10 +52,10 @@ export function moveRun(row: RunRow, move: Move): Moved {
   };
 }
 
-/** Of these it has no place in an index. */
+/** Columns that are in no index. */
 const GOES_ON: ReadonlySet<string> = new Set(["iteration", "tokens", "cost_usd"]);
 
-/** A run that only goes on keeps its places in the indexes: most changes are of that kind. */
+/** Most changes touch no indexed column: they get a statement of their own. */
 function update(row: RunRow, changes: Changes, next: RunRow, checkpointSeq: Cell): Write {
   const { id, version, iteration, tokens, cost_usd, updated_at } = next;
   const seq = { slot: "seq" } as const;
@@ -73,7 +79,7 @@ function isGoingOn(row: RunRow, changes: Changes): boolean {
   return true;
 }
 
-export function said(changes: Changes): JsonObject {
+export function changesData(changes: Changes): JsonObject {
   const made: Record<string, Json> = {};
   for (const name in changes) {
     const value = changes[name as keyof Changes];
@@ -82,8 +88,8 @@ export function said(changes: Changes): JsonObject {
   return made;
 }
 
-/** The part of a draft that a payload in its own row makes. */
-export function carried(
+/** The part of an event draft that a payload makes. */
+export function payloadFields(
   payload: readonly [name: string, payload: PreparedPayload] | undefined,
 ): Pick<EventDraft, "journal" | "payloads"> {
   if (payload === undefined) return { journal: null };
@@ -106,7 +112,7 @@ export function carryJson<T>(
 const NOTHING: Pick<Commit, "blobs" | "writes" | "uses"> = {};
 
 /** What the commit needs besides, for payloads that are blobs. */
-export function carriedBlobs(payloads: readonly PreparedPayload[]): Pick<Commit, "blobs" | "writes" | "uses"> {
+export function payloadExtras(payloads: readonly PreparedPayload[]): Pick<Commit, "blobs" | "writes" | "uses"> {
   if (payloads.every(({ blobs, writes, uses }) => blobs.length + writes.length + uses.length === 0)) return NOTHING;
   return {
     blobs: payloads.flatMap(({ blobs }) => blobs),
@@ -123,9 +129,14 @@ export function atEpoch({ id, epoch }: RunRow): Guard {
   return { check: "run.epoch", key: [id], expect: epoch };
 }
 
-/** Asked to pause while it was at work: it does so now. */
+/** The run was to pause at the end of its iteration: it does so now. */
 export function pausing({ pause_at, cancel }: RunRow, at: number): Changes {
   if (pause_at === null) return {};
   if (pause_at <= at || cancel === 1) return { pause_at: null };
   return { status: "paused", owner: null, wake_at: pause_at, pause_at: null };
+}
+
+/** The row of a question to a person. */
+export function insertDecision(run: string, step: number | Slot): Write {
+  return { op: "insert", table: "decisions", row: { run, step_seq: step } };
 }

@@ -1,6 +1,7 @@
-// Who has the lease of a run: a worker's id, and the process it works in where the platform tells. Both stand in the row and
-// in the log as one text, `worker_…@process`.
+// The owner of a run's lease: a worker's id, and the worker's process where the platform knows it. The row and the log keep both as
+// one text, `worker_…@process`.
 import type { Environment, Liveness } from "../contracts/environment.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
 import type { RunOwner } from "../contracts/run-waits.ts";
 import { describeProcess } from "../core/process-name.ts";
 
@@ -26,6 +27,11 @@ export function ownerWords(owner: string): string {
 export function ownerLiveness({ processes }: Environment, owner: string): Liveness {
   const [, process] = split(owner);
   return process === null || processes === undefined ? "unknown" : processes.liveness(process);
+}
+
+/** Its process has ended, as far as the platform tells. */
+export function isOwnerGone(environment: Environment, { owner }: Pick<RunRow, "owner">): boolean {
+  return owner !== null && ownerLiveness(environment, owner) === "gone";
 }
 
 function split(owner: string): readonly [worker: string, process: string | null] {

@@ -1,5 +1,5 @@
-// Where a recorded read looks: a point of the session's own log, and how much of the logs that the session inherits from was
-// written by then, because only that tells what of them had been erased already.
+// The position of a recorded read: a point of the session's own log, and how far the logs that the session inherits from had been
+// written by then, because only that says what of them had been erased.
 import type { JsonObject } from "../contracts/json.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { decodeRow, list, optional, plainObject, text, whole } from "../core/decode.ts";
@@ -14,13 +14,13 @@ export interface Position {
 }
 
 /** The position, and the lineage that ends there. */
-export interface Located {
+export interface ReadLocation {
   readonly position: Position;
   readonly lineage: readonly Segment[];
 }
 
-/** Where the session is now; `isThorough`: also what is inherited of sessions that are whole is looked at for erasures. */
-export async function locateNow(storage: Storage, session: string, isThorough = false): Promise<Located> {
+/** Where the session is now; `isThorough`: searches also the inherited sessions that were not deleted for erasures. */
+export async function locateNow(storage: Storage, session: string, isThorough = false): Promise<ReadLocation> {
   const { no, branch, seq } = await existingSession(storage, session);
   const lineage = await lineageAt(storage, { no, branch, seq });
   const inherited: number[] = [];
@@ -29,12 +29,12 @@ export async function locateNow(storage: Storage, session: string, isThorough = 
 }
 
 /** Where a recorded read was made. */
-export async function locateAgain(storage: Storage, no: number, position: Position): Promise<Located> {
+export async function locateAgain(storage: Storage, no: number, position: Position): Promise<ReadLocation> {
   const { branch, seq } = position;
   return located(position, await lineageAt(storage, { no, branch, seq }));
 }
 
-function located(position: Position, lineage: readonly Segment[]): Located {
+function located(position: Position, lineage: readonly Segment[]): ReadLocation {
   if (position.inherited.length === 0) return { position, lineage };
   const ancestors = ancestorsOf(lineage);
   const horizonOf = (segment: Segment) => position.inherited[ancestors.indexOf(segment.session)] ?? segment.horizon;
@@ -47,7 +47,7 @@ function ancestorsOf(lineage: readonly Segment[]): readonly string[] {
   return [...new Set(lineage.map(({ session }) => session))].filter((session) => session !== own);
 }
 
-/** A session that is not here as a whole has no log that says when it was erased: the erased messages say it themselves. */
+/** A session that is not whole in this store has no log of its erasures: the erased messages themselves have their position. */
 async function erasedUpTo(
   storage: Storage,
   lineage: readonly Segment[],
@@ -64,22 +64,22 @@ async function erasedUpTo(
   return last;
 }
 
-/** What is kept of a recorded read beside its position. */
-export interface Recorded {
+/** What the journal keeps of a recorded read. */
+export interface RecordedPosition {
   readonly position: Position;
   readonly count: number;
-  /** Of the ids or keys that it gave. */
+  /** Of the ids or keys that it returned. */
   readonly digest: string;
 }
 
-export function encodePosition({ position, count, digest }: Recorded): JsonObject {
+export function encodePosition({ position, count, digest }: RecordedPosition): JsonObject {
   const { branch, seq, inherited } = position;
   return { branch, count, digest, ...(inherited.length === 0 ? {} : { inherited }), seq };
 }
 
 const POSITION = { branch: whole, seq: whole, count: whole, digest: text, inherited: optional(list) };
 
-export function decodePosition(session: string, seq: number, data: JsonObject): Recorded {
+export function decodePosition(session: string, seq: number, data: JsonObject): RecordedPosition {
   const name = { kind: "step", session, seq };
   const { position } = decodeRow(name, data, { position: plainObject });
   const { count, digest, inherited, ...at } = decodeRow(name, position, POSITION);

@@ -1,24 +1,76 @@
-// Recovery: what a run that was cut off had done, and what nobody knows of it; then it is free to go on.
+// Recovery, the one way to a run that another worker may have had: its log is verified, its lease is claimed, and its journal says
+// which steps of the next iteration are done and which are in doubt.
 import { HoldfastError } from "../contracts/errors.ts";
+import type { JsonObject } from "../contracts/json.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Recovered, Recovery } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
+import { isHeldRun } from "../core/imported-runs.ts";
+import { admitRun } from "./admit.ts";
 import { errorOf } from "./errors.ts";
-import { stepOf } from "./journal.ts";
-import { atWork, awaitFree, freeRun } from "./lease.ts";
-import { recordsFor, retriedBy } from "./past.ts";
+import { buildStepRecords, readJournal, retriedRun, type StepRecord, stepOf } from "./journal.ts";
+import { atWork, awaitFree, draftClaim, freeRun } from "./lease.ts";
+import { isDue } from "./lease-watch.ts";
+import { mergeRetriedSteps, readRetriedJournal } from "./retry-chain.ts";
 import { existingRun, refuseEnded, runOf } from "./rows.ts";
-import { type Verified, verifyRun } from "./verify.ts";
+import { type VerifyScope, verifyRun } from "./verify.ts";
 
 const PAGE = 500;
 const AT_A_TIME = 16;
-/** Not given back: whoever had it was gone. */
+/** The run was not released by its worker, which is gone. */
 const RECOVERED = { recovered: true };
 
-/** Nothing is changed by looking. */
-export async function examine(storage: Storage, row: RunRow, verify: Verified): Promise<Recovery> {
+/** Claims a run that `seen` shows, for `owner`, after its log was verified. LeaseLost when anything changed since. */
+export async function takeOver(storage: Storage, seen: RunRow, owner: string, verify: VerifyScope): Promise<RunRow> {
+  await verifyRun(storage, seen, verify);
+  const { commit, claimed } = draftClaim(storage, seen, owner);
+  return claimed(await storage.commit(commit));
+}
+
+/** The same for a run that may be held or asleep; null: there is nothing to do for it now. */
+export async function takeOverWhenDue(
+  storage: Storage,
+  seen: RunRow,
+  owner: string,
+  verify: VerifyScope,
+): Promise<RunRow | null> {
+  if (isHeldRun(seen)) await admitVerified(storage, seen, verify);
+  // Verified before its row is trusted to say when it wakes: a run that seems to sleep for ever would be lost.
+  else await verifyRun(storage, seen, verify);
+  const now = await existingRun(storage, seen.id);
+  if (!(await isDue(storage, now))) return null;
+  // As it was verified, except for the mark of a held run, which was removed.
+  const { commit, claimed } = draftClaim(storage, { ...seen, beat: now.beat }, owner);
+  return claimed(await storage.commit(commit));
+}
+
+/** Lets a run that came with an archive go on here. */
+export async function admitVerified(storage: Storage, row: RunRow, verify: VerifyScope): Promise<void> {
+  await verifyRun(storage, row, verify);
+  await admitRun(storage, row);
+}
+
+/** What the journal has of the next iteration. `retried`: the run that this one retries, see retriedRun(). */
+export async function readStepRecords(
+  storage: Storage,
+  row: RunRow,
+  retried: JsonObject | null,
+): Promise<readonly StepRecord[]> {
+  const iteration = row.iteration + 1;
+  const own = await readJournal(storage, row, row.checkpoint_seq ?? row.first_seq);
+  const isFirst = retried !== null && Number(retried.iteration) === row.iteration;
+  const earlier = isFirst ? await readRetriedJournal(storage, retried) : [];
+  const records =
+    earlier.length === 0
+      ? [...buildStepRecords(row.session, own).values()]
+      : mergeRetriedSteps(row.session, own, earlier);
+  return records.filter((one) => one.iteration === iteration);
+}
+
+/** Changes nothing. */
+async function examine(storage: Storage, row: RunRow, verify: VerifyScope): Promise<Recovery> {
   const created = await verifyRun(storage, row, verify);
-  const records = await recordsFor(storage, row, created === undefined ? null : retriedBy(created));
+  const records = await readStepRecords(storage, row, created === undefined ? null : retriedRun(created));
   const step = (one: (typeof records)[number]) => stepOf(row.session, row.id, one);
   const open = records.filter(({ status, kind }) => status === "started" && (kind === "tool" || kind === "model"));
   const asked = records.filter(({ status }) => status === "asked");
@@ -34,14 +86,14 @@ export async function examine(storage: Storage, row: RunRow, verify: Verified): 
   };
 }
 
-export async function recoverRun(storage: Storage, id: string, verify: Verified): Promise<Recovery> {
+export async function recoverRun(storage: Storage, id: string, verify: VerifyScope): Promise<Recovery> {
   const first = await existingRun(storage, id);
   refuseEnded(first, "there is nothing to recover");
   const seen = await awaitFree(storage, id);
   if (seen === null) throw atWork(await existingRun(storage, id));
   refuseEnded(seen, "there is nothing to recover");
   const found = await examine(storage, seen, verify).catch(async (error: unknown) => {
-    // Taken by somebody while it was looked at.
+    // Another worker claimed it meanwhile.
     if (error instanceof HoldfastError && error.code === "LeaseLost") throw atWork(await existingRun(storage, id));
     throw error;
   });
@@ -51,8 +103,8 @@ export async function recoverRun(storage: Storage, id: string, verify: Verified)
   return { ...found, run: runOf(freed) };
 }
 
-/** Those that are alive are passed over. */
-export async function recoverAll(storage: Storage, verify: Verified): Promise<readonly Recovered[]> {
+/** Runs whose worker is alive are left alone. */
+export async function recoverAll(storage: Storage, verify: VerifyScope): Promise<readonly Recovered[]> {
   const owned: RunRow[] = [];
   for (let last = 0; ; ) {
     const rows = await storage.query("runs.owned", last, PAGE);
@@ -60,7 +112,7 @@ export async function recoverAll(storage: Storage, verify: Verified): Promise<re
     last = rows.at(-1)?.no ?? last;
     if (rows.length < PAGE) break;
   }
-  // All are watched for their lease at once; then a few are read at a time.
+  // The leases of all are watched at once; then a few runs are read at a time.
   const gone = (await Promise.all(owned.map(({ id }) => awaitFree(storage, id).catch(() => null)))).filter(
     (row) => row !== null && row.owner !== null && row.ended_at === null,
   ) as RunRow[];
@@ -72,7 +124,7 @@ export async function recoverAll(storage: Storage, verify: Verified): Promise<re
   return found;
 }
 
-async function recovered(storage: Storage, row: RunRow, verify: Verified): Promise<Recovered | null> {
+async function recovered(storage: Storage, row: RunRow, verify: VerifyScope): Promise<Recovered | null> {
   try {
     const recovery = await examine(storage, row, verify);
     const freed = await freeRun(storage, row, 0, RECOVERED);

@@ -1,16 +1,19 @@
-// Runs as callers see them, made from their rows.
+// Runs as callers see them, made from their rows: found by their id, with their result or error.
 import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { ListedRunRow, RunRow } from "../contracts/run-queries.ts";
+import type { RunResult } from "../contracts/run-results.ts";
 import type { Run, RunError, RunLimits, RunStatus, StopReason } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { toHex } from "../core/bytes.ts";
-import { decodeRow, digest, jsonObject, oneOf, optional, text, whole } from "../core/decode.ts";
+import { checkId } from "../core/check.ts";
+import { decodeRow, digest, jsonObject, oneOf, optional, plainObject, text, whole } from "../core/decode.ts";
 import { isHeldRun } from "../core/imported-runs.ts";
-import { idleReason } from "./idle.ts";
+import type { OpenQuestions } from "./idle.ts";
+import { idleReason, readQuestions, waitsOf } from "./idle.ts";
+import { errorIn, loadEventPayload } from "./journal.ts";
 import { describeOwner } from "./owner.ts";
-import type { OpenQuestions } from "./questions.ts";
-import { waitsOf } from "./waits.ts";
 
 export const STATUSES: readonly RunStatus[] = [
   ...(["running", "paused", "waiting", "recovering", "completed", "failed", "cancelled"] as const),
@@ -68,7 +71,7 @@ export function runOf(
   };
 }
 
-/** Not to be looked at now; one that is running: not before then, for the last tries came to nothing. */
+/** Not due now. A running one is not due because its last attempts failed. */
 function isAsleep({ status, wake_at, ended_at }: RunRow): boolean {
   return ended_at === null && (status === "waiting" || status === "paused" || (wake_at ?? 0) > 0);
 }
@@ -82,7 +85,7 @@ export async function existingRun(storage: Storage, id: string): Promise<RunRow>
   });
 }
 
-/** Somebody has its lease, in this store: whoever had that of a run that is held is elsewhere. */
+/** A worker of this store has its lease. The owner of a held run is a worker of the store that it came from. */
 export function isAtWork(row: Pick<RunRow, "owner" | "beat">): boolean {
   return row.owner !== null && !isHeldRun(row);
 }
@@ -100,4 +103,56 @@ export function refuseEnded(row: RunRow, what: string): void {
         ? "runs.fork() goes on from one of its iterations in a new session."
         : "runs.retry() takes it up where it ended; runs.fork() goes on from one of its iterations in a new session.",
   });
+}
+
+const BEGINNING = /^run_[0-9a-z]{4,31}$/;
+/** Ids that newId() makes, and those of children, which follow from the step. No caller relies on them: "job-1" never means "job-10". */
+const MADE_UP = /^run_(?:[0-9a-hj-km-np-tv-z]{20}|[0-9a-f]{32})$/;
+const MOST_NAMED = 100;
+
+/** The id of the run that has this id, or whose id begins so; the text itself where there is none: the caller reports that. */
+export async function namedRun(storage: Storage, given: string): Promise<string> {
+  const text = checkId(given, "run");
+  if (!BEGINNING.test(text) || MADE_UP.test(text)) return text;
+  const [exact] = await storage.query("run.get", text);
+  if (exact !== undefined) return text;
+  // "~" sorts after every letter.
+  const rows = await storage.query("runs.beginning", text, `${text}~`, MOST_NAMED);
+  const [id, ...others] = rows.map((row) => row.id).filter((one) => MADE_UP.test(one));
+  if (id === undefined) return text;
+  if (others.length === 0) return id;
+  const all = [id, ...others];
+  throw new HoldfastError("InvalidArgument", `${all.length} runs begin with ${JSON.stringify(text)}`, {
+    hint: `Give more of it: ${all
+      .slice(0, 5)
+      .map((one) => one.slice(0, text.length + 6))
+      .join(", ")}.`,
+    details: { kind: "run", id: text, runs: all },
+  });
+}
+
+export async function resultOf(storage: Storage, payloads: Payloads, row: RunRow): Promise<RunResult> {
+  const error = await errorOf(storage, row);
+  const run = runOf(row, error, storage.environment, await readQuestions(storage, row));
+  if (run.status !== "completed") return { run, status: run.status, value: null, error };
+  const value = await loadEventPayload(storage, payloads, row.session, row.seq);
+  return { run, status: run.status, value, error: null };
+}
+
+export async function errorOf(storage: Storage, row: RunRow): Promise<RunError | null> {
+  const isTroubled = row.ended_at === null && row.owner === null && row.status === "running";
+  if (!isTroubled && row.status !== "failed" && row.status !== "cancelled") return null;
+  const [event] = await storage.query("run.event", row.session, row.seq);
+  return event === undefined ? null : troubleIn(row, event.envelope);
+}
+
+function troubleIn({ session, seq }: Pick<RunRow, "session" | "seq">, body: Uint8Array): RunError | null {
+  const found = decodeRow({ kind: "event", session, seq }, { body }, { body: jsonObject }).body;
+  const data = plainObject.read(found.data) ?? {};
+  return data.error === undefined ? null : errorIn(data);
+}
+
+/** Of a run that is listed: its last event was read with it. */
+export function endingOf(row: ListedRunRow): RunError | null {
+  return row.ending === null ? null : troubleIn(row, row.ending);
 }

@@ -1,4 +1,4 @@
-// Runs: begun, worked on, looked at, and told what to do.
+// The verbs of runs: begin them, work on them, read them, and change their course.
 
 import type { Decision } from "../contracts/decisions.ts";
 import type { Page } from "../contracts/json.ts";
@@ -21,28 +21,26 @@ import {
 } from "../core/check.ts";
 import { readCursor, readPairCursor, writeCursor, writePairCursor } from "../core/cursor.ts";
 import { eventOf } from "../log/log.ts";
-import { checkAgent } from "./agents.ts";
+import { checkAgent, checkVerify } from "./agents.ts";
 import { findOrCreateRun } from "./begin.ts";
 import { loadCheckpoint, runCheckpoint, saveCheckpoint } from "./checkpoints.ts";
 import { answerDecision, decisionOf, readDecisions } from "./decisions.ts";
 import { deleteCheckpoint, deleteRun } from "./delete.ts";
 import { executeRun, resumeRun } from "./execute.ts";
-import { lastOf } from "./journal.ts";
+import { readQuestions } from "./idle.ts";
+import { lastSeqOf } from "./journal.ts";
 import { LocalWorkers } from "./local-workers.ts";
-import { namedRun } from "./naming.ts";
-import { readQuestions } from "./questions.ts";
 import { recoverAll, recoverRun } from "./recover.ts";
-import { endingOf, errorOf, resultOf } from "./results.ts";
-import { existingRun, runOf, STATUSES } from "./rows.ts";
+import { endingOf, errorOf, existingRun, namedRun, resultOf, runOf, STATUSES } from "./rows.ts";
 import type { Tokens } from "./tokens.ts";
 import { forkRun, retryRun, rewindRun } from "./travel.ts";
 import { cancelRun, pauseRun, signalRun, steps, unpauseRun } from "./verbs.ts";
-import type { Verified } from "./verify.ts";
-import { type CheckedWorker, checkVerify } from "./worker-options.ts";
+import type { VerifyScope } from "./verify.ts";
+import type { CheckedWorker } from "./worker-options.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
-/** All of runs but what answers at once, see on-demand.ts. */
+/** All verbs of runs except those that need no loaded code, see on-demand.ts. */
 export interface LoadedRuns extends Omit<Runs, "createWorker" | "tokens"> {
   createWorker(checked: CheckedWorker, id: string): Worker;
   close(): Promise<void>;
@@ -80,7 +78,7 @@ export function loadRuns(storage: Storage, payloads: Payloads, tokens: Tokens): 
       const limit = checkLimit(given.limit, "eventsPage", 1000);
       const run = await existingRun(storage, await named(id));
       const from = Math.max(after, run.first_seq - 1);
-      const rows = await storage.query("run.events", run.session_no, run.id, from, lastOf(run), limit);
+      const rows = await storage.query("run.events", run.session_no, run.id, from, lastSeqOf(run), limit);
       return rows.map((row) => eventOf(run.session, row));
     },
     async result(id) {
@@ -127,7 +125,7 @@ export function loadRuns(storage: Storage, payloads: Payloads, tokens: Tokens): 
   };
 }
 
-function verifyOf(options: Pick<ResumeOptions, "verify"> | undefined): Verified {
+function verifyOf(options: Pick<ResumeOptions, "verify"> | undefined): VerifyScope {
   return checkVerify(checkRecord(options, "options").verify);
 }
 

@@ -5,14 +5,14 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { Step, StepContent } from "../contracts/steps.ts";
 import { toRef } from "../core/bytes.ts";
-import { type Entry, payloadOf, type Record, stepOf } from "./journal.ts";
+import { type JournalEntry, payloadOf, type StepRecord, stepOf } from "./journal.ts";
 
 /** Steps with their inputs and results; `entries` are the journal that the records were made from. */
 export async function withContent(
   payloads: Payloads,
   { session, id }: Pick<RunRow, "session" | "id">,
-  entries: readonly Entry[],
-  records: readonly Record[],
+  entries: readonly JournalEntry[],
+  records: readonly StepRecord[],
 ): Promise<readonly Step[]> {
   const bySeq = new Map(entries.map((entry) => [entry.seq, entry]));
   const steps: Step[] = [];
@@ -38,7 +38,7 @@ const RESULTS = ["result"];
 async function contentOf(
   payloads: Payloads,
   session: string,
-  entry: Entry | undefined,
+  entry: JournalEntry | undefined,
   names: readonly string[],
 ): Promise<StepContent | null> {
   if (entry === undefined || !names.some((name) => name in entry.commitments)) return null;

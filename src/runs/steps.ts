@@ -1,244 +1,275 @@
-// Steps: each is looked up in the journal before it is done, intended before its effect and recorded after it, in that
-// order (rules RU4 to RU7).
+// Steps of an iteration: each is looked up in the journal before it is executed, its intent is written before its effect and its
+// outcome after it, in that order (rules RU4 to RU7). What happens to a step is decided in step-decision.ts and carried out here.
 import type { Json, JsonObject } from "../contracts/json.ts";
-import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
+import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
+import type { RunError } from "../contracts/runs.ts";
 import type { RetryPolicy, StepCall, StepKind } from "../contracts/steps.ts";
-import type { EventDraft, WrittenEvent } from "../contracts/storage.ts";
-import { sha256Hex } from "../core/bytes.ts";
+import type { Commit, EventDraft, WrittenEvent } from "../contracts/storage.ts";
+import { decodeText, sha256Hex } from "../core/bytes.ts";
 import { canonicalJson, orderedJson } from "../core/canonical.ts";
-import { encodeJson } from "../core/check.ts";
-import type { DirectRead } from "../core/direct-reads.ts";
-import { waitBefore } from "./agents.ts";
-import { insertDecision } from "./approval.ts";
-import type { Also, Around, Ending } from "./around.ts";
-import { errorOf, isFinal, nonDeterminism, StepFailed } from "./errors.ts";
-import { InFlight } from "./in-flight.ts";
-import { errorIn, payloadOf, type Record } from "./journal.ts";
-import type { Failure } from "./model-errors.ts";
-import { LOST } from "./model-errors.ts";
-import { carried, carriedBlobs, carryJson } from "./moves.ts";
-import { isNewStep, parseStepInput, resultOf, stepWords } from "./step-values.ts";
-import type { Beside, Writer } from "./writer.ts";
+import { copyJson, encodeCopy, encodeJson } from "../core/check.ts";
+import { allowDirectReads, type DirectRead } from "../core/direct-reads.ts";
+import { errorOf, isFinal, nonDeterminism, readSafely, StepFailed } from "./errors.ts";
+import { errorIn, payloadOf, type StepRecord } from "./journal.ts";
+import type { IterationLife } from "./life.ts";
+import { type Failure, LOST } from "./model-errors.ts";
+import { carryJson, insertDecision, payloadExtras, payloadFields } from "./moves.ts";
+import { decideStep, type StepDecision, stepWords } from "./step-decision.ts";
+import { isInvalidOutput } from "./validation.ts";
+import type { CommitExtras, Writer } from "./writer.ts";
 
-/** A thing to be done at a place. */
-export interface Asked {
+/** A step that an iteration asks for, and its place in the iteration. */
+export interface StepRequest {
   readonly path: string;
   readonly kind: StepKind;
   readonly name: string;
-  /** JSON, as it is kept. */
+  /** JSON, as the journal keeps it. */
   readonly input: Uint8Array;
-  /** The same as a value that nobody else has: given to the first try. */
+  /** The same as a value that nothing else refers to: the first attempt gets it. */
   readonly value: Json;
 }
 
-export interface Identity extends Asked {
+export interface StepIdentity extends StepRequest {
   readonly digest: string;
 }
 
-export interface Outside {
+/** What a step with an effect on the world outside does, and how often it may be attempted. */
+export interface StepEffect {
+  readonly retry: RetryPolicy;
+  /** Whether it may be executed again where its outcome is unknown. */
+  readonly mayRepeat: boolean;
+  readonly execute: (input: Json, call: StepCall) => unknown;
+}
+
+export type StepOutcome = { readonly value: Json } | { readonly error: RunError };
+
+/** Records something else in the commit that ends a step. */
+export type RecordAlongside = (
+  prepare: Prepare,
+  outcome: StepOutcome,
+  at: number,
+) => Promise<{ readonly event: EventDraft; readonly commit: Pick<Commit, "blobs" | "writes" | "uses"> }>;
+
+/** What a kind of step adds to the course that every step takes. */
+export interface StepHooks {
+  readonly alongside?: RecordAlongside;
+  /** Runs before the intent is written. */
+  readonly before?: () => Promise<void> | undefined;
+  /** What an error says about another attempt; without it, isFinal() decides. */
+  readonly judge?: (thrown: unknown, now: number) => Failure;
+  /** Gets the seq of the event that holds the result, also when the result is reused. */
+  readonly onResult?: (seq: number) => void;
+  /** Whether a person must approve the first attempt. */
+  readonly needsApproval?: () => Promise<boolean>;
+}
+
+export interface StepsHost {
+  readonly writer: Writer;
   readonly payloads: Payloads;
   readonly signal: AbortSignal;
-  /** Ends the work on this iteration; what is asked for afterwards gets no answer. */
-  readonly leave: (error?: unknown) => Promise<never>;
-  /** Waits for a person to permit a step, or to say whether it happened; answered when the run is woken. */
-  readonly ask: (record: Record) => Promise<Record>;
-  /** Somebody else goes on, or the run has ended: nothing begins any more. */
-  readonly isLeft: () => boolean;
-  /** Counted as at work meanwhile. */
-  readonly during: <T>(work: () => Promise<T>) => Promise<T>;
-  /** What the iteration read on a handle so far, past its recorded reads. */
+  readonly life: IterationLife;
+  /** Waits until a person has permitted the step, or said whether it happened; resolves with what the journal has then. */
+  readonly ask: (record: StepRecord) => Promise<StepRecord>;
+  /** What the iteration has read on a handle so far, not through its recorded reads. */
   readonly directReads: ReadonlySet<DirectRead>;
 }
 
-/** Turns of the event loop in which nothing more is asked for: what follows from one answer takes one, or two. */
-const IDLE_TURNS = 5;
-
-/** For who asks in vain. A new one each time: what waits for a promise lives as long as that. */
-export function never(): Promise<never> {
-  return new Promise(() => {});
+export interface FinishOptions {
+  /** The seq of the intent, if the step has one. */
+  readonly intent?: number | undefined;
+  readonly data?: JsonObject;
+  /** Goes with the event, in its commit. */
+  readonly extras?: CommitExtras;
 }
 
+export type UndisputedDecision = Exclude<StepDecision, { readonly action: "differ" }>;
+
+/** Passes of the event loop without a request after which no more are expected: what follows from one answer takes one or two. */
+const IDLE_PASSES = 5;
+
 export class Steps {
+  readonly #host: StepsHost;
   readonly #writer: Writer;
-  readonly #outside: Outside;
   readonly #iteration: number;
   /** The newest attempt at each place. */
-  readonly #records = new Map<string, Record>();
-  /** What the journal has and nobody has asked for yet. What failed has happened to nobody. */
-  readonly #unasked = new Map<string, Record>();
+  readonly #records = new Map<string, StepRecord>();
+  /** Steps of the journal that the iteration has not asked for yet, without those that failed: they had no effect. */
+  readonly #unasked = new Map<string, StepRecord>();
   /** Ids of the model calls that the iteration has made or replayed here. */
   readonly calls = new Set<string>();
   /** Payloads that are being read. */
   #reading = 0;
-  #isClosing = false;
-  readonly inFlight = new InFlight();
-  /** A recorded read could not give what it gave then: what follows from it may be asked for in other words. */
   #acceptsOtherArguments = false;
 
-  constructor(writer: Writer, outside: Outside, iteration: number, records: Iterable<Record>) {
-    this.#writer = writer;
-    this.#outside = outside;
+  constructor(host: StepsHost, iteration: number, records: Iterable<StepRecord>) {
+    this.#host = host;
+    this.#writer = host.writer;
     this.#iteration = iteration;
     for (const record of records) this.#records.set(record.path, record);
     for (const [path, record] of this.#records) if (record.status !== "failed") this.#unasked.set(path, record);
   }
 
-  /** The verdict is given: nothing begins any more; what was begun before an interruption is asked for again. */
+  /** After the verdict no new step begins. Steps that were begun before an interruption may be asked for again. */
   isClosed(path: string): boolean {
-    return this.#isClosing && !this.#records.has(path);
+    const { state } = this.#host.life;
+    return state === "over" || (state === "draining" && !this.#records.has(path));
   }
 
   /**
-   * After the verdict: NonDeterminism when it was given without something that was begun before an interruption, for
-   * nobody would ever ask what became of that. Work beside the verdict is given the turns that it needs to come so far.
+   * After the verdict: NonDeterminism when the iteration did not ask for a step that was begun before an interruption, because
+   * nothing would ever find out what became of that step. Work beside the verdict gets the time that it needs to ask.
    */
   async close(): Promise<void> {
-    this.#isClosing = true;
+    this.#host.life.drain();
     const { environment } = this.#writer.storage;
-    for (let idle = 0; this.#unasked.size > 0 && idle < IDLE_TURNS; ) {
+    for (let idle = 0; this.#unasked.size > 0 && idle < IDLE_PASSES; ) {
       const before = this.#unasked.size;
-      await new Promise<void>((turn) => environment.defer(turn));
+      await new Promise<void>((pass) => environment.defer(pass));
       idle = this.#reading > 0 || this.#unasked.size < before ? 0 : idle + 1;
     }
-    const [left] = this.#unasked.values();
-    if (left !== undefined) await this.differs(left, "gives its verdict without that");
+    const [unasked] = this.#unasked.values();
+    if (unasked !== undefined) throw this.differs(unasked, "gives its verdict without that");
   }
 
-  /** NonDeterminism: what the iteration does now is not what the journal has at the place. */
-  differs({ kind, name, path }: Pick<Record, "kind" | "name" | "path">, now: string): Promise<never> {
-    const { leave, directReads } = this.#outside;
-    return leave(
+  /** Ends the work with NonDeterminism: what the iteration does now is not what the journal has at the place. */
+  differs({ kind, name, path }: Pick<StepRecord, "kind" | "name" | "path">, now: string): Error {
+    const { life, directReads } = this.#host;
+    return life.leave(
       nonDeterminism(this.#writer.row.id, `${this.#iteration}/${path}`, stepWords(kind, name), now, directReads),
     );
   }
 
+  /** A recorded read could not return what it returned before: arguments that follow from it may differ. */
   acceptOtherArguments(): void {
     this.#acceptsOtherArguments = true;
   }
 
-  get payloads(): Payloads {
-    return this.#outside.payloads;
-  }
-
-  identify(asked: Asked): Identity {
-    const { path, kind, name, input, value } = asked;
+  identify(request: StepRequest): StepIdentity {
+    const { path, kind, name, input, value } = request;
     const digest = sha256Hex(orderedJson({ input: value, kind, name })).slice(0, 32);
     return { path, kind, name, input, value, digest };
   }
 
-  /** What the journal has at the place; NonDeterminism when it is something else. */
-  async recorded(identity: Identity): Promise<Record | undefined> {
-    const found = this.#records.get(identity.path);
-    if (found === undefined) return undefined;
-    const { kind, name, digest, path } = identity;
-    this.#unasked.delete(path);
-    const isOther = found.kind !== kind || found.name !== name;
-    if (!isOther && (found.digest === digest || this.#acceptsOtherArguments)) return found;
-    const now = stepWords(kind, name);
-    return this.differs(found, `does ${now}${isOther ? "" : " with other arguments"}`);
+  /** What happens to the step; ends the work with NonDeterminism when the journal has another one at its place. */
+  async decide(identity: StepIdentity, effect?: StepEffect): Promise<UndisputedDecision> {
+    const record = this.#records.get(identity.path);
+    this.#unasked.delete(identity.path);
+    return this.#decide(identity, record, effect);
   }
 
-  key({ path, kind, name, digest }: Identity, attempt: number): string {
+  #decide(
+    { kind, name, digest }: StepIdentity,
+    record: StepRecord | undefined,
+    effect: StepEffect | undefined,
+  ): UndisputedDecision {
+    const acceptsOtherArguments = this.#acceptsOtherArguments;
+    const request = { kind, name, digest, acceptsOtherArguments, ...(effect === undefined ? {} : { effect }) };
+    const decision = decideStep(record, request, this.#writer.storage.environment.now());
+    if (decision.action === "differ") throw this.differs(decision.record, decision.now);
+    return decision;
+  }
+
+  key({ path, kind, name, digest }: StepIdentity, attempt: number): string {
     const place = { digest, iteration: this.#iteration, kind, name, path, run: this.#writer.row.id };
     return sha256Hex(canonicalJson(attempt === 1 ? place : { attempt, ...place })).slice(0, 32);
   }
 
-  /** With an effect on the world outside: intended before, recorded after. */
-  async perform(
-    asked: Asked,
-    policy: RetryPolicy,
-    mayRepeat: boolean,
-    effect: (input: Json, call: StepCall) => unknown,
-    beside: Around = {},
-  ): Promise<Json> {
-    const identity = this.identify(asked);
-    let record = this.#records.size === 0 ? undefined : await this.recorded(identity);
-    // What was said when it was intended counts too: then somebody relied on it.
-    const isSafe = mayRepeat && record?.data.repeatable === true;
-    if (isNewStep(record) && beside.needsApproval !== undefined) {
-      const before = record;
-      record = await this.#outside.during(() => this.#proposed(identity, before, mayRepeat, beside));
+  /** A step with an effect on the world outside: its intent is written before, its outcome after. */
+  async perform(request: StepRequest, effect: StepEffect, hooks: StepHooks = {}): Promise<Json> {
+    const { life, ask } = this.#host;
+    const identity = this.identify(request);
+    let decision =
+      this.#records.size === 0 ? this.#decide(identity, undefined, effect) : await this.decide(identity, effect);
+    if (decision.action === "intend" && decision.isFirst && hooks.needsApproval !== undefined) {
+      const { record, attempt } = decision;
+      const proposed = await life.during(() => this.#propose(identity, attempt, effect, hooks));
+      decision = this.#decide(identity, proposed ?? record, effect);
     }
-    const isOpen = record?.status === "asked" || (record?.status === "started" && !isSafe);
-    if (record !== undefined && isOpen && !record.isAllowed) record = await this.#outside.ask(record);
-    const begun = record;
-    return this.#outside.during(() => this.#try(identity, begun, policy, mayRepeat, effect, beside));
+    if (decision.action === "ask") decision = this.#decide(identity, await ask(decision.record), effect);
+    const decided = decision;
+    return life.during(() => this.#carryOut(identity, decided, effect, hooks));
   }
 
-  /** Intended, for a person to permit it, if it needs that. An input that is refused is never asked about. */
-  async #proposed(
-    identity: Identity,
-    found: Record | undefined,
-    mayRepeat: boolean,
-    { before, needsApproval }: Around,
-  ): Promise<Record | undefined> {
+  /** Writes the intent for a person to approve, if the step needs that. No person is asked about an input that is refused. */
+  async #propose(
+    identity: StepIdentity,
+    attempt: number,
+    { mayRepeat }: StepEffect,
+    { before, needsApproval }: StepHooks,
+  ): Promise<StepRecord | undefined> {
     await before?.();
-    if ((await needsApproval?.()) !== true) return found;
-    return this.#intend(identity, (found?.attempt ?? 0) + 1, mayRepeat, true);
+    if ((await needsApproval?.()) !== true) return undefined;
+    return this.#intend(identity, attempt, mayRepeat, true);
   }
 
-  async #try(
-    identity: Identity,
-    found: Record | undefined,
-    policy: RetryPolicy,
-    mayRepeat: boolean,
-    effect: (input: Json, call: StepCall) => unknown,
-    around: Around,
+  async #carryOut(
+    identity: StepIdentity,
+    first: UndisputedDecision,
+    effect: StepEffect,
+    hooks: StepHooks,
   ): Promise<Json> {
-    const { also, before, ended } = around;
-    let record = found;
-    for (;;) {
-      if (record?.status === "done") {
-        ended?.(record.end?.seq ?? 0);
-        return this.payload(record);
+    for (let decision = first; ; ) {
+      this.#host.life.refuseLeft();
+      if (decision.action === "ask")
+        throw new Error("bug: a step that a person must decide on was about to be executed");
+      if (decision.action === "reuse") return await this.#reuse(decision.record, hooks);
+      const isAgain = decision.action === "redo" && decision.record.status === "started";
+      let record: StepRecord;
+      if (decision.action === "redo") {
+        record = decision.record;
+        await this.#resume(record, hooks.alongside);
+      } else {
+        if (decision.record !== undefined) await this.#sleep(decision.waitMs);
+        await hooks.before?.();
+        record = await this.#intend(identity, decision.attempt, effect.mayRepeat, false);
       }
-      if (this.#outside.isLeft()) return never();
-      const isOpen = record?.status === "started";
-      if (record !== undefined && (isOpen || record.status === "asked")) await this.#begin(record, also);
-      else {
-        if (record !== undefined) await this.#mayRetry(record, policy);
-        await before?.();
-        record = await this.#intend(identity, (record?.attempt ?? 0) + 1, mayRepeat, false);
-      }
-      const done = await this.#do(identity, record, isOpen, effect, around);
-      if ("value" in done) return done.value;
-      record = done.record;
+      const executed = await this.#execute(identity, record, isAgain, effect, hooks);
+      if ("value" in executed) return executed.value;
+      decision = this.#decide(identity, executed.record, effect);
     }
   }
 
-  /** After a failure that is recorded: throws it again unless there is a try left, for which it waits. */
-  async #mayRetry(record: Record, policy: RetryPolicy): Promise<void> {
-    if (record.isPast === true) return;
-    const { data = {} } = record.end ?? {};
-    if (record.attempt >= policy.attempts || data.final === true) {
-      throw new StepFailed(errorIn(data), `${this.#iteration}/${record.path}`, data.effectDone === true);
-    }
-    const { environment } = this.#writer.storage;
-    const after = typeof data.retryAfterMs === "number" ? data.retryAfterMs : 0;
-    // What has passed of it since the failure counts, also in another process.
-    const left = Math.min(after, (record.end?.at ?? 0) + after - environment.now());
-    await environment.sleep(Math.max(waitBefore(record.attempt + 1, policy), left), this.#outside.signal);
-    if (this.#outside.signal.aborted) await this.#outside.leave();
+  #reuse(record: StepRecord, { onResult }: StepHooks): Promise<Json> {
+    if (record.status === "failed") return Promise.reject(this.failure(record));
+    onResult?.(record.end?.seq ?? 0);
+    return this.payload(record);
   }
 
-  /** Without one: only what it gave is recorded. */
-  async record(asked: Asked, make: () => Json | Promise<Json>): Promise<Json> {
-    const identity = this.identify(asked);
-    const found = await this.recorded(identity);
-    if (found !== undefined) return this.payload(found);
+  /** A failure that the journal has, as the iteration gets it. */
+  failure({ path, end }: StepRecord): StepFailed {
+    const { data = {} } = end ?? {};
+    return this.failureAt(path, errorIn(data), data.effectDone === true);
+  }
+
+  failureAt(path: string, error: RunError, effectDone = false): StepFailed {
+    return new StepFailed(error, `${this.#iteration}/${path}`, effectDone);
+  }
+
+  async #sleep(ms: number | null): Promise<void> {
+    const { signal, life } = this.#host;
+    if (ms === null) return;
+    await this.#writer.storage.environment.sleep(ms, signal);
+    if (signal.aborted) throw life.leave();
+  }
+
+  /** A step whose value is all there is to it: the value is recorded. */
+  async recordValue(request: StepRequest, make: () => Json | Promise<Json>): Promise<Json> {
+    const identity = this.identify(request);
+    const decision = await this.decide(identity);
+    if (decision.action !== "intend") return this.payload(decision.record);
     const value = await make();
-    await this.#outside.during(() => this.#guarded(() => this.finish(identity, value)));
+    await this.#host.life.during(() => this.#host.life.guard(() => this.finish(identity, value)));
     return value;
   }
 
-  payload({ end }: Record): Promise<Json> {
+  payload({ end }: StepRecord): Promise<Json> {
     if (end === null) throw new Error("bug: a step without an end has no payload");
-    return this.#guarded(() =>
-      this.whileReading(() => payloadOf(this.#outside.payloads, this.#writer.row.session, end)),
+    return this.#host.life.guard(() =>
+      this.whileReading(() => payloadOf(this.#host.payloads, this.#writer.row.session, end)),
     );
   }
 
-  /** A verdict given meanwhile waits for what follows from it. */
+  /** A verdict that is given meanwhile waits for what follows from the read. */
   async whileReading<T>(read: () => Promise<T>): Promise<T> {
     this.#reading++;
     try {
@@ -248,51 +279,50 @@ export class Steps {
     }
   }
 
-  /** Its end, with the intent it had or without one; `writes` go with the event. */
+  /** Writes the end of a step, of the intent with the seq `intent` or without an intent. */
   async finish(
-    identity: Identity,
+    identity: StepIdentity,
     value: Json,
-    found?: Record,
-    more: JsonObject = {},
-    beside: Beside = {},
+    { intent, data = {}, extras = {} }: FinishOptions = {},
   ): Promise<void> {
     const bytes = encodeJson(value, identity.name, "payloadBytes");
-    const data = { ...(found === undefined ? this.said(identity, 1) : { step: found.seq }), ...more };
+    const first = intent === undefined ? this.describe(identity, 1) : { step: intent };
     await this.carry(bytes, async (payload) => {
-      const draft = this.draft("step/done", data, ["result", payload]);
-      const { writes = [], ...rest } = beside;
-      await this.#writer.add([{ ...draft, writes }], { ...rest, ...carriedBlobs([payload]) });
+      const draft = this.draft("step/done", { ...first, ...data }, ["result", payload]);
+      const { writes = [], ...rest } = extras;
+      await this.#writer.add([{ ...draft, writes }], { ...rest, ...payloadExtras([payload]) });
     });
   }
 
   draft(type: string, data: JsonObject, payload?: readonly [string, PreparedPayload]): EventDraft {
     const { session, id } = this.#writer.row;
-    return { session, type, at: this.#writer.storage.environment.now(), run: id, data, ...carried(payload) };
+    return { session, type, at: this.#writer.storage.environment.now(), run: id, data, ...payloadFields(payload) };
   }
 
   /** Bytes as a payload in the event's row, or beside it when they are many. */
   carry<T>(bytes: Uint8Array, then: (payload: PreparedPayload) => Promise<T>): Promise<T> {
-    return carryJson(this.#outside.payloads, bytes, then);
+    return carryJson(this.#host.payloads, bytes, then);
   }
 
-  said(identity: Identity, attempt: number, key = this.key(identity, attempt)): JsonObject {
+  /** What the first event of a step says about it. */
+  describe(identity: StepIdentity, attempt: number, key = this.key(identity, attempt)): JsonObject {
     const { path, kind, name, digest } = identity;
     return { attempt, digest, iteration: this.#iteration, key, kind, name, path };
   }
 
   /**
-   * `mayRepeat` is said in it, so that who recovers the run knows whether a person is needed. With `approval` the same event
-   * asks a person for permission: no effect follows before the answer.
+   * The intent says whether the step may be repeated, so that a recovery knows whether a person is needed. With `approval` the
+   * same event asks a person for permission: no effect follows before the answer.
    */
-  #intend(identity: Identity, attempt: number, mayRepeat: boolean, approval: boolean): Promise<Record> {
-    return this.#guarded(() =>
+  #intend(identity: StepIdentity, attempt: number, mayRepeat: boolean, approval: boolean): Promise<StepRecord> {
+    return this.#host.life.guard(() =>
       this.carry(identity.input, async (payload) => {
         const key = this.key(identity, attempt);
         const flags = { ...(approval ? { approval: true } : {}), ...(mayRepeat ? { repeatable: true } : {}) };
-        const data = { ...this.said(identity, attempt, key), ...flags };
+        const data = { ...this.describe(identity, attempt, key), ...flags };
         const draft = this.draft("step/started", data, ["input", payload]);
-        const asking = approval ? { writes: [insertDecision(this.#writer.row.id, { slot: "seq" })] } : {};
-        const [written] = await this.#writer.add([{ ...draft, ...asking }], carriedBlobs([payload]));
+        const question = approval ? { writes: [insertDecision(this.#writer.row.id, { slot: "seq" })] } : {};
+        const [written] = await this.#writer.add([{ ...draft, ...question }], payloadExtras([payload]));
         const { kind, name, path, digest } = identity;
         return {
           ...{ seq: written?.seq ?? 0, iteration: this.#iteration, path, kind, name, attempt, digest, key },
@@ -303,56 +333,56 @@ export class Steps {
     );
   }
 
-  /** A try of a step that has its intent already: the first one, once a person has permitted it, or one more. */
-  async #begin({ seq, status }: Record, also: Also | undefined): Promise<void> {
-    const type = status === "asked" ? "step/begun" : "step/again";
-    await this.#guarded(() =>
-      this.#end(this.draft(type, { step: seq }), [], status === "asked" ? undefined : also, { error: LOST }),
-    );
+  /** Says that a step which has its intent is executed: for the first time once a person has permitted it, or again. */
+  async #resume({ seq, status }: StepRecord, alongside: RecordAlongside | undefined): Promise<void> {
+    const isFirst = status === "asked";
+    const draft = () => this.draft(isFirst ? "step/begun" : "step/again", { step: seq });
+    await this.#host.life.guard(() => this.#writeEnd(draft(), [], isFirst ? undefined : alongside, { error: LOST }));
   }
 
-  /** The effect, and what came of it: the value as it will be read back, or the failure. */
-  async #do(
-    { path, kind, name, input, value: first }: Identity,
-    record: Record,
-    again: boolean,
-    effect: (input: Json, call: StepCall) => unknown,
-    { also, judge, ended }: Around,
-  ): Promise<{ readonly value: Json } | { readonly record: Record }> {
+  /** The effect and its outcome: the value as it will be read back, or the record of the failure. */
+  async #execute(
+    { path, kind, name, input, value: first }: StepIdentity,
+    record: StepRecord,
+    isAgain: boolean,
+    { execute }: StepEffect,
+    { alongside, judge, onResult }: StepHooks,
+  ): Promise<{ readonly value: Json } | { readonly record: StepRecord }> {
     const { row } = this.#writer;
     const call: StepCall = {
       ...{ run: row.id, session: row.session, iteration: this.#iteration, path, attempt: record.attempt },
-      ...{ idempotencyKey: record.key, again, signal: this.#outside.signal },
+      ...{ idempotencyKey: record.key, again: isAgain, signal: this.#host.signal },
     };
-    if (this.#outside.isLeft()) return never();
-    const asked = record.attempt === 1 && !again ? first : parseStepInput(input);
-    const result = await resultOf(() => effect(asked, call), `${kind} ${name}: result`);
+    this.#host.life.refuseLeft();
+    const given = record.attempt === 1 && !isAgain ? first : (JSON.parse(decodeText(input)) as Json);
+    const result = await resultOf(() => execute(given, call), `${kind} ${name}: result`);
     if ("thrown" in result) {
       const failure = judge?.(result.thrown, this.#writer.storage.environment.now());
       const effectDone = kind === "tool" && result.hasReturned;
-      return { record: await this.#failed(record, result.thrown, also, effectDone, failure) };
+      return { record: await this.#fail(record, result.thrown, alongside, effectDone, failure) };
     }
     const { value, bytes } = result;
-    const [written] = await this.#guarded(() =>
-      this.carry(bytes, (payload) =>
-        this.#end(this.draft("step/done", { step: record.seq }, ["result", payload]), [payload], also, { value }),
-      ),
+    const [written] = await this.#host.life.guard(() =>
+      this.carry(bytes, (payload) => {
+        const draft = this.draft("step/done", { step: record.seq }, ["result", payload]);
+        return this.#writeEnd(draft, [payload], alongside, { value });
+      }),
     );
-    ended?.(written?.seq ?? 0);
+    onResult?.(written?.seq ?? 0);
     return { value };
   }
 
   /** With what else is recorded of it, in one commit. */
-  async #end(
+  async #writeEnd(
     draft: EventDraft,
-    carried: readonly PreparedPayload[],
-    also: Also | undefined,
-    end: Ending,
+    payloads: readonly PreparedPayload[],
+    alongside: RecordAlongside | undefined,
+    outcome: StepOutcome,
   ): Promise<readonly WrittenEvent[]> {
-    const own = carriedBlobs(carried);
-    if (also === undefined) return this.#writer.add([draft], own);
-    return this.#outside.payloads.preparing(async (prepare) => {
-      const { event, commit } = await also(prepare, end, draft.at);
+    const own = payloadExtras(payloads);
+    if (alongside === undefined) return this.#writer.add([draft], own);
+    return this.#host.payloads.preparing(async (prepare) => {
+      const { event, commit } = await alongside(prepare, outcome, draft.at);
       return this.#writer.add([draft, event], {
         blobs: [...(own.blobs ?? []), ...(commit.blobs ?? [])],
         writes: [...(own.writes ?? []), ...(commit.writes ?? [])],
@@ -361,39 +391,48 @@ export class Steps {
     });
   }
 
-  #failed(
-    record: Record,
+  #fail(
+    record: StepRecord,
     thrown: unknown,
-    also: Also | undefined,
+    alongside: RecordAlongside | undefined,
     effectDone: boolean,
     { final, retryAfterMs }: Failure = { final: isFinal(thrown), retryAfterMs: null },
-  ): Promise<Record> {
+  ): Promise<StepRecord> {
     const data = {
       ...{ step: record.seq, error: { ...errorOf(thrown) } },
       ...(final ? { final: true } : {}),
-      // The tool has returned, and only its result is no good: whoever tries again must know.
+      // The tool has returned and only its result cannot be recorded: a person or program that retries must know that.
       ...(effectDone ? { effectDone: true } : {}),
       ...(retryAfterMs === null ? {} : { retryAfterMs }),
     };
-    return this.#guarded(async () => {
+    return this.#host.life.guard(async () => {
       const draft = this.draft("step/failed", data);
-      const [written] = await this.#end(draft, [], also, { error: data.error });
+      const [written] = await this.#writeEnd(draft, [], alongside, { error: data.error });
       return {
         ...record,
         status: "failed",
-        isPast: false,
+        isRetryPoint: false,
         end: { seq: written?.seq ?? 0, type: draft.type, at: draft.at, data },
       };
     });
   }
+}
 
-  /** Trouble with the store, or with the lease, is nothing an iteration could catch. */
-  async #guarded<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#outside.isLeft()) return never();
-    try {
-      return await work();
-    } catch (error) {
-      return this.#outside.leave(error);
-    }
+/** `hasReturned`: the effect happened, and only what it returned cannot be used. */
+type EffectResult =
+  | { readonly value: Json; readonly bytes: Uint8Array }
+  | { readonly thrown: unknown; readonly hasReturned: boolean };
+
+/** What an effect returns, as it will be read back. */
+async function resultOf(effect: () => unknown, what: string): Promise<EffectResult> {
+  let hasReturned = false;
+  try {
+    const returned = await allowDirectReads(effect);
+    hasReturned = true;
+    // A tool that returns nothing has returned null. It has happened: called a failure, it would be executed a second time.
+    const value = copyJson(returned === undefined ? null : returned, what, "payloadBytes");
+    return { value, bytes: encodeCopy(value, what, "payloadBytes") };
+  } catch (thrown) {
+    return { thrown, hasReturned: hasReturned || readSafely(() => isInvalidOutput(thrown), false) };
   }
 }

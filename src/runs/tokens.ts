@@ -1,7 +1,7 @@
-// What models say while they are asked: shown to who listens in this process, never stored (rule RU8).
+// What models say while they answer: passed to listeners in this process, never stored (rule RU8).
 import type { Token } from "../contracts/workers.ts";
 
-/** What a listener that does not keep up loses, oldest first. */
+/** A listener that does not keep up loses the oldest. */
 const MOST_WAITING = 10_000;
 
 export class Tokens {

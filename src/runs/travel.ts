@@ -1,5 +1,5 @@
-// Time travel: a run that failed is taken up where it failed; one of a run's iterations is gone on from again, in a session
-// of its own (fork) or in the same one (rewind). Each is one commit, and the run it came from stays as it was.
+// Time travel: retry continues a failed run at the step where it failed; fork continues one of a run's iterations in a session of its
+// own, rewind in the same session. Each is one commit, and the original run stays as it was.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { HeadRow } from "../contracts/lineage-queries.ts";
@@ -19,22 +19,23 @@ import { type BranchPoint, branchEvent, forkAt, isAncestor, notAncestor, positio
 import { checkDescribed } from "../sessions/describe.ts";
 import { onHead, sessionBusy } from "../sessions/guards.ts";
 import { checkLimits } from "./agents.ts";
-import { checkpointEvent, eventOf, keptState, loadEventPayload } from "./checkpoints.ts";
-import { type Birth, beginRun, JSON_IN_ROW, refuseId, refuseTaken } from "./create.ts";
-import { cancelled, type Ended, endingWith } from "./ending.ts";
+import { checkpointEvent } from "./checkpoints.ts";
+import { beginRun, JSON_IN_ROW, type NewRun, refuseId, refuseTaken } from "./create.ts";
+import { cancelled, endingWith, type RunEnding } from "./ending.ts";
+import { encodeState, eventOf, loadEventPayload, randomSeed } from "./journal.ts";
 import { atWork } from "./lease.ts";
 import { atVersion, moveRun } from "./moves.ts";
-import { chanceOf, takenUp, takenUpBy } from "./past.ts";
+import { findRetry, readRetryChain } from "./retry-chain.ts";
 import { existingRun, runOf } from "./rows.ts";
-import { verifyTaken } from "./verify.ts";
+import { verifySource } from "./verify.ts";
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
-/** What a new run is given of the one it goes on from. */
-interface Taken {
+/** What a new run gets from the run that it continues. */
+interface ContinuedRun {
   readonly row: RunRow;
   readonly iteration: number;
-  /** Instead of the state it had. */
+  /** Replaces the state that the run had. */
   readonly state?: unknown;
   readonly id: string;
   readonly limits: RunLimits;
@@ -42,12 +43,12 @@ interface Taken {
 }
 
 /** Where an iteration ended: its checkpoint and the head that was published with it; null: before the run began. */
-interface Place {
+interface IterationEnd {
   readonly seq: number;
   readonly head: HeadRow | null;
 }
 
-async function placeOf(storage: Storage, row: RunRow, iteration: number): Promise<Place | null> {
+async function findIterationEnd(storage: Storage, row: RunRow, iteration: number): Promise<IterationEnd | null> {
   if (iteration === 0) return null;
   const [point] = await storage.query("checkpoint.at", row.session, row.agent, row.id, iteration);
   if (point === undefined) throw noIteration(row, iteration);
@@ -65,7 +66,7 @@ function noIteration(row: RunRow, iteration: number): HoldfastError {
   });
 }
 
-/** Which can be gone on from, and why no others. */
+/** Which iterations can be continued from, and why no others. */
 function forkable({ iteration, ended_at }: RunRow): string {
   const why = `only a completed iteration leaves a checkpoint to go on from${
     ended_at === null ? "" : "; the one a run ends in leaves none"
@@ -74,24 +75,24 @@ function forkable({ iteration, ended_at }: RunRow): string {
   return `The last it has completed is ${iteration} (${why}); fork and rewind with iteration 0 go on from its beginning.`;
 }
 
-/** The new run, for the session it is to work in. */
-export async function taking(
+/** The new run, in the session that it will work in. */
+export async function continueFrom(
   storage: Storage,
   payloads: Payloads,
   prepare: Prepare,
-  { row, iteration, state, id, limits, isRetry }: Taken,
+  { row, iteration, state, id, limits, isRetry }: ContinuedRun,
   session: string,
-): Promise<Birth> {
-  await verifyTaken(storage, row);
-  const place = await placeOf(storage, row, iteration);
+): Promise<NewRun> {
+  await verifySource(storage, row);
+  const end = await findIterationEnd(storage, row, iteration);
   const copy = async (seq: number) => {
     const kept = await loadEventPayload(storage, payloads, row.session, seq);
     return prepare(encodeJson(kept, "state", "payloadBytes"), JSON_IN_ROW);
   };
-  const chance = chanceOf(row.id, await eventOf(storage, row.session, row.first_seq));
+  const chance = randomSeed(row.id, await eventOf(storage, row.session, row.first_seq));
   let kept: PreparedPayload | null = null;
-  if (state !== undefined) kept = await prepare(keptState(state, row).bytes, JSON_IN_ROW);
-  else if (place !== null) kept = await copy(place.seq);
+  if (state !== undefined) kept = await prepare(encodeState(state, row).bytes, JSON_IN_ROW);
+  else if (end !== null) kept = await copy(end.seq);
   return {
     ...{ id, session, agent: row.agent, agentVersion: row.agent_version, toolset: row.toolset },
     ...{ limits: { ...(jsonObject.read(row.limits) ?? {}), ...limits }, priority: row.priority },
@@ -100,7 +101,7 @@ export async function taking(
   };
 }
 
-/** What ended at a limit would end there again, at once. Time begins anew with every run. */
+/** A run that ended at a limit would end there again at once. The time limit counts anew for every run. */
 function refuseNarrow({ id, stop, limits: kept }: RunRow, limits: RunLimits): void {
   const limit = stop?.startsWith("limit:") ? (stop.slice("limit:".length) as keyof RunLimits) : "wallMs";
   if (limit === "wallMs") return;
@@ -112,7 +113,7 @@ function refuseNarrow({ id, stop, limits: kept }: RunRow, limits: RunLimits): vo
   });
 }
 
-/** Whoever wants it taken up means the last of those that took up one another: that one knows what has been done. */
+/** A retry of a run that was retried before means the last run of the chain: that one knows what has been done. */
 async function takenAlready(storage: Storage, { id }: RunRow, by: string): Promise<HoldfastError> {
   const last = await lastAfter(storage, by);
   const chain = by === last.id ? "" : `, and in the end by ${JSON.stringify(last.id)}`;
@@ -122,19 +123,19 @@ async function takenAlready(storage: Storage, { id }: RunRow, by: string): Promi
   });
 }
 
-interface Last {
+interface LastRun {
   readonly id: string;
   readonly status: string;
 }
 
-async function lastAfter(storage: Storage, id: string): Promise<Last> {
+async function lastAfter(storage: Storage, id: string): Promise<LastRun> {
   const [row] = await storage.query("run.get", id);
   if (row === undefined) return { id, status: "deleted" };
-  const next = await takenUpBy(storage, row);
+  const next = await findRetry(storage, row);
   return next === null ? row : lastAfter(storage, next);
 }
 
-function whatOf({ id, status }: Last): string {
+function whatOf({ id, status }: LastRun): string {
   const last = JSON.stringify(id);
   if (OVER.has(status)) return `Retry ${last}: it is ${status}, and knows what has been done since.`;
   if (status === "completed") return `${last} has completed it. runs.fork() goes on from one of its iterations.`;
@@ -154,12 +155,12 @@ export async function retryRun(storage: Storage, payloads: Payloads, run: string
   refuseNarrow(row, limits);
   return payloads.preparing(async (prepare) => {
     const taken = { row, iteration: row.iteration, id, limits, isRetry: true };
-    const birth = await taking(storage, payloads, prepare, taken, row.session);
+    const birth = await continueFrom(storage, payloads, prepare, taken, row.session);
     return decide<Run>(storage, async () => {
       await refuseTaken(storage, birth);
-      const past = await takenUp(storage, row);
+      const past = await readRetryChain(storage, row);
       const newest = await storage.query("runs.newest", row.session);
-      const by = await takenUpBy(storage, row);
+      const by = await findRetry(storage, row);
       if (by !== null) throw await takenAlready(storage, row, by);
       const session = await existingSession(storage, row.session);
       if (session.branch !== row.branch) throw hasMoved(row);
@@ -167,9 +168,9 @@ export async function retryRun(storage: Storage, payloads: Payloads, run: string
       const begun = beginRun(birth, at);
       const guards = [
         ...[{ check: "session.branch", key: [session.id], expect: session.branch } as const, atVersion(row)],
-        // They stay: what they had done is taken for done.
+        // They must not be deleted meanwhile: what they had done counts as done.
         ...past.map(atVersion),
-        // Nobody else takes it up meanwhile: what it had done would be gone on from twice.
+        // No other run retries it meanwhile: two runs would continue what it had done.
         { check: "runs.newest", key: [row.session], expect: newest[0]?.value ?? null } as const,
         ...(begun.commit.guards ?? []),
       ];
@@ -195,10 +196,10 @@ export async function forkRun(storage: Storage, payloads: Payloads, run: string,
   const described = checkDescribed({ agent: row.agent });
   return payloads.preparing(async (prepare) => {
     const taken = { row, iteration, id, limits, isRetry: false, state: given.state };
-    const birth = await taking(storage, payloads, prepare, taken, session);
+    const birth = await continueFrom(storage, payloads, prepare, taken, session);
     return decide<Run>(storage, async () => {
       await refuseId(storage, id);
-      const head = (await placeOf(storage, row, iteration))?.head ?? null;
+      const head = (await findIterationEnd(storage, row, iteration))?.head ?? null;
       const source = await existingSession(storage, row.session);
       const from = head === null ? before(row) : positionOf(head);
       const fork = await forkAt(storage, source, from, head, session, described);
@@ -236,8 +237,8 @@ export async function rewindRun(
   if (first.nested !== 0) throw isNested(first);
   return payloads.preparing(async (prepare) => {
     const taken = { row: first, iteration, id, limits, isRetry: false, state: given.state };
-    const birth = await taking(storage, payloads, prepare, taken, first.session);
-    let ended: Ended | null = null;
+    const birth = await continueFrom(storage, payloads, prepare, taken, first.session);
+    let ended: RunEnding | null = null;
     const [run, found] = await decide<readonly [Run, FoundRows]>(storage, async () => {
       await refuseId(storage, id);
       const row = await existingRun(storage, first.id);
@@ -256,10 +257,10 @@ export async function rewindRun(
       const events = [...here.events, { ...moved, writes: [...(moved.writes ?? []), point] }];
       return {
         commit: {
-          ...{ ...begun.commit, ...here.beside, wakes: true },
-          sessions: [{ id: row.session, mode: "existing", at }, ...(here.beside.sessions ?? [])],
+          ...{ ...begun.commit, ...here.extras, wakes: true },
+          sessions: [{ id: row.session, mode: "existing", at }, ...(here.extras.sessions ?? [])],
           guards: [
-            ...(here.beside.guards ?? []),
+            ...(here.extras.guards ?? []),
             ...[atVersion(row), onHead(session), { check: "run.version", key: [id], expect: null } as const],
             { check: "run.active", key: [row.session], expect: busy?.id ?? null },
           ],
@@ -268,7 +269,7 @@ export async function rewindRun(
         answer: (done) => [runOf(begun.row(done.events[events.length]?.seq ?? 0)), done.found ?? {}],
       };
     });
-    await (ended as Ended | null)?.afterwards(payloads, found);
+    await (ended as RunEnding | null)?.afterwards(payloads, found);
     return run;
   });
 }
@@ -289,7 +290,7 @@ async function rewindTarget(
     const position = before(row);
     return { head: await currentHeadAt(storage, position), position };
   }
-  const head = (await placeOf(storage, row, iteration))?.head ?? null;
+  const head = (await findIterationEnd(storage, row, iteration))?.head ?? null;
   if (head === null) throw noIteration(row, iteration);
   if (!(await isAncestor(storage, session, head))) throw notAncestor(session, head.id);
   return { head, position: positionOf(head) };
@@ -320,12 +321,12 @@ function notBehind({ id, session }: RunRow): HoldfastError {
   );
 }
 
-/** It ends here, and whoever works for it: another goes on from before. Nobody may be at work in the session itself. */
+/** The run and its children end here. No worker may be at work in the session itself. */
 async function endingHere(
   storage: Storage,
   row: RunRow,
   at: number,
-): Promise<Ended & { readonly events: readonly EventDraft[] }> {
+): Promise<RunEnding & { readonly events: readonly EventDraft[] }> {
   for (const child of await storage.query("runs.children", row.id)) {
     if (child.nested !== 0 && child.owner !== null && child.ended_at === null) throw atWork(child);
   }

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { AgentDefinition } from "../contracts/runs.ts";
 import type { StandardSchema, ValidationResult } from "../contracts/standard-schema.ts";
-import { asksForApproval } from "./approval.ts";
+import { asksForApproval } from "./agents.ts";
 import { validateValue, validateVerdict } from "./validation.ts";
 
 function schema(validate: (value: unknown) => ValidationResult<unknown>): StandardSchema {

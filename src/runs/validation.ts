@@ -36,7 +36,7 @@ export function checkValidator(value: unknown, what: string): void {
   }
 }
 
-/** The value as the validator gives it; the value itself without a validator. */
+/** The value as the validator returns it; the value itself without a validator. */
 export async function validateValue(
   schema: StandardSchema | undefined,
   value: unknown,
@@ -70,7 +70,7 @@ function describeIssues(issues: readonly ValidationIssue[]): string {
   return `${shown.join("; ")}${rest > 0 ? `; and ${rest} more` : ""}`;
 }
 
-/** What the agent gets as its input. What it was given is kept as it was, and validated again by whoever continues the run. */
+/** What the agent gets as its input. The store keeps the input as the caller gave it; every worker validates it again. */
 export async function validateInput({ id, input }: AgentDefinition, given: Json): Promise<Json> {
   try {
     return (await validateValue(input, given, "InvalidInput", `input of the agent ${id}`)) as Json;
@@ -84,7 +84,13 @@ export function validateState({ state: schema }: AgentDefinition, state: unknown
   return validateValue(schema, state, "InvalidState", "state");
 }
 
-/** With the state or the value as its validator gives it. */
+export function checkVerdict(returned: unknown): Verdict {
+  const verdict = (returned as Verdict | undefined)?.verdict;
+  if (verdict === "next" || verdict === "done" || verdict === "fail") return returned as Verdict;
+  throw new HoldfastError("InvalidArgument", "iterate() must return next(state), done(value) or fail(error)");
+}
+
+/** With the state or the value as its validator returns it. */
 export async function validateVerdict(agent: AgentDefinition, verdict: Verdict): Promise<Verdict> {
   if (verdict.verdict === "next" && agent.state !== undefined) {
     return { verdict: "next", state: await validateState(agent, verdict.state) };

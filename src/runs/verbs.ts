@@ -1,5 +1,5 @@
-// What others do to a run: hand it a signal, answer its question, cancel it, pause it. Each is one commit on what was read,
-// decided again when the run moved meanwhile.
+// What callers do to a run without having its lease: signal it, answer its question, cancel it, pause it. Each is one transaction,
+// which is retried if anything it read has changed.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
@@ -10,24 +10,24 @@ import { checkId, checkInt, encodeJson } from "../core/check.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import { isHeldRun } from "../core/imported-runs.ts";
 import { admitRun } from "./admit.ts";
-import { cancelled, type Ended, endingWith } from "./ending.ts";
-import { readJournal, recordsOf, stepOf } from "./journal.ts";
-import { isOwnerGone } from "./lease-watch.ts";
-import { atVersion, carried, carriedBlobs, type Move, moveRun } from "./moves.ts";
+import { cancelled, endingWith, type RunEnding } from "./ending.ts";
+import { waitsFor } from "./idle.ts";
+import { buildStepRecords, readJournal, stepOf } from "./journal.ts";
+import { atVersion, type Move, moveRun, payloadExtras, payloadFields } from "./moves.ts";
+import { isOwnerGone } from "./owner.ts";
 import { existingRun, isAtWork, isOver, refuseEnded, runOf } from "./rows.ts";
+import { serializePerRun } from "./serialize-per-run.ts";
 import { withContent } from "./step-content.ts";
-import { inTurn } from "./turns.ts";
-import { waitsFor } from "./waits.ts";
-import type { Beside } from "./writer.ts";
+import type { CommitExtras } from "./writer.ts";
 
-export type Moving = (Move & Partial<Ended> & { readonly beside?: Beside }) | null;
+export type UnleasedMove = (Move & Partial<RunEnding> & { readonly extras?: CommitExtras }) | null;
 
-/** One move of the run's row by somebody who does not have its lease. */
-export async function moved(
+/** One change of the run's row by a caller that does not have its lease. */
+export async function changeRun(
   storage: Storage,
   payloads: Payloads,
   id: string,
-  make: (row: RunRow, at: number) => Moving | Promise<Moving>,
+  make: (row: RunRow, at: number) => UnleasedMove | Promise<UnleasedMove>,
 ): Promise<Run> {
   type Answer = { readonly run: Run; readonly later?: () => Promise<void> };
   const rule = async (): Promise<Decision<Answer> | FinalAnswer<Answer>> => {
@@ -37,7 +37,7 @@ export async function moved(
     if (move === null) return { answer: { run: runOf(row) } };
     const change = moveRun(row, move);
     const { before = [], after = [], afterwards } = move;
-    const { guards = [], sessions = [], wakes = false, ...rest } = move.beside ?? {};
+    const { guards = [], sessions = [], wakes = false, ...rest } = move.extras ?? {};
     return {
       commit: {
         ...{ sessions: [{ id: row.session, mode: "existing", at }, ...sessions], ...rest },
@@ -51,7 +51,7 @@ export async function moved(
       }),
     };
   };
-  const { run, later } = await inTurn(storage, id, () => decide(storage, rule));
+  const { run, later } = await serializePerRun(storage, id, () => decide(storage, rule));
   await later?.();
   return run;
 }
@@ -62,22 +62,22 @@ export async function signalRun(storage: Storage, payloads: Payloads, run: strin
   const bytes = encodeJson(payload ?? null, "payload", "payloadBytes");
   return payloads.preparing(async (prepare) => {
     const kept = await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true });
-    return moved(storage, payloads, id, (row, at) => {
+    return changeRun(storage, payloads, id, (row, at) => {
       refuseEnded(row, "it takes no signals any more");
       const wakes = waitsFor(row, { kind: "signal", name: signal });
       return {
         ...{ type: "run/signalled", at, data: { name: signal }, payload: ["payload", kept] },
         changes: wakes ? { status: "running", wake_at: 0, waits: null } : {},
         writes: [{ op: "insert", table: "signals", row: { run: id, name: signal } }],
-        beside: carriedBlobs([kept]),
+        extras: payloadExtras([kept]),
       };
     });
   });
 }
 
-/** At work: its worker is told at the next sign of life. Otherwise, also when its worker's process is gone, it ends at once. */
+/** If a worker is at work, it learns of it with its next sign of life. Otherwise, also when its process is gone, the run ends now. */
 export async function cancelRun(storage: Storage, payloads: Payloads, run: string): Promise<Run> {
-  return moved(storage, payloads, checkId(run, "run"), async (row, at) => {
+  return changeRun(storage, payloads, checkId(run, "run"), async (row, at) => {
     refuseEnded(row, "there is nothing to cancel");
     const isGone = isOwnerGone(storage.environment, row);
     if (isAtWork(row) && !isGone) {
@@ -90,9 +90,9 @@ export async function cancelRun(storage: Storage, payloads: Payloads, run: strin
   });
 }
 
-/** Was to be cancelled, and whoever had it lets go. */
-export async function endHeld(storage: Storage, payloads: Payloads, { id, epoch }: RunRow): Promise<void> {
-  await moved(storage, payloads, id, async (row, at) => {
+/** Ends a run that was to be cancelled, when its worker releases it. */
+export async function endCancelled(storage: Storage, payloads: Payloads, { id, epoch }: RunRow): Promise<void> {
+  await changeRun(storage, payloads, id, async (row, at) => {
     if (row.epoch !== epoch || isOver(row)) return null;
     const end = cancelled(at);
     const changes = { ...end.changes, epoch: epoch + 1 };
@@ -102,10 +102,10 @@ export async function endHeld(storage: Storage, payloads: Payloads, { id, epoch 
 
 const MINUTE = 60_000;
 
-/** At work: when its iteration ends. */
+/** A run at work pauses when its iteration ends. */
 export async function pauseRun(storage: Storage, payloads: Payloads, run: string, minutes = 2): Promise<Run> {
   const length = checkInt(minutes, "minutes", 1, 60) * MINUTE;
-  return moved(storage, payloads, checkId(run, "run"), (row, at) => {
+  return changeRun(storage, payloads, checkId(run, "run"), (row, at) => {
     refuseEnded(row, "there is nothing to pause");
     if (row.cancel === 1) throw isLeaving(row);
     if (isAtWork(row)) return { type: "run/pausing", at, changes: { pause_at: at + length } };
@@ -119,10 +119,10 @@ export async function unpauseRun(storage: Storage, payloads: Payloads, run: stri
   const known = await existingRun(storage, id);
   const wasHeld = isHeldRun(known) && !isOver(known);
   if (wasHeld) await admitRun(storage, known);
-  return moved(storage, payloads, id, async (row, at) => {
+  return changeRun(storage, payloads, id, async (row, at) => {
     if (row.owner !== null && row.pause_at !== null) return { type: "run/unpaused", at, changes: { pause_at: null } };
     if (row.status === "paused") return unpausing(storage, row, at);
-    // What it waits for may not have come along: it looks again.
+    // What it waits for may not have come with the archive: it checks again.
     if (wasHeld && row.status === "waiting") {
       return { type: "run/unpaused", at, changes: { status: "running", wake_at: 0, waits: null } };
     }
@@ -136,16 +136,16 @@ export async function unpauseRun(storage: Storage, payloads: Payloads, run: stri
 }
 
 /**
- * The sleep it is in ends with it, or it would go to sleep again at once. Where somebody paused it, only that ends: what it
- * slept or waited for before keeps its own end.
+ * The sleep that it is in ends too, or it would sleep again at once. If a caller paused it, only that pause ends: sleeps and waits
+ * from before keep their own end.
  */
-async function unpausing(storage: Storage, row: RunRow, at: number): Promise<NonNullable<Moving>> {
+async function unpausing(storage: Storage, row: RunRow, at: number): Promise<NonNullable<UnleasedMove>> {
   const journal = await readJournal(storage, row, row.checkpoint_seq ?? row.first_seq);
   const isAsked = journal.findLast(({ type }) => type === "run/paused")?.data.asked === true;
-  const asleep = [...recordsOf(row.session, journal).values()].filter(
+  const asleep = [...buildStepRecords(row.session, journal).values()].filter(
     ({ kind, status }) => kind === "sleep" && status === "started" && !isAsked,
   );
-  const draft = { session: row.session, at, run: row.id, type: "step/done", ...carried(undefined) };
+  const draft = { session: row.session, at, run: row.id, type: "step/done", ...payloadFields(undefined) };
   return {
     ...{ type: "run/unpaused", at, changes: { status: "running", wake_at: 0 } },
     after: asleep.map(({ seq }): EventDraft => ({ ...draft, data: { step: seq } })),
@@ -160,7 +160,7 @@ export async function steps(
 ): Promise<readonly Step[]> {
   const row = await existingRun(storage, id);
   const journal = await readJournal(storage, row, row.first_seq);
-  const records = [...recordsOf(row.session, journal).values()].filter(
+  const records = [...buildStepRecords(row.session, journal).values()].filter(
     (one) => iteration === undefined || one.iteration === iteration,
   );
   if (io === true) return withContent(payloads, row, journal, records);

@@ -1,5 +1,5 @@
-// Before anything of a run is replayed (rules LG4, RU9): its session's chain is verified, and the run's row, with its
-// signals, questions and checkpoints, is made again from its events and compared. What differs stops the recovery.
+// Verification before a replay (rules LG4, RU9): the session's chain is verified, and the run's row, with its signals, questions and
+// checkpoints, is derived from its events and compared. A difference stops the recovery.
 
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Anchor } from "../contracts/log.ts";
@@ -12,7 +12,7 @@ import { diffPartRows, diffRunRows, PART_TABLES, type RunDifference } from "../c
 import { RunProjection } from "../core/run-projection.ts";
 import { checkEvent, FIRST_BRANCH, verifyChain } from "../log/verify.ts";
 import { leaseLost } from "./errors.ts";
-import { type Entry, lastOf, saidIn } from "./journal.ts";
+import { decodeEnvelope, type JournalEntry, lastSeqOf } from "./journal.ts";
 
 const PAGE = 1000;
 const UNDEAD: RunDifference = { kind: "row-mismatch", table: "runs", key: "" };
@@ -22,26 +22,26 @@ const KINDS: Readonly<Record<RunDifference["kind"], string>> = {
   "row-mismatch": "it is not what the log says",
 };
 
-export type Verified = "whole" | "checkpoint";
+export type VerifyScope = "whole" | "checkpoint";
 
-/** Its first event, as it says itself. */
-export async function verifyRun(storage: Storage, row: RunRow, how: Verified): Promise<Said | undefined> {
+/** Returns the run's first event. */
+export async function verifyRun(storage: Storage, row: RunRow, how: VerifyScope): Promise<EventFacts | undefined> {
   const from = how === "checkpoint" ? await anchorOf(storage, row) : undefined;
-  const told = new Told(row);
-  // What is read from its beginning on is read once.
-  const see = from === undefined ? (event: WholeEventRow) => told.hear(event) : undefined;
+  const replay = new RunReplay(row);
+  // A chain that is read from its beginning is read once, for both purposes.
+  const see = from === undefined ? (event: WholeEventRow) => replay.apply(event) : undefined;
   const report = await verifyChain(storage, row.session, from, undefined, see);
   if (!report.ok) throw corrupted(row, report.reason, report.badSeq);
   if (from !== undefined) {
     await verifyFirst(storage, row);
-    await tell(storage, row, told);
+    await readEvents(storage, row, replay);
   }
-  await compare(storage, row, told);
-  return told.first;
+  await compare(storage, row, replay);
+  return replay.first;
 }
 
-/** The log that another run takes something from: who works on it may go on meanwhile, so its row is not compared. */
-export async function verifyTaken(storage: Storage, row: RunRow): Promise<void> {
+/** The log that another run continues from. A worker may go on with it meanwhile, so its row is not compared. */
+export async function verifySource(storage: Storage, row: RunRow): Promise<void> {
   const report = await verifyChain(storage, row.session, undefined, undefined);
   if (!report.ok) throw corrupted(row, report.reason, report.badSeq);
   const [first] = await storage.query("run.events", row.session_no, row.id, row.first_seq - 1, row.first_seq, 1);
@@ -49,20 +49,20 @@ export async function verifyTaken(storage: Storage, row: RunRow): Promise<void> 
     throw corrupted(row, "the run's first_seq is not what the log says", row.first_seq);
 }
 
-/** Its row, signals, questions and checkpoints beside its journal; the log itself was verified. */
-export async function compareRun(storage: Storage, row: RunRow, journal: readonly Entry[]): Promise<void> {
-  const told = new Told(row);
-  for (const entry of journal) told.see(entry, entry.row.branch);
-  await compare(storage, row, told);
+/** Compares the row, signals, questions and checkpoints with the journal; the log itself was verified before. */
+export async function compareRun(storage: Storage, row: RunRow, journal: readonly JournalEntry[]): Promise<void> {
+  const replay = new RunReplay(row);
+  for (const entry of journal) replay.see(entry, entry.row.branch);
+  await compare(storage, row, replay);
 }
 
-type Said = Pick<Entry, "seq" | "type" | "at" | "agent" | "data">;
+type EventFacts = Pick<JournalEntry, "seq" | "type" | "at" | "agent" | "data">;
 
-/** What the journal makes of the run. Of the events themselves nothing is kept: there may be very many. */
-class Told {
+/** The run as its events give it. The events themselves are not kept: there may be very many. */
+class RunReplay {
   readonly said = new RunProjection();
   readonly #row: RunRow;
-  first: Said | undefined;
+  first: EventFacts | undefined;
   last: number;
 
   constructor(row: RunRow) {
@@ -70,15 +70,15 @@ class Told {
     this.last = row.first_seq;
   }
 
-  /** One of the session's, which may be of another run or of none. */
-  hear({ seq, type, at, branch, body, run, erased_seq }: WholeEventRow): void {
+  /** An event of the session, which may be of another run or of none. */
+  apply({ seq, type, at, branch, body, run, erased_seq }: WholeEventRow): void {
     const { id, session, first_seq } = this.#row;
-    if (run !== id || erased_seq !== null || seq < first_seq || seq > lastOf(this.#row)) return;
-    const { agent, data } = saidIn(session, seq, body);
+    if (run !== id || erased_seq !== null || seq < first_seq || seq > lastSeqOf(this.#row)) return;
+    const { agent, data } = decodeEnvelope(session, seq, body);
     this.see({ seq, type, at, agent, data }, branch);
   }
 
-  see(event: Said, branch: number): void {
+  see(event: EventFacts, branch: number): void {
     const { seq, type, at, agent, data } = event;
     this.first ??= event;
     this.last = seq;
@@ -86,38 +86,38 @@ class Told {
   }
 }
 
-async function tell(storage: Storage, row: RunRow, told: Told): Promise<void> {
+async function readEvents(storage: Storage, row: RunRow, replay: RunReplay): Promise<void> {
   const { session, session_no, id, first_seq } = row;
   for (let last = first_seq - 1; ; ) {
-    const page = await storage.query("run.events", session_no, id, last, lastOf(row), PAGE);
+    const page = await storage.query("run.events", session_no, id, last, lastSeqOf(row), PAGE);
     for (const { seq, type, at, branch, body } of page) {
-      const { agent, data } = saidIn(session, seq, body);
-      told.see({ seq, type, at, agent, data }, branch);
+      const { agent, data } = decodeEnvelope(session, seq, body);
+      replay.see({ seq, type, at, agent, data }, branch);
     }
     last = page.at(-1)?.seq ?? last;
     if (page.length < PAGE) return;
   }
 }
 
-async function compare(storage: Storage, row: RunRow, { said, last }: Told): Promise<void> {
+async function compare(storage: Storage, row: RunRow, { said, last }: RunReplay): Promise<void> {
   const wrong = await differs(storage, row, said);
   if (wrong === null) return;
-  // Somebody may have gone on with it between the looks.
+  // A worker may have gone on with it between the two reads.
   const [now] = await storage.query("run.get", row.id);
-  const [since] = await storage.query("run.events", row.session_no, row.id, last, lastOf(row), 1);
+  const [since] = await storage.query("run.events", row.session_no, row.id, last, lastSeqOf(row), 1);
   if (now?.version !== row.version || since !== undefined) throw leaseLost(row);
   throw corrupted(row, wrong.reason, wrong.seq);
 }
 
-/** The event before the checkpoint, which is the first that has to be as it was written; undefined: all of them. */
+/** The event before the checkpoint, from which on the chain is verified; undefined: all of it. */
 async function anchorOf(storage: Storage, { session, first_seq, checkpoint_seq }: RunRow): Promise<Anchor | undefined> {
-  // A checkpoint that another run left it follows its first event; what that one had done since stands further back.
+  // A checkpoint taken from a retried run follows the first event; what that run had done since is further back.
   if (checkpoint_seq === null || checkpoint_seq <= first_seq + 1) return undefined;
   const [event] = await storage.query("events.at", session, checkpoint_seq - 1);
   return event === undefined ? undefined : { session, seq: event.seq, hash: toHex(event.hash) };
 }
 
-/** Its first event, which has its input: that is used in every iteration. */
+/** The run's first event has its input, which every iteration uses. */
 async function verifyFirst(storage: Storage, row: RunRow): Promise<void> {
   const { session, first_seq } = row;
   const [before] = await storage.query("events.at", session, first_seq - 1);
@@ -128,7 +128,7 @@ async function verifyFirst(storage: Storage, row: RunRow): Promise<void> {
   if (wrong !== null) throw corrupted(row, wrong.reason, first_seq);
 }
 
-/** The first thing that the run's events do not give. */
+/** The first difference between the rows and what the run's events give. */
 async function differs(
   storage: Storage,
   row: RunRow,
@@ -143,7 +143,7 @@ async function differs(
   return { reason: `the row ${key} of its ${table}: ${what}`, seq: Number(key) };
 }
 
-/** Page by page; what was found is not looked for any more. */
+/** Page by page; what was found is removed from the rows that are missing. */
 async function ofParts(storage: Storage, row: RunRow, said: RunProjection): Promise<readonly RunDifference[]> {
   for (const table of PART_TABLES) {
     const missing = said[table];

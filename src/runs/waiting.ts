@@ -1,195 +1,181 @@
 // Steps that take their time: sleeping, pausing, waiting for a signal or for a person.
 import type { Json } from "../contracts/json.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
 import type { StandardSchema } from "../contracts/standard-schema.ts";
-import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { rowId } from "../core/row-id.ts";
-import { insertDecision } from "./approval.ts";
 import { errorOf, StepFailed } from "./errors.ts";
-import { entryOf, payloadOf, type Record } from "./journal.ts";
-import { recordRefusal, refusedBefore } from "./refusals.ts";
-import type { Asked, Identity, Steps } from "./steps.ts";
-import type { Suspension, Waiter } from "./suspension.ts";
+import type { IterationHost } from "./iteration-host.ts";
+import { decodeEntry, payloadOf, type StepRecord } from "./journal.ts";
+import { insertDecision } from "./moves.ts";
+import { recordRefusal } from "./refusals.ts";
+import type { StepIdentity, StepRequest, StepsHost } from "./steps.ts";
 import { ValidationError, validateValue } from "./validation.ts";
-import type { Beside, Writer } from "./writer.ts";
+import type { CommitExtras } from "./writer.ts";
 
 /** A sleep up to this long keeps its worker. */
 const SHORT_MS = 5000;
 
-export class Waiting {
-  readonly #writer: Writer;
-  readonly #steps: Steps;
-  readonly #suspension: Suspension;
-  readonly #leave: (error?: unknown) => Promise<never>;
-  readonly #signal: AbortSignal;
-
-  constructor(
-    writer: Writer,
-    steps: Steps,
-    suspension: Suspension,
-    leave: (error?: unknown) => Promise<never>,
-    signal: AbortSignal,
-  ) {
-    this.#writer = writer;
-    this.#steps = steps;
-    this.#suspension = suspension;
-    this.#leave = leave;
-    this.#signal = signal;
-  }
-
-  async until(asked: Asked, ms: number, letsGo: boolean): Promise<void> {
-    const { environment } = this.#writer.storage;
-    const identity = this.#steps.identify(asked);
-    const found = await this.#steps.recorded(identity);
-    if (found?.status === "done") return;
-    const now = environment.now();
-    const until = found === undefined ? now + ms : Number(found.data.until);
-    if (until > now && (letsGo || until - now > SHORT_MS)) {
-      await this.#wait(identity, found, until, null, async () => (environment.now() >= until ? null : undefined));
-      return;
-    }
-    await this.#suspension.during(() =>
-      this.#guarded(async () => {
-        if (until > now) await environment.sleep(until - now, this.#signal);
-        if (this.#signal.aborted) return this.#leave();
-        await this.#steps.finish(identity, null, found);
-      }),
+/** `releasesWorker`: also when the sleep is short. */
+export async function sleepFor(
+  host: IterationHost,
+  request: StepRequest,
+  ms: number,
+  releasesWorker: boolean,
+): Promise<void> {
+  const { steps, life, signal, storage } = host;
+  const { environment } = storage;
+  const identity = steps.identify(request);
+  const { action, record } = await steps.decide(identity);
+  if (action === "reuse") return;
+  const now = environment.now();
+  const until = record === undefined ? now + ms : Number(record.data.until);
+  if (until > now && (releasesWorker || until - now > SHORT_MS)) {
+    await waitAt(host, { identity, record, until, signal: null }, async () =>
+      environment.now() >= until ? null : undefined,
     );
+    return;
   }
+  await life.during(() =>
+    life.guard(async () => {
+      if (until > now) await environment.sleep(until - now, signal);
+      if (signal.aborted) throw life.leave();
+      await steps.finish(identity, null, { intent: record?.seq });
+    }),
+  );
+}
 
-  /** A signal that its validator refuses is taken, and the step fails; a run that takes this one up waits for another. */
-  async waitFor(
-    asked: Asked,
-    name: string,
-    timeoutMs: number | undefined,
-    schema: StandardSchema | undefined,
-  ): Promise<unknown> {
-    const identity = this.#steps.identify(asked);
-    const known = await this.#steps.recorded(identity);
-    const refused = refusedBefore(identity, known, this.#steps);
-    if (refused !== null) throw refused;
-    const found = known?.status === "failed" ? undefined : known;
-    if (found?.status === "done") return this.#recordedSignal(found, name, schema);
-    const { environment } = this.#writer.storage;
-    const first = timeoutMs === undefined ? null : environment.now() + timeoutMs;
-    const until = found === undefined ? first : ((found.data.until ?? null) as number | null);
-    let given: unknown = null;
-    const validate = async (payload: Json) => {
-      given = await validateValue(schema, payload, "InvalidSignal", `signal ${name}`);
-    };
-    await this.#wait(identity, found, until, name, async () => {
-      const taken = await this.#take(identity, found, name, validate);
-      return taken === undefined && until !== null && environment.now() >= until ? null : taken;
-    });
-    return given;
+/** A signal that its validator refuses is consumed, and the step fails. A run that retries this one waits for another signal. */
+export async function waitForSignal(
+  host: IterationHost,
+  request: StepRequest,
+  name: string,
+  timeoutMs: number | undefined,
+  schema: StandardSchema | undefined,
+): Promise<unknown> {
+  const { steps, storage } = host;
+  const { environment } = storage;
+  const identity = steps.identify(request);
+  const decision = await steps.decide(identity);
+  if (decision.action === "reuse") return reuseSignal(host, decision.record, name, schema);
+  // The failure of a retried run does not count here: the wait begins anew.
+  const record = decision.action === "intend" ? undefined : decision.record;
+  const first = timeoutMs === undefined ? null : environment.now() + timeoutMs;
+  const until = record === undefined ? first : ((record.data.until ?? null) as number | null);
+  let received: unknown = null;
+  const validate = async (payload: Json) => {
+    received = await validateValue(schema, payload, "InvalidSignal", `signal ${name}`);
+  };
+  await waitAt(host, { identity, record, until, signal: name }, async () => {
+    const taken = await takeSignal(host, identity, record, name, validate);
+    return taken === undefined && until !== null && environment.now() >= until ? null : taken;
+  });
+  return received;
+}
+
+/** null when the time was over: then no signal was taken. */
+async function reuseSignal(
+  { steps }: IterationHost,
+  record: StepRecord,
+  name: string,
+  schema: StandardSchema | undefined,
+): Promise<unknown> {
+  if (record.status === "failed") throw steps.failure(record);
+  const payload = await steps.payload(record);
+  const isTaken = record.end?.data.signal !== undefined;
+  return isTaken ? validateValue(schema, payload, "InvalidSignal", `signal ${name}`) : payload;
+}
+
+/** What a wait is for: a signal of that name, or only the time. */
+interface WaitTarget {
+  readonly identity: StepIdentity;
+  readonly record: StepRecord | undefined;
+  readonly until: number | null;
+  readonly signal: string | null;
+}
+
+/** `look` returns null when the time has come, "taken" when it has taken a signal and recorded that, undefined otherwise. */
+function waitAt(
+  { steps, life }: IterationHost,
+  { identity, record, until, signal }: WaitTarget,
+  look: () => Promise<"taken" | null | undefined>,
+): Promise<void> {
+  const data = { ...steps.describe(identity, 1), ...(until === null ? {} : { until }) };
+  return life.wait<void>({
+    ready: async (resume, fail) => {
+      let found: "taken" | null | undefined;
+      try {
+        found = await look();
+      } catch (error) {
+        // A refused signal is consumed: it wakes the iteration, which gets the failure.
+        if (!(error instanceof StepFailed)) throw error;
+        fail(error);
+        return true;
+      }
+      if (found === undefined) return false;
+      if (found === null) await steps.finish(identity, null, { intent: record?.seq });
+      resume();
+      return true;
+    },
+    ...{ waits: signal === null ? null : { kind: "signal", name: signal }, until },
+    events: () => (record === undefined ? [steps.draft("step/started", data)] : []),
+  });
+}
+
+/** Takes the oldest signal of the name and records that; undefined when there is none. */
+async function takeSignal(
+  host: IterationHost,
+  identity: StepIdentity,
+  record: StepRecord | undefined,
+  name: string,
+  validate: (payload: Json) => Promise<void>,
+): Promise<"taken" | undefined> {
+  const { storage, payloads, writer, steps } = host;
+  const { row } = writer;
+  const [signal] = await storage.query("signal.next", row.id, name);
+  if (signal === undefined) return undefined;
+  const payload = await payloadOf(payloads, row.session, decodeEntry(row.session, signal));
+  const extras: CommitExtras = {
+    guards: [{ check: "signal.taken", key: [signal.seq, row.session], expect: null }],
+    writes: [{ op: "run", statement: "signal.take", params: [{ slot: "seq" }, { slot: "session" }, signal.seq] }],
+  };
+  const data = { signal: signal.seq };
+  try {
+    await validate(payload);
+  } catch (error) {
+    if (!(error instanceof ValidationError)) throw error;
+    return recordRefusal(host, identity, errorOf(error), record, { data, extras });
   }
-
-  /** null when the time was over: then no signal was taken. */
-  async #recordedSignal(found: Record, name: string, schema: StandardSchema | undefined): Promise<unknown> {
-    const payload = await this.#steps.payload(found);
-    const isTaken = found.end?.data.signal !== undefined;
-    return isTaken ? validateValue(schema, payload, "InvalidSignal", `signal ${name}`) : payload;
-  }
-
-  /** `look` gives what it waits for once that is there; what came of a signal is in the journal then. */
-  #wait(
-    identity: Identity,
-    found: Record | undefined,
-    until: number | null,
-    signal: string | null,
-    look: () => Promise<Json | undefined>,
-  ): Promise<Json> {
-    const said = { ...this.#steps.said(identity, 1), ...(until === null ? {} : { until }) };
-    return new Promise((resolve, reject) => {
-      this.#suspension.wait({
-        ready: async () => {
-          let value: Json | undefined;
-          try {
-            value = await look();
-          } catch (error) {
-            // A refused signal is taken: it wakes the iteration, which is told.
-            if (!(error instanceof StepFailed)) throw error;
-            reject(error);
-            return true;
-          }
-          if (value === undefined) return false;
-          if (!this.#isTaken.has(identity)) await this.#steps.finish(identity, value, found);
-          resolve(value);
-          return true;
-        },
-        ...{ waits: signal === null ? null : { kind: "signal", name: signal }, until },
-        events: () => (found === undefined ? [this.#steps.draft("step/started", said)] : []),
-      } satisfies Waiter);
-    });
-  }
-
-  readonly #isTaken = new WeakSet<Identity>();
-
-  /** The oldest signal of the name; undefined when there is none. */
-  async #take(
-    identity: Identity,
-    found: Record | undefined,
-    name: string,
-    validate: (payload: Json) => Promise<void>,
-  ): Promise<Json | undefined> {
-    const { storage, row } = this.#writer;
-    const [signal] = await storage.query("signal.next", row.id, name);
-    if (signal === undefined) return undefined;
-    const payload = await payloadOf(this.#steps.payloads, row.session, entryOf(row.session, signal));
-    const taking: Beside = {
-      guards: [{ check: "signal.taken", key: [signal.seq, row.session], expect: null }],
-      writes: [{ op: "run", statement: "signal.take", params: [{ slot: "seq" }, { slot: "session" }, signal.seq] }],
-    };
-    try {
-      await validate(payload);
-    } catch (error) {
-      if (!(error instanceof ValidationError)) throw error;
-      const refusing = { writer: this.#writer, steps: this.#steps, leave: this.#leave };
-      return recordRefusal(refusing, identity, errorOf(error), found, { signal: signal.seq }, taking);
-    }
-    await this.#steps.finish(identity, payload, found, { signal: signal.seq }, taking);
-    this.#isTaken.add(identity);
-    return payload;
-  }
-
-  async #guarded<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      return this.#leave(error);
-    }
-  }
+  await steps.finish(identity, payload, { intent: record?.seq, data, extras });
+  return "taken";
 }
 
 /**
- * Whether the step may begin, or has happened, is for a person to say; asked once, however often the run is woken by something else. The
- * iteration goes on with the step as it is then, beside whatever else of it is at work.
+ * A person decides whether the step may begin, or whether it has happened. The person is asked once, however often something
+ * else wakes the run. `reread` reads the step again when the answer has come; the rest of the iteration goes on meanwhile.
  */
 export function askPerson(
-  storage: Storage,
-  suspension: Suspension,
-  steps: Steps,
-  { id, session }: RunRow,
-  { seq, isAsked }: Record,
-  reread: () => Promise<Record | undefined>,
-): Promise<Record> {
-  const asked = (): EventDraft => ({
-    ...steps.draft("step/asked", { step: seq }),
-    writes: [insertDecision(id, seq)],
-  });
-  return new Promise((resolve) => {
-    suspension.wait({
-      ready: async () => {
-        if (!isAsked) return false;
-        const [decision] = await storage.query("decision.get", session, seq);
-        if (decision === undefined || decision.answered_seq === null) return false;
-        const now = await reread();
-        if (now === undefined) throw new Error("bug: a step that was asked about is gone");
-        resolve(now);
-        return true;
-      },
-      ...{ waits: { kind: "decision", decision: rowId(session, seq) }, until: null },
-      events: () => (isAsked ? [] : [asked()]),
-    });
+  { writer, life }: Pick<StepsHost, "writer" | "life">,
+  record: StepRecord,
+  reread: () => Promise<StepRecord | undefined>,
+): Promise<StepRecord> {
+  const { storage } = writer;
+  const { id, session } = writer.row;
+  const { seq, isAsked } = record;
+  return life.wait<StepRecord>({
+    ready: async (resume) => {
+      if (!isAsked) return false;
+      const [decision] = await storage.query("decision.get", session, seq);
+      if (decision === undefined || decision.answered_seq === null) return false;
+      const now = await reread();
+      if (now === undefined) throw new Error("bug: a step that was asked about is gone");
+      resume(now);
+      return true;
+    },
+    ...{ waits: { kind: "decision", decision: rowId(session, seq) }, until: null },
+    events: () => {
+      if (isAsked) return [];
+      const at = storage.environment.now();
+      const writes = [insertDecision(id, seq)];
+      return [{ session, type: "step/asked", at, run: id, data: { step: seq }, journal: null, writes }];
+    },
   });
 }

@@ -1,25 +1,13 @@
 // What a worker is created with, checked at once, whether or not the code of workers is loaded yet.
 import type { AgentDefinition, AnyAgent } from "../contracts/runs.ts";
-import type { ErasedContent } from "../contracts/session-steps.ts";
 import type { WorkerOptions } from "../contracts/workers.ts";
-import { checkArray, checkInt, checkOneOf, checkRecord, invalid } from "../core/check.ts";
-import { checkAgent } from "./agents.ts";
-import type { Verified } from "./verify.ts";
-import type { Settings } from "./worker.ts";
-
-const VERIFIED: readonly Verified[] = ["whole", "checkpoint"];
-
-export function checkVerify(verify: unknown): Verified {
-  return verify === undefined ? "whole" : checkOneOf(verify, "verify", VERIFIED);
-}
-
-export function checkErased(erased: unknown): ErasedContent {
-  return erased === undefined ? "fail" : checkOneOf(erased, "erased", ["fail", "placeholder"]);
-}
+import { checkArray, checkInt, checkRecord, invalid } from "../core/check.ts";
+import { checkAgent, checkErased, checkVerify } from "./agents.ts";
+import type { WorkerSettings } from "./worker.ts";
 
 export interface CheckedWorker {
   readonly agents: readonly AgentDefinition[];
-  readonly settings: Settings;
+  readonly settings: WorkerSettings;
 }
 
 export function checkWorker(options: WorkerOptions): CheckedWorker {
@@ -31,7 +19,7 @@ export function checkWorker(options: WorkerOptions): CheckedWorker {
     given[name] === undefined ? fallback : checkInt(given[name], `worker.${name}`, min, max);
   const checked = agents.map(checkAgent);
   refuseTwice(checked);
-  const settings: Settings = {
+  const settings: WorkerSettings = {
     ...{ concurrency: whole("concurrency", 16, 1, 10_000), pollMs: whole("pollMs", 1000, 10, 3_600_000) },
     ...{ allowMismatch: given.allowMismatch === true, verify: checkVerify(given.verify) },
     ...{ watch: checkWatch(given.watch), erased: checkErased(given.erased) },

@@ -18,7 +18,7 @@ test("RU13 a worker that was stopped is forgotten by its handle", async () => {
   await hf.runs.list();
   const workers = ["a", "b"].map((name) => {
     const worker = hf.runs.createWorker({ agents: [waits] }) as RunWorker;
-    worker.poke = () => void told.push(name);
+    worker.checkNow = () => void told.push(name);
     return worker;
   });
   const first = await hf.runs.start(waits, { session: "s" });

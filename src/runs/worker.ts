@@ -1,4 +1,4 @@
-// A worker: claims runs that can go on, works on some at a time, and takes over those whose worker shows no sign of life.
+// A worker: claims runs that are due, works on several at a time, and takes over runs whose worker shows no sign of life.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunRow } from "../contracts/run-queries.ts";
 import type { ResumeOptions } from "../contracts/run-waits.ts";
@@ -7,16 +7,16 @@ import { DUE } from "../contracts/storage.ts";
 import type { Worker, WorkerNote } from "../contracts/workers.ts";
 import { checkSame } from "./agents.ts";
 import { errorOf } from "./errors.ts";
-import { Execution, type Host } from "./execution.ts";
-import { claimRun, releaseOrAbandon } from "./lease.ts";
+import { Execution } from "./execution.ts";
+import type { RunHost } from "./iteration-host.ts";
+import { releaseOrAbandon } from "./lease.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import { ownerText } from "./owner.ts";
-import { errorOf as errorOfRun } from "./results.ts";
-import { existingRun, isOver, runOf } from "./rows.ts";
+import { takeOver } from "./recover.ts";
+import { errorOf as errorOfRun, existingRun, isOver, runOf } from "./rows.ts";
 import { cancelRun } from "./verbs.ts";
-import { verifyRun } from "./verify.ts";
 
-export interface Settings extends ResumeOptions {
+export interface WorkerSettings extends ResumeOptions {
   readonly concurrency: number;
   readonly pollMs: number;
   readonly watch: ((note: WorkerNote) => void) | undefined;
@@ -24,7 +24,7 @@ export interface Settings extends ResumeOptions {
 
 const PAGE = 200;
 const GRACE_MS = 10_000;
-/** Between two looks: whoever is told all the time still leaves the store to others. */
+/** Between two looks, so that a worker which is notified all the time leaves the store to others. */
 const REST_MS = 20;
 
 /** Claims at a time. */
@@ -33,17 +33,17 @@ const CLAIMS = 8;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 300_000;
 
-/** Nothing that the run did. */
-const OF_STORE: ReadonlySet<string> = new Set([
+/** Codes of errors for which the run is not to blame. */
+const STORE_TROUBLE: ReadonlySet<string> = new Set([
   ...["LeaseLost", "StoreBusy", "StoreUnreachable", "StoreFull", "Closed", "Aborted"],
 ]);
 
-interface Working {
+interface ActiveRun {
   readonly execution: Execution;
   readonly done: Promise<void>;
 }
 
-/** A due run that this worker may claim, or end because nobody goes on with it. */
+/** A due run that this worker may claim, or end because no worker will continue it. */
 interface Candidate {
   readonly row: RunRow;
   readonly isOurs: boolean;
@@ -51,28 +51,34 @@ interface Candidate {
 
 export class RunWorker implements Worker {
   readonly id: string;
-  readonly #host: Host;
+  readonly #host: RunHost;
   readonly #agents: ReadonlyMap<string, AgentDefinition>;
-  readonly #settings: Settings;
+  readonly #settings: WorkerSettings;
   readonly #stop = new AbortController();
-  readonly #working = new Map<string, Working>();
+  readonly #working = new Map<string, ActiveRun>();
   readonly #leases: LeaseWatch;
-  /** As it stands in the rows that it claims. */
+  /** As the rows of its runs name it. */
   readonly #owner: string;
-  /** Runs that cannot go on here; looked at again when they change. */
+  /** Runs that cannot go on here, by the version at which that was found out. */
   readonly #refused = new Map<string, number>();
-  /** How often in a row the work on a run came to nothing. */
+  /** How often in a row the work on a run failed. */
   readonly #failures = new Map<string, number>();
-  readonly #gone: () => void;
+  readonly #onStopped: () => void;
   /** Runs that are being claimed, and the claims, each one run after the other. */
   readonly #claiming = new Set<string>();
   readonly #claims = new Set<Promise<number>>();
   #running: Promise<void> | null = null;
   #looking: Promise<number> | null = null;
 
-  /** `gone`: it was stopped, and nothing of it is at work. */
-  constructor(host: Host, id: string, agents: readonly AgentDefinition[], settings: Settings, gone: () => void) {
-    this.#gone = gone;
+  /** `onStopped`: it was stopped, and none of its runs is at work. */
+  constructor(
+    host: RunHost,
+    id: string,
+    agents: readonly AgentDefinition[],
+    settings: WorkerSettings,
+    onStopped: () => void,
+  ) {
+    this.#onStopped = onStopped;
     this.#host = host;
     this.id = id;
     this.#owner = ownerText(host.storage.environment, id);
@@ -94,7 +100,7 @@ export class RunWorker implements Worker {
     await this.#looking?.catch(() => {});
     await Promise.allSettled(this.#claims);
     const leaving = [...this.#working.values()];
-    for (const { execution } of leaving) execution.drain();
+    for (const { execution } of leaving) execution.stopAfterIteration();
     const all = Promise.allSettled(leaving.map(({ done }) => done));
     const over = new AbortController();
     void all.then(() => over.abort());
@@ -102,10 +108,10 @@ export class RunWorker implements Worker {
     for (const { execution } of this.#working.values()) execution.stop();
     await all;
     await this.#running;
-    this.#gone();
+    this.#onStopped();
   }
 
-  /** Those of several callers are one. */
+  /** Calls at the same time share one look. */
   look(): Promise<number> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;
@@ -114,8 +120,8 @@ export class RunWorker implements Worker {
   }
 
   /** Something was asked of a run that may be at work here. */
-  poke(run: string): void {
-    this.#working.get(run)?.execution.poke();
+  checkNow(run: string): void {
+    this.#working.get(run)?.execution.checkNow();
   }
 
   async #look(): Promise<number> {
@@ -142,17 +148,17 @@ export class RunWorker implements Worker {
     }
   }
 
-  /** A run that is being claimed may need a place. */
+  /** A run that is being claimed counts: it may be begun. */
   #hasRoom(): boolean {
     return this.#working.size + this.#claiming.size < this.#settings.concurrency;
   }
 
-  /** Chosen one by one, when there is room for it: meanwhile another claim may have come to it. */
+  /** Chosen one by one, when there is room: another claim may have reached the run meanwhile. */
   *#candidates(due: readonly RunRow[], alive: ReadonlySet<string>): Generator<Candidate, undefined> {
     for (const row of this.#inOrder(due)) {
       if (this.#working.has(row.id) || this.#claiming.has(row.id)) continue;
       const isOurs = this.#agents.has(row.agent) && this.#isFree(row);
-      // Whoever was due a moment ago had not ended; before a child is taken up, its parent is looked at again.
+      // A parent that was due a moment ago had not ended; it is read again before a child is claimed.
       const isKnown = !isOurs && row.cancel === 0 && (row.parent === null || alive.has(row.parent));
       if (!isKnown) yield { row, isOurs };
     }
@@ -176,7 +182,7 @@ export class RunWorker implements Worker {
     return begun;
   }
 
-  /** Nobody goes on with it, whosever agent it is: it was to be cancelled and nobody has it, or its parent has ended. */
+  /** Ends a run that no worker will continue, of any agent: it is to be cancelled and has no owner, or its parent has ended. */
   async #isSettled({ id, cancel, owner, parent }: RunRow): Promise<boolean> {
     const { storage, payloads } = this.#host;
     try {
@@ -196,7 +202,7 @@ export class RunWorker implements Worker {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       try {
-        // Not for the claims to end: what becomes due meanwhile is begun meanwhile.
+        // Does not wait for the claims to end: runs that become due meanwhile are begun meanwhile.
         await this.#startClaims();
       } catch (error) {
         storage.environment.log("warn", "worker.look", { error: String(error) });
@@ -215,7 +221,7 @@ export class RunWorker implements Worker {
     return this.#refused.get(row.id) !== row.version && this.#leases.isClaimable(row);
   }
 
-  /** false when somebody else was faster, or it cannot go on here. */
+  /** false when another worker was faster, or the run cannot go on here. */
   async #take(seen: RunRow): Promise<boolean> {
     const { storage } = this.#host;
     const agent = this.#agents.get(seen.agent);
@@ -223,8 +229,7 @@ export class RunWorker implements Worker {
     let row: RunRow;
     try {
       checkSame(seen, agent, this.#settings);
-      await verifyRun(storage, seen, this.#settings.verify ?? "whole");
-      row = await claimRun(storage, seen, this.#owner);
+      row = await takeOver(storage, seen, this.#owner, this.#settings.verify ?? "whole");
     } catch (error) {
       this.#refuse(seen, error);
       return false;
@@ -236,7 +241,7 @@ export class RunWorker implements Worker {
     return true;
   }
 
-  /** One bad run never blocks the others, nor is it taken up again and again. */
+  /** A run that cannot go on here is not claimed again until it changes, and never blocks the others. */
   #refuse(row: RunRow, error: unknown): void {
     if (error instanceof HoldfastError && (error.code === "LeaseLost" || error.retryable)) return;
     this.#refused.set(row.id, row.version);
@@ -248,7 +253,7 @@ export class RunWorker implements Worker {
     this.#tell({ kind: "refused", run: runOf(row), error: errorOf(error) });
   }
 
-  /** Whoever listens badly does not disturb the work. */
+  /** A listener that throws does not disturb the work. */
   #tell(note: WorkerNote): void {
     try {
       this.#settings.watch?.(note);
@@ -267,7 +272,7 @@ export class RunWorker implements Worker {
       storage.environment.log("warn", "worker.run", { run: execution.row.id, error: String(error) });
     }
     try {
-      // What it still has is given back, so that nobody has to wait for the lease to end.
+      // The lease is given back, so that no worker has to wait until it expires.
       const pause = this.#pauseAfter(execution.row.id, trouble);
       const wakeAt = storage.environment.now() + pause;
       await releaseOrAbandon(this.#host, execution.row, pause === 0 ? null : { error: errorOf(trouble), wakeAt });
@@ -279,7 +284,7 @@ export class RunWorker implements Worker {
     }
   }
 
-  /** How long nobody takes it, so that no run is tried all the time; longer each time that it comes to nothing here. */
+  /** How long no worker claims it, so that a failing run is not tried all the time: longer after each failure here. */
   #pauseAfter(run: string, trouble: unknown): number {
     if (trouble === null || isTroubleOfStore(trouble)) {
       this.#failures.delete(run);
@@ -305,5 +310,5 @@ export class RunWorker implements Worker {
 }
 
 export function isTroubleOfStore(error: unknown): boolean {
-  return error instanceof HoldfastError && OF_STORE.has(error.code);
+  return error instanceof HoldfastError && STORE_TROUBLE.has(error.code);
 }

@@ -27,10 +27,10 @@ function answering() {
 
 const turn = () => new Promise<void>((next) => setImmediate(next));
 
-test("RU14 held events are written in front of the next ones, which are answered with their own seqs", async () => {
+test("RU14 pending events are written in front of the next ones, which are answered with their own seqs", async () => {
   const { writer, commits, done } = answering();
-  writer.hold(draft("one"));
-  writer.hold(draft("two"));
+  writer.addLater(draft("one"));
+  writer.addLater(draft("two"));
   const adding = writer.add([draft("step")]);
   expect(commits.map(({ types }) => types)).toEqual([["one", "two", "step"]]);
   done(0);
@@ -39,12 +39,12 @@ test("RU14 held events are written in front of the next ones, which are answered
   expect(commits[1]?.types).toEqual(["next"]);
 });
 
-test("RU14 what may follow from held events waits for their commit, and takes them when that comes to nothing", async () => {
+test("RU14 what may follow from pending events waits for their commit, and takes them when that comes to nothing", async () => {
   const { writer, commits, done } = answering();
-  writer.hold(draft("read"));
+  writer.addLater(draft("read"));
   const first = writer.add([draft("first")]);
   const second = writer.add([draft("second")]);
-  writer.hold(draft("later read"));
+  writer.addLater(draft("later read"));
   await turn();
   expect(commits.map(({ types }) => types)).toEqual([["read", "first"]]);
   commits[0]?.answer.reject(new Error("no"));
@@ -55,10 +55,10 @@ test("RU14 what may follow from held events waits for their commit, and takes th
   expect((await second).map(({ seq }) => seq)).toEqual([12]);
 });
 
-test("RU14 an event that is held while a commit is under way changes nothing about that one's answer", async () => {
+test("RU14 an event that is added later while a commit is under way changes nothing about that one's answer", async () => {
   const { writer, commits, done } = answering();
   const adding = writer.add([draft("step")]);
-  writer.hold(draft("read of another branch"));
+  writer.addLater(draft("read of another branch"));
   done(0);
   expect((await adding).map(({ seq }) => seq)).toEqual([10]);
   void writer.add([draft("next")]);

@@ -10,11 +10,10 @@ import type { Storage } from "../../src/contracts/storage.ts";
 import { realEnvironment } from "../../src/core/environment.ts";
 import { openOn } from "../../src/open.ts";
 import { checkSame } from "../../src/runs/agents.ts";
-import { eventOf, loadState } from "../../src/runs/checkpoints.ts";
-import { payloadOf } from "../../src/runs/journal.ts";
-import { recordsFor, retriedBy } from "../../src/runs/past.ts";
+import { eventOf, loadState, payloadOf, retriedRun } from "../../src/runs/journal.ts";
+import { readStepRecords } from "../../src/runs/recover.ts";
 import { existingRun, refuseEnded } from "../../src/runs/rows.ts";
-import { type Verified, verifyRun } from "../../src/runs/verify.ts";
+import { type VerifyScope, verifyRun } from "../../src/runs/verify.ts";
 import { createPayloads } from "../../src/storage/blobs/payloads.ts";
 import type { Driver, Param, Row } from "../../src/storage/sql/driver.ts";
 import { SqlStorage } from "../../src/storage/sql/store.ts";
@@ -176,7 +175,7 @@ export function agentOf(recorder: EffectRecorder, run: string): AgentDefinition 
 export async function asResumed(
   { storage, payloads, recorder }: TamperGround,
   run: string,
-  verify: Verified = "whole",
+  verify: VerifyScope = "whole",
 ): Promise<Json> {
   const row = await existingRun(storage, run);
   refuseEnded(row, "there is nothing to resume");
@@ -184,7 +183,7 @@ export async function asResumed(
   await verifyRun(storage, row, verify);
   const created = await eventOf(storage, row.session, row.first_seq);
   await payloadOf(payloads, row.session, created);
-  await recordsFor(storage, row, retriedBy(created));
+  await readStepRecords(storage, row, retriedRun(created));
   if (row.checkpoint_seq === null) return null;
   return loadState(storage, payloads, row.session, row.checkpoint_seq);
 }

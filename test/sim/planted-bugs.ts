@@ -107,7 +107,11 @@ export const lostWakeup: PlantedBug = {
 
 /** What is asked of an iteration that was left is done as if it had not been. */
 export const goesOn: readonly Edit[] = [
-  { file: "runs/execution.ts", from: "isLeft: () => life.isLeft,", to: "isLeft: () => false," },
+  {
+    file: "runs/life.ts",
+    from: 'return this.#state === "suspended" || this.#state === "left";',
+    to: "return false;",
+  },
 ];
 
 /** The same, and ending a run leaves its lease as it was: nothing refuses later writes. */
@@ -119,28 +123,33 @@ export const goesOnBehindEnd: readonly Edit[] = [
 
 /** An answer begins the iteration a second time, beside what else of it is at work. */
 export const answeredAnew: readonly Edit[] = [
-  { file: "runs/waiting.ts", from: "resolve(now);", to: "now.isAllowed;" },
+  { file: "runs/waiting.ts", from: "resume(now);", to: "now.isAllowed;" },
   {
     file: "runs/execution.ts",
     from: "return now.findLast((one) => one.path === record.path);",
     to: "this.again();\n          return now.findLast((one) => one.path === record.path);",
   },
   {
-    file: "runs/execution.ts",
-    from: "this.#leave = (error) => {",
-    to: "this.again = () => left.resolve({ left: true, again: true });\n    this.#leave = (error) => {",
+    file: "runs/life.ts",
+    from: "  drain(): void {",
+    to: "  again() {\n    this.#end.resolve({ left: true, again: true });\n  }\n  drain(): void {",
   },
   {
     file: "runs/execution.ts",
-    from: "if (this.#reached() === null) return;",
-    to: "if (!end.again && this.#reached() === null) return;",
+    from: "this.#life = life;",
+    to: "this.#life = life;\n    this.again = () => life.again();",
+  },
+  {
+    file: "runs/execution.ts",
+    from: "if (this.#stopReason() === null) return;",
+    to: "if (!end.again && this.#stopReason() === null) return;",
   },
 ];
 
 /** A retry of a run tries the last failure again, also one that the run had handled. */
 export const livedWithAgain: readonly Edit[] = [
   {
-    file: "runs/past.ts",
+    file: "runs/retry-chain.ts",
     from: 'return last?.status === "failed" ? last : undefined;',
     to: 'return last && records.findLast((one) => one.status === "failed" && (one.end?.seq ?? 0) <= end.seq);',
   },
@@ -157,12 +166,12 @@ export const takenBeside: readonly Edit[] = [
   { file: "storage/sql/judge.ts", from: 'check === "run.version" ?', to: 'String(check) === "" ?' },
 ];
 
-/** A run goes to sleep although a cancellation was requested. */
-export const sleepsOnCancel: readonly Edit[] = [{ file: "runs/suspension.ts", from: "cancel === 1", to: "false" }];
+/** A run goes to sleep although somebody wants it cancelled. */
+export const sleepsOnCancel: readonly Edit[] = [{ file: "runs/life.ts", from: "cancel === 1", to: "false" }];
 
 /** What a run was permitted is permitted to the run that retries it. */
 export const allowedForEver: readonly Edit[] = [
-  { file: "runs/past.ts", from: 'type !== "step/asked" && type !== "run/answered"', to: "type !== undefined" },
+  { file: "runs/retry-chain.ts", from: 'type !== "step/asked" && type !== "run/answered"', to: "type !== undefined" },
 ];
 
 /** The driver asks its server for no end of an idle transaction: the locks of a frozen peer last as long as it is frozen. */

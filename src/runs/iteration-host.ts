@@ -1,0 +1,35 @@
+// What the verbs of one iteration work with. An execution makes it anew for every iteration.
+import type { Json } from "../contracts/json.ts";
+import type { Payloads } from "../contracts/payloads.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
+import type { AgentDefinition } from "../contracts/runs.ts";
+import type { ErasedContent } from "../contracts/session-steps.ts";
+import type { EventDraft, Storage } from "../contracts/storage.ts";
+import type { HeadPlan } from "../sessions/publish.ts";
+import type { Spending } from "./limits.ts";
+import type { Steps, StepsHost } from "./steps.ts";
+import type { Tokens } from "./tokens.ts";
+
+/** What a handle gives everything that works on runs. */
+export interface RunHost {
+  readonly storage: Storage;
+  readonly payloads: Payloads;
+  readonly tokens: Tokens;
+}
+
+export interface IterationHost extends RunHost, StepsHost {
+  readonly agent: AgentDefinition;
+  readonly iteration: number;
+  readonly input: Json;
+  /** random() draws from it: the same for all runs of a retry chain. */
+  readonly seed: string;
+  readonly steps: Steps;
+  readonly spending: Spending;
+  /** What a recorded read does about content that was erased since. */
+  readonly erased: ErasedContent;
+  /** Ends the work when the run has reached one of its limits or is to be cancelled. */
+  readonly leaveAtLimit: () => undefined;
+  readonly draftHead: (at: number, compaction: NonNullable<HeadPlan["compaction"]>) => readonly EventDraft[];
+  /** Works on a child whose lease is ours until it ends or waits, or the work on its parent ends; then releases it. */
+  readonly workOnChild: (agent: AgentDefinition, row: RunRow) => Promise<void>;
+}

@@ -1,0 +1,139 @@
+// A run that retries another: what that one had done since its checkpoint counts as done, and the step at which it failed is
+// executed again. Runs that retry one another are a chain.
+
+import { HoldfastError } from "../contracts/errors.ts";
+import type { JsonObject } from "../contracts/json.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
+import type { Storage } from "../contracts/storage.ts";
+import { plainObject } from "../core/decode.ts";
+import {
+  buildStepRecords,
+  decodeEntry,
+  type JournalEntry,
+  readJournal,
+  retriedRun,
+  type StepRecord,
+} from "./journal.ts";
+import { existingRun } from "./rows.ts";
+import { compareRun } from "./verify.ts";
+
+/**
+ * What the journal has of an iteration that continues one of the retried run: what that one had done counts as done. `own`: the
+ * events of this run, `retried`: those of the runs before it.
+ */
+export function mergeRetriedSteps(
+  session: string,
+  own: readonly JournalEntry[],
+  retried: readonly JournalEntry[],
+): readonly StepRecord[] {
+  // A question of the retried run is asked anew, and a permission counts only in the run that it was given to.
+  const told = retried.filter(({ type }) => type !== "step/asked" && type !== "run/answered");
+  const done = withoutLostResult(session, told, retried);
+  const records = [...buildStepRecords(session, [...done, ...own]).values()];
+  // As the retried run left them: a step that was in doubt there may have an end by now.
+  const left = [...buildStepRecords(session, done).values()];
+  const failed = failedAt(left, retried);
+  for (const one of records) if (one.seq === failed?.seq) one.isRetryPoint = true;
+  // Nothing has happened of a step that waited for its approval there: this run begins it, and asks anew.
+  const unbegun = new Set(left.filter(({ status }) => status === "asked").map(({ seq }) => seq));
+  return records.filter((one) => !unbegun.has(one.seq));
+}
+
+/**
+ * A run that failed because a tool's result could not be recorded has done the effect. For the run that retries it the step is in
+ * doubt: it has an intent and no result.
+ */
+function withoutLostResult(
+  session: string,
+  told: readonly JournalEntry[],
+  past: readonly JournalEntry[],
+): readonly JournalEntry[] {
+  const failed = failedAt([...buildStepRecords(session, told).values()], past);
+  return failed?.end?.data.effectDone === true ? told.filter(({ seq }) => seq !== failed.end?.seq) : told;
+}
+
+/** The step at which the retried run failed: the one its end names, or its last. It went on after any other failure. */
+function failedAt(records: readonly StepRecord[], past: readonly JournalEntry[]): StepRecord | undefined {
+  const end = past.at(-1);
+  if (end === undefined) return undefined;
+  const at = typeof end.data.at === "string" ? end.data.at : null;
+  const last =
+    at === null
+      ? records.toSorted((a, b) => (a.end?.seq ?? a.seq) - (b.end?.seq ?? b.seq)).at(-1)
+      : records.findLast((one) => `${one.iteration}/${one.path}` === at);
+  return last?.status === "failed" ? last : undefined;
+}
+
+/** The runs whose journal is part of this run's: the one it retries, the one which that retried, and so on. */
+export async function readRetryChain(storage: Storage, row: RunRow): Promise<readonly RunRow[]> {
+  const [created] = await readJournal(storage, row, row.first_seq - 1);
+  const from = created === undefined ? null : retriedRun(created);
+  if (from === null || Number(from.iteration) !== row.iteration) return [];
+  const [past] = await storage.query("run.get", String(from.run));
+  if (past !== undefined) return [past, ...(await readRetryChain(storage, past))];
+  throw new HoldfastError(
+    "Conflict",
+    `what the run ${JSON.stringify(row.id)} takes up was deleted: ${JSON.stringify(String(from.run))}`,
+    {
+      details: { kind: "run", id: row.id, deleted: String(from.run) },
+      hint: "runs.fork() goes on from one of its iterations.",
+    },
+  );
+}
+
+/** The events of the retried run since its checkpoint, and those of the run which that one retried in turn. */
+export async function readRetriedJournal(storage: Storage, from: JsonObject): Promise<readonly JournalEntry[]> {
+  const row = await existingRun(storage, String(from.run));
+  const [created, ...journal] = await readJournal(storage, row, row.first_seq - 1);
+  // Its row says where its last iteration began, so the row is compared with the log first.
+  await compareRun(storage, row, created === undefined ? [] : [created, ...journal]);
+  const earlier = created === undefined ? null : retriedRun(created);
+  const before =
+    earlier === null || Number(earlier.iteration) !== row.iteration ? [] : await readRetriedJournal(storage, earlier);
+  return [...before, ...journal.filter(({ seq }) => seq > (row.checkpoint_seq ?? row.first_seq))];
+}
+
+const PAGE = 100;
+
+/** The id of the run that retries it. There is at most one, and it may have been deleted. */
+export function findRetry(storage: Storage, row: RunRow): Promise<string | null> {
+  return findLater(storage, row, (event) => retriedRun(event)?.run === row.id);
+}
+
+/** The id of the run that a rewind of the session began in its place. */
+export function findRewind(storage: Storage, row: RunRow): Promise<string | null> {
+  return findLater(storage, row, ({ data }) => {
+    const from = plainObject.read(data.from);
+    return from?.run === row.id && from.session === row.session && from.retry !== true;
+  });
+}
+
+/** The first run that began in the session after this one ended and whose first event matches. */
+async function findLater(
+  storage: Storage,
+  { session_no, session, seq }: RunRow,
+  matches: (created: JournalEntry) => boolean,
+): Promise<string | null> {
+  for (let after = seq; ; ) {
+    const later = await storage.query("runs.createdAfter", session_no, after, PAGE);
+    for (const event of later) {
+      if (matches(decodeEntry(session, event))) return event.run;
+    }
+    after = later.at(-1)?.seq ?? after;
+    if (later.length < PAGE) return null;
+  }
+}
+
+/** The last run of the chain that begins with this one. */
+export async function lastInChain(storage: Storage, row: RunRow): Promise<RunRow> {
+  const next = row.ended_at === null ? null : await findRetry(storage, row);
+  return next === null ? row : lastInChain(storage, await existingRun(storage, next));
+}
+
+/** The unfinished run of the chain, which relies on what this one had done. */
+export async function findActiveRetry(storage: Storage, row: RunRow): Promise<RunRow | null> {
+  const by = await findRetry(storage, row);
+  const [next] = by === null ? [] : await storage.query("run.get", by);
+  if (next === undefined || next.ended_at === null) return next ?? null;
+  return findActiveRetry(storage, next);
+}
