@@ -5,13 +5,13 @@ import type { BlobBackend, Blobs } from "./contracts/blobs.ts";
 import type { Holdfast } from "./contracts/holdfast.ts";
 import type { Payloads } from "./contracts/payloads.ts";
 import type { Storage } from "./contracts/storage.ts";
+import { acceptLocators, type SessionLookup } from "./core/locate.ts";
 import { createLog } from "./log/log.ts";
 import { createCalls } from "./sessions/calls.ts";
 import { createEvals } from "./sessions/evals.ts";
 import { createHeads } from "./sessions/heads.ts";
 import { createInvocations } from "./sessions/invocations.ts";
 import { createLeafCalls } from "./sessions/leaf.ts";
-import { type createLocate, taking } from "./sessions/locate.ts";
 import { shrinkRemains } from "./sessions/remains.ts";
 import { createSessions } from "./sessions/sessions.ts";
 import { createSnapshots } from "./sessions/snapshots.ts";
@@ -29,36 +29,36 @@ export type Nouns = Pick<
 export interface NounsBase {
   readonly storage: Storage;
   readonly payloads: Payloads;
-  readonly located: ReturnType<typeof createLocate>;
+  readonly lookup: SessionLookup;
   readonly blobTtlMs: number | null;
   readonly backend: BlobBackend | undefined;
 }
 
 /** Those that change a session take it where it stands. */
-export function createNouns({ storage, payloads, located, blobTtlMs, backend }: NounsBase): Nouns {
-  const { locate, standing, called } = located;
+export function createNouns({ storage, payloads, lookup, blobTtlMs, backend }: NounsBase): Nouns {
+  const { locate, requireCurrent, resolveSessionId } = lookup;
   const calls = createCalls(storage, payloads);
   const call = "a call is recorded";
   const evaluation = "an eval is recorded";
   const blobs = createBlobs(storage, { ttlMs: blobTtlMs, ...(backend === undefined ? {} : { backend }) });
   return {
     agents: createAgents(storage, payloads),
-    sessions: createSessions(storage, payloads, locate, standing),
-    heads: taking(createHeads(storage, payloads, locate), standing, {
+    sessions: createSessions(storage, payloads, locate, requireCurrent),
+    heads: acceptLocators(createHeads(storage, payloads, locate), requireCurrent, {
       publish: "a head is published",
       compact: "a session is compacted",
     }),
-    turns: taking(createTurns(storage, payloads), standing, { begin: "a turn begins" }),
-    calls: taking({ ...calls, ...createLeafCalls(storage, calls) }, standing, {
+    turns: acceptLocators(createTurns(storage, payloads), requireCurrent, { begin: "a turn begins" }),
+    calls: acceptLocators({ ...calls, ...createLeafCalls(storage, calls) }, requireCurrent, {
       ...{ start: call, add: call, leaf: call, leafAll: call },
     }),
-    evals: taking(createEvals(storage, payloads), standing, { start: evaluation, add: evaluation }),
-    snapshots: taking(createSnapshots(storage, payloads), standing, { add: "variables are saved" }),
-    invocations: createInvocations(storage, payloads, locate, standing),
-    state: createState(storage, payloads, called),
-    tasks: createTasks(storage, called),
+    evals: acceptLocators(createEvals(storage, payloads), requireCurrent, { start: evaluation, add: evaluation }),
+    snapshots: acceptLocators(createSnapshots(storage, payloads), requireCurrent, { add: "variables are saved" }),
+    invocations: createInvocations(storage, payloads, locate, requireCurrent),
+    state: createState(storage, payloads, resolveSessionId),
+    tasks: createTasks(storage, resolveSessionId),
     blobs: collecting(blobs, storage, payloads),
-    log: taking(createLog(storage, payloads, locate), standing, { annotate: "a note is added" }),
+    log: acceptLocators(createLog(storage, payloads, locate), requireCurrent, { annotate: "a note is added" }),
   };
 }
 

@@ -18,6 +18,7 @@ import { realEnvironment } from "./core/environment.ts";
 import { createFence, FENCE, type Fencing } from "./core/fence.ts";
 import { checkFileMode, FILE_MODE } from "./core/file-mode.ts";
 import { LazyModule, LazyParts, type Members } from "./core/lazy.ts";
+import { createSessionLookup, type SessionLookup } from "./core/locate.ts";
 import { parseStoreUrl, type StoreTarget } from "./core/store-url.ts";
 import { STORED, type StoredCapture, type StoredCaptures } from "./core/stored-capture.ts";
 import { createHistory } from "./history/history.ts";
@@ -26,7 +27,6 @@ import { MEMBERS } from "./members.ts";
 import type { Nouns } from "./nouns.ts";
 import { factNames } from "./query/catalogue.ts";
 import { createRuns } from "./runs/on-demand.ts";
-import { createLocate } from "./sessions/locate.ts";
 import { createPayloads } from "./storage/blobs/payloads.ts";
 import type { Driver } from "./storage/sql/driver.ts";
 import { notThere } from "./storage/sql/migrations.ts";
@@ -92,7 +92,7 @@ async function openDriver(
   const lazy = new LazyParts();
   const base: Base = {
     ...{ storage, payloads: createPayloads(storage, options.blobs), settings: { ...settings, environment }, options },
-    ...{ located: createLocate(storage, info), lazy },
+    ...{ lookup: createSessionLookup(storage, info), lazy },
   };
   const composed = compose(info, base);
   // A simulation is the time itself: none of it may pass between a call and what the call does.
@@ -106,7 +106,7 @@ interface Base {
   readonly payloads: Payloads;
   readonly settings: Settings;
   readonly options: OpenOptions;
-  readonly located: ReturnType<typeof createLocate>;
+  readonly lookup: SessionLookup;
   readonly lazy: LazyParts;
 }
 
@@ -171,9 +171,9 @@ function compose(info: StoreInfo, base: Base): Composed {
 }
 
 /** A history's code is there from the start: an append is what a program most often does first. */
-function createNouns({ storage, payloads, settings, options, located, lazy }: Base): Nouns & Pick<Holdfast, "history"> {
+function createNouns({ storage, payloads, settings, options, lookup, lazy }: Base): Nouns & Pick<Holdfast, "history"> {
   const part = lazy.part(NOUNS, (module) =>
-    module.createNouns({ storage, payloads, located, blobTtlMs: settings.blobTtlMs, backend: options.blobs }),
+    module.createNouns({ storage, payloads, lookup, blobTtlMs: settings.blobTtlMs, backend: options.blobs }),
   );
   const noun = <N extends keyof Nouns>(name: N): Nouns[N] =>
     lazy.members<Nouns, Nouns[N]>(part, (nouns) => nouns[name], MEMBERS[name] as Members<Nouns[N]>);
@@ -181,15 +181,15 @@ function createNouns({ storage, payloads, settings, options, located, lazy }: Ba
     ...{ agents: noun("agents"), sessions: noun("sessions"), heads: noun("heads"), turns: noun("turns") },
     ...{ calls: noun("calls"), evals: noun("evals"), snapshots: noun("snapshots"), log: noun("log") },
     ...{ invocations: noun("invocations"), state: noun("state"), tasks: noun("tasks"), blobs: noun("blobs") },
-    history: lazy.inOrder(createHistory(storage, payloads, located.called)),
+    history: lazy.inOrder(createHistory(storage, payloads, lookup.resolveSessionId)),
   };
 }
 
 type StoreCalls = Archives & Checking & Tracing & Omit<Querying, "facts"> & Pick<Holdfast, "stats">;
 
 /** The calls of the store itself, each with the code that it needs. */
-function createStoreCalls({ storage, payloads, settings, located, lazy }: Base, blobs: Blobs): StoreCalls {
-  const { locate } = located;
+function createStoreCalls({ storage, payloads, settings, lookup, lazy }: Base, blobs: Blobs): StoreCalls {
+  const { locate } = lookup;
   const stats = lazy.part(STATS, ({ readStats }) => ({ stats: async (asked?: unknown) => readStats(storage, asked) }));
   const query = lazy.part(QUERY, ({ createQuerying }) => createQuerying(storage));
   const trace = lazy.part(TRACE, ({ createTracing }) => createTracing(storage, locate));

@@ -2,7 +2,7 @@
 import type { Archives } from "../contracts/archive.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { Storage } from "../contracts/storage.ts";
-import type { Locate } from "../sessions/locate.ts";
+import type { Locate } from "../core/locate.ts";
 import { diffOf } from "./diff.ts";
 import { exportSession } from "./export.ts";
 import { importArchive } from "./import.ts";

@@ -6,11 +6,11 @@ import type { PortableRow } from "../contracts/portable.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { checkLimit, checkRecord } from "../core/check.ts";
+import { findAt } from "../core/find.ts";
 import { headOf } from "../core/head.ts";
 import { lineageAt, NOW, type Segment } from "../core/lineage.ts";
 import { shownMessages } from "../sessions/counts.ts";
 import { sessionOf } from "../sessions/describe.ts";
-import { findAt } from "../sessions/find.ts";
 import { invocationOf, versions } from "../sessions/view.ts";
 
 const LIMIT = 100;

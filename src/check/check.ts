@@ -6,8 +6,8 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { toHex, toRef } from "../core/bytes.ts";
 import { checkOneOf, checkRecord, invalid } from "../core/check.ts";
-import { findSession } from "../sessions/find.ts";
-import { type Locate, withoutHead } from "../sessions/locate.ts";
+import { findSession } from "../core/find.ts";
+import { type Locate, requireNoHead } from "../core/locate.ts";
 import { checkAgents, checkBlocks } from "./agents.ts";
 import { checkBytes, checkParts, countOrphans, namedBy, readThrough } from "./blobs.ts";
 import { checkStoreChecksums } from "./checksums.ts";
@@ -45,7 +45,7 @@ export function createChecking(storage: Storage, blobs: Reading, locate: Locate)
 }
 
 async function wholeSession(locate: Locate, at: unknown): Promise<string> {
-  return withoutHead(await locate(at), "a session is checked as a whole", "Name the session without the head.");
+  return requireNoHead(await locate(at), "a session is checked as a whole", "Name the session without the head.");
 }
 
 /** `kinds` is for tests: with a kind left out, the damage it stands for must go unnoticed. */

@@ -18,10 +18,10 @@ import {
 import { type Decision, decide, refusalError, type Settled } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { refuseAlias } from "../core/existing.ts";
+import { type ResolveSessionId, SHOWN_AT } from "../core/locate.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { Turns } from "../core/turns.ts";
 import { eraseMessages } from "../sessions/erase.ts";
-import { type Called, SHOWN_AT } from "../sessions/locate.ts";
 import {
   type Appending,
   appendCommit,
@@ -43,7 +43,7 @@ const NOTHING: readonly never[] = [];
 const ADDED = "messages are added";
 const READ = "a history is read";
 
-export function createHistory(storage: Storage, payloads: Payloads, called: Called): History {
+export function createHistory(storage: Storage, payloads: Payloads, resolveSessionId: ResolveSessionId): History {
   const turns = new Turns();
   const append = async (scope: Appending, inputs: readonly ReadyMessage[], prepare: Prepare) => {
     const made = inputs.map((one) => prepareMessage(one, prepare));
@@ -63,12 +63,12 @@ export function createHistory(storage: Storage, payloads: Payloads, called: Call
     });
   };
   const cleared = async ({ session, agent }: HistoryScope, run: string | undefined) =>
-    clear(storage, payloads, { session: await called(session, "messages are cleared"), agent }, run);
+    clear(storage, payloads, { session: await resolveSessionId(session, "messages are cleared"), agent }, run);
   return {
     async append(scope, message, options) {
       const asked = checkAppending(storage, scope, options);
       const ready = readyMessage(message);
-      const id = called(asked.session, ADDED);
+      const id = resolveSessionId(asked.session, ADDED);
       const appending = typeof id === "string" ? asked : { ...asked, session: await id };
       // Most messages: nothing to prepare, nothing to wait for, nothing to let go of.
       const isPlain = ready.key === undefined && ready.named.length === 0 && ready.carried.length === 0;
@@ -88,14 +88,14 @@ export function createHistory(storage: Storage, payloads: Payloads, called: Call
       if (inputs.length === 0) return [];
       const ready = inputs.map(readyMessage);
       checkKeys(ready.map((one) => one.key));
-      const id = called(asked.session, ADDED);
+      const id = resolveSessionId(asked.session, ADDED);
       const appending = typeof id === "string" ? asked : { ...asked, session: await id };
       return payloads.preparing((prepare) => append(appending, ready, prepare));
     },
     async get(scope, range) {
       noteDirectRead("hf.history.get()");
       const asked = checkScope(scope);
-      const checked = { ...asked, session: await called(asked.session, READ, SHOWN_AT) };
+      const checked = { ...asked, session: await resolveSessionId(asked.session, READ, SHOWN_AT) };
       const messages = await readHistory(storage, payloads, checked, range);
       if (messages.length === 0) await refuseAlias(storage, checked.session);
       return messages;
@@ -104,7 +104,7 @@ export function createHistory(storage: Storage, payloads: Payloads, called: Call
       noteDirectRead("hf.history.count()");
       const { session: name, agent } = checkScope(scope);
       const run = checkOptionalId(checkRecord(range, "range", ["run"]).run, "run");
-      const session = await called(name, READ, SHOWN_AT);
+      const session = await resolveSessionId(name, READ, SHOWN_AT);
       const count = await countMessages(storage, { session, agent, run });
       if (count === 0) await refuseAlias(storage, session);
       return count;
@@ -113,7 +113,7 @@ export function createHistory(storage: Storage, payloads: Payloads, called: Call
     clearRun: async (scope, run) => cleared(checkScope(scope), checkId(run, "run")),
     async session(session, range) {
       noteDirectRead("hf.history.session()");
-      const id = await called(checkId(session, "session"), READ, SHOWN_AT);
+      const id = await resolveSessionId(checkId(session, "session"), READ, SHOWN_AT);
       const messages = await readHistory(storage, payloads, { session: id }, range);
       if (messages.length === 0) await refuseAlias(storage, id);
       return messages;

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { ENGINES, lostAfterCommit } from "../../test/engines.ts";
 import { realEnvironment } from "../core/environment.ts";
-import { createLocate } from "../sessions/locate.ts";
+import { createSessionLookup } from "../core/locate.ts";
 import { createPayloads } from "../storage/blobs/payloads.ts";
 import { SqlStorage } from "../storage/sql/store.ts";
 import { createLog } from "./log.ts";
@@ -13,7 +13,7 @@ for (const engine of ENGINES) {
       const ground = await engine.fresh();
       const storage = new SqlStorage(ground.driver, realEnvironment());
       const payloads = createPayloads(storage);
-      const { locate } = createLocate(storage, { url: "here", storeId: "here" });
+      const { locate } = createSessionLookup(storage, { url: "here", storeId: "here" });
       try {
         const events = [{ session: "s", type: "session/created", at: 1 }];
         await storage.commit({ sessions: [{ id: "s", mode: "create", at: 1 }], events });

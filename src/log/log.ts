@@ -41,10 +41,10 @@ import {
   withBlob,
 } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
+import { findAt } from "../core/find.ts";
 import { lineTo } from "../core/lineage.ts";
+import type { Locate } from "../core/locate.ts";
 import { TimeSlice } from "../core/time-slice.ts";
-import { findAt } from "../sessions/find.ts";
-import type { Locate } from "../sessions/locate.ts";
 import { checkTypes } from "./event-types.ts";
 import { verifyInherited } from "./inherited.ts";
 import { SharedReads } from "./shared-reads.ts";

@@ -1,11 +1,10 @@
 // A live tail: an iterator over a session's log that waits at the log's end for more. It reads pages and gives them out event
 // by event. Thousands of tails may follow one session: an event that another tail has given already costs no object more.
-import type { Locator } from "../contracts/lineage.ts";
 import type { LogEvent, TailOptions } from "../contracts/log.ts";
 import type { LogFollower, LogMark } from "../contracts/storage.ts";
 import { checkInt, checkRecord, invalid } from "../core/check.ts";
 import { existingSession } from "../core/existing.ts";
-import { withoutHead } from "../sessions/locate.ts";
+import { type Locate, requireNoHead } from "../core/locate.ts";
 import { checkTypes } from "./event-types.ts";
 import type { EventPage, EventResult, SharedReads } from "./shared-reads.ts";
 
@@ -24,7 +23,7 @@ interface OpenedTail {
 
 export class Tail implements AsyncIterableIterator<LogEvent, undefined> {
   readonly #reads: SharedReads;
-  readonly #locate: () => Promise<Locator>;
+  readonly #locate: () => ReturnType<Locate>;
   readonly #options: TailOptions | undefined;
   #opened: OpenedTail | null = null;
   #isOver = false;
@@ -41,7 +40,7 @@ export class Tail implements AsyncIterableIterator<LogEvent, undefined> {
   #waiting = 0;
   #lastAnswer: Promise<unknown> = Promise.resolve();
 
-  constructor(reads: SharedReads, locate: () => Promise<Locator>, options: TailOptions | undefined) {
+  constructor(reads: SharedReads, locate: () => ReturnType<Locate>, options: TailOptions | undefined) {
     this.#reads = reads;
     this.#locate = locate;
     this.#options = options;
@@ -112,7 +111,7 @@ export class Tail implements AsyncIterableIterator<LogEvent, undefined> {
 
   async #open(): Promise<OpenedTail> {
     const { storage } = this.#reads;
-    const session = withoutHead(await this.#locate(), "a log is followed as it grows", READ_TO_HEAD);
+    const session = requireNoHead(await this.#locate(), "a log is followed as it grows", READ_TO_HEAD);
     const given = checkRecord(this.#options, "options", ["after", "types", "signal"]);
     const types = checkTypes(given.types);
     const signal = given.signal as AbortSignal | undefined;

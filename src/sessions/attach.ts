@@ -11,12 +11,12 @@ import type { Commit, EventDraft, Storage } from "../contracts/storage.ts";
 import { encodeText } from "../core/bytes.ts";
 import { checkOneOf, checkOptionalId, checkRecord, checkText, invalid } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
+import { type Found, findAt, findHead, findSession } from "../core/find.ts";
 import { newId } from "../core/new-id.ts";
 import { parseRowId } from "../core/row-id.ts";
 import { derivation, positionOf } from "./branching.ts";
 import { facts, noRow } from "./calls.ts";
 import { type Birth, checkDescribed, createCommit, type Described, INPUT } from "./describe.ts";
-import { type Found, findAt, findHead, findSession } from "./find.ts";
 import { IN_TURN, onBranch, onHead } from "./guards.ts";
 import { invocationOf } from "./view.ts";
 

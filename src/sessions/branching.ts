@@ -9,13 +9,13 @@ import type { Session } from "../contracts/sessions.ts";
 import type { EventDraft, Storage, Write } from "../contracts/storage.ts";
 import { checkOptionalId, checkRecord } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
+import { findAt, findHead } from "../core/find.ts";
 import { headOf, rootOf } from "../core/head.ts";
 import { currentLineage, lineageAt, readLineageAt, type Segment } from "../core/lineage.ts";
 import { newId } from "../core/new-id.ts";
 import { parseRowId } from "../core/row-id.ts";
 import { countMessages, standing } from "./counts.ts";
 import { type Birth, checkDescribed, createCommit, createdSession, type Described } from "./describe.ts";
-import { findAt, findHead } from "./find.ts";
 import { onHead, whileIdle } from "./guards.ts";
 
 /** A place in a log. */

@@ -7,6 +7,7 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { checkInt, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
+import type { Found } from "../core/find.ts";
 import { rootOf } from "../core/head.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
 import { runInSlices, TimeSlice } from "../core/time-slice.ts";
@@ -14,7 +15,6 @@ import { erasedMessage, readRows } from "../history/messages.ts";
 import { cutInSteps, type Made, sumInSteps, type Tokenizer } from "./context-cut.ts";
 import { allRows, type Behind, behind, countRows, pagesBack, summaryRow } from "./context-read.ts";
 import { repairInSteps } from "./context-repair.ts";
-import type { Found } from "./find.ts";
 
 const MESSAGE_TOKENS = 4;
 const BYTES_PER_TOKEN = 4;

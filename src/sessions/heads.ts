@@ -8,12 +8,12 @@ import { checkId, checkLimit, checkOrder, checkRecord, invalid } from "../core/c
 import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { existingSession } from "../core/existing.ts";
+import { type Found, findAt } from "../core/find.ts";
 import { headOf } from "../core/head.ts";
 import { lineageAt } from "../core/lineage.ts";
+import type { Locate } from "../core/locate.ts";
 import { checkHeadId } from "../core/locator.ts";
 import { compact } from "./compact.ts";
-import { type Found, findAt } from "./find.ts";
-import type { Locate } from "./locate.ts";
 import { decideHead, prepareHead } from "./publish.ts";
 
 const MOST_FOUND = 10;

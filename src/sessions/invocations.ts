@@ -12,22 +12,22 @@ import { NONE } from "../core/counts.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, jsonObject, withBlob } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
+import { findHead, findSession } from "../core/find.ts";
 import { lineOf } from "../core/lineage.ts";
+import { type Locate, type RequireCurrent, resolveCaller } from "../core/locate.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { checkAttach, checkSpawn, startAttach, startSpawn } from "./attach.ts";
 import { alone, checkConcurrency, checkWork, type Done, errorJson, failed, inOrder } from "./batch.ts";
 import { facts, isOver, noRow } from "./calls.ts";
 import { standing } from "./counts.ts";
-import { findHead, findSession } from "./find.ts";
 import { onBranch, onHead } from "./guards.ts";
-import { callerOf, type Locate, type Standing } from "./locate.ts";
 import { invocationOf } from "./view.ts";
 
 export function createInvocations(
   storage: Storage,
   payloads: Payloads,
   locate: Locate,
-  standing: Standing,
+  requireCurrent: RequireCurrent,
 ): Invocations {
   const run = <T>(start: () => Promise<Invocation>, work: (child: Child) => T | Promise<T>) =>
     runInvocation(storage, payloads, start, work);
@@ -35,13 +35,13 @@ export function createInvocations(
     async spawn(caller, input, work) {
       const spawn = checkSpawn(input);
       checkWork(work);
-      const name = await callerOf(standing, caller);
+      const name = await resolveCaller(requireCurrent, caller);
       return alone(await run(() => startSpawn(storage, name, spawn), work));
     },
     async attach(caller, at, options, work) {
       const attachment = checkAttach(options);
       checkWork(work);
-      const [name, locator] = [await callerOf(standing, caller), await locate(at)];
+      const [name, locator] = [await resolveCaller(requireCurrent, caller), await locate(at)];
       return alone(await run(() => startAttach(storage, locator, name, attachment), work));
     },
     async spawnAll(caller, inputs, work, options) {
@@ -49,7 +49,7 @@ export function createInvocations(
       const spawns = checkArray(inputs, "inputs", "batchSlots").map(checkSpawn);
       const concurrency = checkConcurrency(options);
       checkWork(work);
-      const name = await callerOf(standing, caller);
+      const name = await resolveCaller(requireCurrent, caller);
       await findSession(storage, name);
       return inOrder(spawns, concurrency, (spawn, index) =>
         run(
@@ -66,7 +66,7 @@ export function createInvocations(
       const concurrency = checkConcurrency(options);
       checkWork(work);
       const attachments = await Promise.all(asked.map(async (one) => ({ ...one, locator: await locate(one.at) })));
-      const name = await callerOf(standing, caller);
+      const name = await resolveCaller(requireCurrent, caller);
       await findSession(storage, name);
       return inOrder(attachments, concurrency, ({ locator, attachment }, index) =>
         run(
@@ -77,7 +77,7 @@ export function createInvocations(
     },
     async start(caller, input) {
       const spawn = checkSpawn(input);
-      return startSpawn(storage, await callerOf(standing, caller), spawn);
+      return startSpawn(storage, await resolveCaller(requireCurrent, caller), spawn);
     },
     finish: (id, outcome) => payloads.preparing((prepare) => finishInvocation(storage, prepare, id, outcome)),
     async get(id) {

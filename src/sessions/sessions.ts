@@ -24,6 +24,8 @@ import { readCursor, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { existingSession } from "../core/existing.ts";
+import { findAt } from "../core/find.ts";
+import { acceptLocators, type Locate, type RequireCurrent, requireNoHead, resolveCaller } from "../core/locate.ts";
 import { newId } from "../core/new-id.ts";
 import { removeAlias, setAlias } from "./aliases.ts";
 import { checkAttach, startAttach } from "./attach.ts";
@@ -44,20 +46,18 @@ import {
   tagsColumn,
 } from "./describe.ts";
 import { eraseSession } from "./erase-session.ts";
-import { findAt } from "./find.ts";
-import { callerOf, type Locate, type Standing, taking, withoutHead } from "./locate.ts";
 import { viewAt } from "./view.ts";
 
 export function createSessions(
   storage: Storage,
   payloads: Payloads,
   locate: Locate,
-  standing: Standing,
+  requireCurrent: RequireCurrent,
 ): Sessions & SessionVerbs {
   const verbs: Sessions & SessionVerbs = {
     create: async (input) => create(storage, input),
     get: async (at) => {
-      const name = withoutHead(await locate(at), "sessions.get() shows a session as it is now", AT_A_HEAD);
+      const name = requireNoHead(await locate(at), "sessions.get() shows a session as it is now", AT_A_HEAD);
       const [byId] = await storage.query("session.get", name);
       if (byId !== undefined) return byId.deleted_at === null ? withAliases(storage, byId) : null;
       const [byAlias] = await storage.query("session.byAlias", name);
@@ -81,7 +81,7 @@ export function createSessions(
     rewind: async (at) => rewind(storage, await locate(at)),
     attach: async (at, input) => {
       const attachment = checkAttach(input, ["caller"]);
-      const caller = await callerOf(standing, input.caller);
+      const caller = await resolveCaller(requireCurrent, input.caller);
       return startAttach(storage, await locate(at), caller, attachment);
     },
     async context(at, options) {
@@ -94,7 +94,7 @@ export function createSessions(
       return eraseSession(storage, payloads, checkId(id, "session"), all);
     },
   };
-  return taking(verbs, standing, {
+  return acceptLocators(verbs, requireCurrent, {
     ...{ update: "a session is changed", setAlias: "a name points at a session", delete: "a session is erased" },
   });
 }

@@ -9,10 +9,10 @@ import { checkId, checkOptionalId, checkRecord } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
+import { findHead } from "../core/find.ts";
 import { currentLineage } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { branchEvent, type Position, positionOf } from "./branching.ts";
-import { findHead } from "./find.ts";
 import { onBranch, onHead } from "./guards.ts";
 import { decideHead, type Plan, prepareHead } from "./publish.ts";
 

@@ -8,18 +8,18 @@ import { checkId, checkInt, checkPlain, checkRecord, checkTags, encodeJson, limi
 import { decide, refusalError } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { refuseAlias } from "../core/existing.ts";
+import { type ResolveSessionId, SHOWN_AT } from "../core/locate.ts";
 import { Turns } from "../core/turns.ts";
-import { type Called, SHOWN_AT } from "../sessions/locate.ts";
 import { type Change, changeCommit, type Encoded, type Given, prepareValues, textOf, wholeOf } from "./changes.ts";
 import { Patches } from "./patches.ts";
 import { decodeValue, readKey, readSnapshot, readValue, versionGuard } from "./rows.ts";
 
 const CHANGED = "state is changed";
 
-export function createState(storage: Storage, payloads: Payloads, called: Called): State {
+export function createState(storage: Storage, payloads: Payloads, resolveSessionId: ResolveSessionId): State {
   const turns = new Turns();
   const patches = new Patches(storage, payloads, turns);
-  const idToRead = (session: string) => called(checkId(session, "session"), "state is read", SHOWN_AT);
+  const idToRead = (session: string) => resolveSessionId(checkId(session, "session"), "state is read", SHOWN_AT);
   // All is checked and encoded before anything is waited for: what the caller does afterwards with its own is its own.
   return {
     async get(session) {
@@ -43,7 +43,7 @@ export function createState(storage: Storage, payloads: Payloads, called: Called
       const encoded = encode(value, "state");
       const at = storage.environment.now();
       const expiresAt = expiry(ttlOf(options), at);
-      const found = called(name, CHANGED);
+      const found = resolveSessionId(name, CHANGED);
       const id = typeof found === "string" ? found : await found;
       const replace = (values: readonly Given[]) =>
         replaced(storage, { session: id, type: "state/set", at, values, removed: null, expiresAt });
@@ -65,7 +65,7 @@ export function createState(storage: Storage, payloads: Payloads, called: Called
       const removed = given.remove === undefined ? [] : checkTags(given.remove, "remove", "stateKeys");
       const at = storage.environment.now();
       const expiresAt = expiry(given.ttlMs, at);
-      const found = called(name, CHANGED);
+      const found = resolveSessionId(name, CHANGED);
       const id = typeof found === "string" ? found : await found;
       const change = { session: id, type: "state/patched", at, removed, expiresAt } as const;
       return payloads.preparing((prepare) => patches.add(change, prepareValues(prepare, encoded)));
@@ -76,7 +76,7 @@ export function createState(storage: Storage, payloads: Payloads, called: Called
       const encoded = encode(value, "state");
       const at = storage.environment.now();
       const expiresAt = expiry(ttlOf(options), at);
-      const found = called(name, CHANGED);
+      const found = resolveSessionId(name, CHANGED);
       const id = typeof found === "string" ? found : await found;
       return payloads.preparing((prepare) =>
         turns.take(id, Promise.resolve(prepareValues(prepare, encoded)), (values) =>
@@ -96,7 +96,7 @@ export function createState(storage: Storage, payloads: Payloads, called: Called
     async clear(session) {
       const name = checkId(session, "session");
       const at = storage.environment.now();
-      const found = called(name, CHANGED);
+      const found = resolveSessionId(name, CHANGED);
       const id = typeof found === "string" ? found : await found;
       const change: Change = { session: id, type: "state/cleared", at, values: [], removed: null, expiresAt: null };
       await turns.take(id, Promise.resolve(), () =>
@@ -140,6 +140,6 @@ async function current(storage: Storage, payloads: Payloads, session: string): P
   if (version === null) await refuseAlias(storage, session);
   const entries: [string, Json][] = [];
   for (const row of rows) entries.push([row.key, decodeValue(await readValue(payloads, session, row))]);
-  // fromEntries defines own properties, so that a key called __proto__ is just a key.
+  // fromEntries defines own properties, so that a key resolveSessionId __proto__ is just a key.
   return { value: Object.fromEntries(entries), version: version ?? 0 };
 }

@@ -8,15 +8,15 @@ import { TASK_STATUSES, type Task, type TaskList, type Tasks } from "../contract
 import { checkId, checkOneOf, checkRecord, checkText, invalid, limitExceeded } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { refuseAlias } from "../core/existing.ts";
-import type { Called } from "../sessions/locate.ts";
+import type { ResolveSessionId } from "../core/locate.ts";
 import { checkAgent, checkTitles, createBoard, noBoard } from "./boards.ts";
 import { boardColumns, boardGuard, boardOf, insertTasks, newTasks, putTask, taskGuard, taskOf } from "./rows.ts";
 import { changedFields, moveTo, retitle, retry, revive, settled } from "./transitions.ts";
 
-export function createTasks(storage: Storage, called: Called): Tasks {
+export function createTasks(storage: Storage, resolveSessionId: ResolveSessionId): Tasks {
   // Boards belong to a session as a whole, whatever line it is on.
   const session = async (conversation: string) =>
-    called(checkId(conversation, "conversationId"), "boards are kept", "Name the session without the head.");
+    resolveSessionId(checkId(conversation, "conversationId"), "boards are kept", "Name the session without the head.");
   return {
     createTaskList: (conversation, titles, options) => createBoard(storage, session, conversation, titles, options),
     getTaskList: (id) => readBoard(storage, id),
