@@ -55,7 +55,7 @@ export function createNouns({ storage, payloads, lookup, blobTtlMs, backend }: N
     evals: acceptLocators(createEvals(storage, payloads), requireCurrent, { start: evaluation, add: evaluation }),
     snapshots: acceptLocators(createSnapshots(storage, payloads), requireCurrent, { add: "variables are saved" }),
     invocations: createInvocations(storage, payloads, locate, requireCurrent),
-    state: createState(storage, payloads, resolveSessionId),
+    state: createState(storage, payloads, lookup),
     tasks: createTasks(storage, resolveSessionId),
     blobs: collecting(blobs, storage, payloads),
     log: acceptLocators(createLog(storage, payloads, locate), requireCurrent, { annotate: "a note is added" }),

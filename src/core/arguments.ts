@@ -1,0 +1,172 @@
+// Checks arguments by the schemas of the catalogue. Each schema becomes a function once, when it is first needed.
+import { LIMITS, type LimitName } from "../contracts/limits.ts";
+import type { Fields, Schema, ValueOf } from "../contracts/verbs/vocabulary.ts";
+import {
+  checkArray,
+  checkBoolean,
+  checkId,
+  checkInt,
+  checkLimit,
+  checkOneOf,
+  checkPlain,
+  checkRecord,
+  checkRef,
+  checkSome,
+  checkText,
+  encodeJson,
+  invalid,
+  limitExceeded,
+} from "./check.ts";
+import { readCursor } from "./cursor.ts";
+import { checkHeadId } from "./locator.ts";
+import { parseRowId } from "./row-id.ts";
+
+/** `what` is the name of the value in errors. */
+export type Check = (value: unknown, what: string) => unknown;
+
+const CHECKS = new WeakMap<Schema, Check>();
+
+/** What an implementation gets for a value, or the error that says what is wrong with it. */
+export function checkArgument<S extends Schema>(schema: S, value: unknown, what: string): ValueOf<S> {
+  return checkFor(schema)(value, what) as ValueOf<S>;
+}
+
+export function checkFor(schema: Schema): Check {
+  const known = CHECKS.get(schema);
+  if (known !== undefined) return known;
+  const check = withPresence(schema, checkOfKind(schema));
+  CHECKS.set(schema, check);
+  return check;
+}
+
+function withPresence(schema: Schema, check: Check): Check {
+  const { optional, nullable, fallback } = schema;
+  // A record that is not given is checked like one without fields, so that its fields get what they fall back to.
+  const isOptional = optional === true && schema.kind !== "record";
+  if (nullable === true) {
+    return (value, what) => (value === null ? null : value === undefined && isOptional ? fallback : check(value, what));
+  }
+  return isOptional ? (value, what) => (value === undefined ? fallback : check(value, what)) : check;
+}
+
+function checkOfKind(schema: Schema): Check {
+  switch (schema.kind) {
+    case "id":
+      return checkId;
+    case "ref":
+      return checkRef;
+    case "head":
+      return checkHeadId;
+    case "rowId":
+      return parseRowId;
+    case "cursor":
+      return readCursor;
+    case "boolean":
+      return checkBoolean;
+    case "text":
+      return (value, what) => checkShownText(value, what, schema.limit, schema.isBlankRefused === true);
+    case "whole": {
+      const { min, max, orText } = schema;
+      return (value, what) => (value === orText && orText !== undefined ? value : checkInt(value, what, min, max));
+    }
+    case "limit":
+      return (value, what) => checkLimit(value, schema.limit, undefined, what);
+    case "choice":
+      return (value, what) => checkOneOf(value, what, schema.of);
+    case "list":
+      return checkOfList(schema);
+    case "record":
+      return checkOfRecord(schema);
+    default:
+      return checkOfObject(schema);
+  }
+}
+
+function checkOfObject(schema: Schema): Check {
+  switch (schema.kind) {
+    case "object":
+      return checkObject;
+    case "entries":
+      return (value, what) => encodeEntries(value, what, schema.keys, schema.values);
+    case "signal":
+      return (value, what) => checkInstance(value, what, AbortSignal, "an AbortSignal");
+    case "bytes":
+      return (value, what) => checkInstance(value, what, Uint8Array, "bytes");
+    case "function":
+      return checkFunction;
+    case "session":
+      // Objects are checked where the session is looked up.
+      return schema.use === "id" ? checkId : (value) => value;
+    default:
+      return (value) => value;
+  }
+}
+
+function checkShownText(value: unknown, what: string, limit: LimitName, isBlankRefused: boolean): string {
+  const text = checkText(value, what, limit);
+  if (isBlankRefused && text.trim() === "") throw invalid(what, "a text that is not blank", value);
+  return text;
+}
+
+function checkObject(value: unknown, what: string): object {
+  if (value === undefined) throw invalid(what, "an object", value);
+  return checkRecord(value, what);
+}
+
+function checkFunction(value: unknown, what: string): unknown {
+  if (typeof value !== "function") throw invalid(what, "a function", value);
+  return value;
+}
+
+function checkInstance(
+  value: unknown,
+  what: string,
+  type: abstract new (...args: never[]) => unknown,
+  wanted: string,
+): unknown {
+  if (!(value instanceof type)) throw invalid(what, wanted, value);
+  return value;
+}
+
+function checkOfList({ of, limit, isSet }: Extract<Schema, { kind: "list" }>): Check {
+  const check = checkFor(of);
+  return (value, what) => {
+    const items = checkArray(value, what, limit).map((item, i) => check(item, `${what}[${i}]`));
+    return isSet === true ? [...new Set(items)] : items;
+  };
+}
+
+function checkOfRecord({ fields, prefix, isOpen, optional }: Extract<Schema, { kind: "record" }>): Check {
+  const names = Object.keys(fields);
+  const checks = fieldChecks(fields);
+  return (value, what) => {
+    if (value === undefined && optional !== true) throw invalid(what, "an object", value);
+    const given = isOpen === true ? checkSome(value, what, names) : checkRecord(value, what, names);
+    const checked: Record<string, unknown> = {};
+    for (const { name, check } of checks) {
+      const field = check(given[name], prefix === undefined ? name : `${prefix}.${name}`);
+      if (field !== undefined) checked[name] = field;
+    }
+    return checked;
+  };
+}
+
+function fieldChecks(fields: Fields): readonly { readonly name: string; readonly check: Check }[] {
+  return Object.entries(fields).map(([name, schema]) => ({ name, check: checkFor(schema) }));
+}
+
+/** A value that is kept under a key of its own. */
+export interface EncodedEntry {
+  readonly key: string;
+  /** Its JSON. */
+  readonly bytes: Uint8Array;
+}
+
+function encodeEntries(value: unknown, what: string, keys: LimitName, values: LimitName): readonly EncodedEntry[] {
+  const entries = Object.entries(checkPlain(value, what)).filter(([, item]) => item !== undefined);
+  if (entries.length > LIMITS[keys]) throw limitExceeded(keys, `${what} in keys`, entries.length);
+  return entries.map(([name, item]) => {
+    const bytes = encodeJson(item, `${what}.${name.slice(0, 80)}`, values);
+    return { key: checkId(name, `${what} key`), bytes };
+  });
+}
