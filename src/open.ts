@@ -5,6 +5,7 @@ import { OpenClaims } from "./captures/open-claims.ts";
 import { storedCapture } from "./captures/rows.ts";
 import type { Archives } from "./contracts/archive.ts";
 import type { Blobs } from "./contracts/blobs.ts";
+import { CATALOGUE } from "./contracts/catalogue.ts";
 import type { Checking } from "./contracts/check.ts";
 import type { Environment } from "./contracts/environment.ts";
 import { HoldfastError } from "./contracts/errors.ts";
@@ -17,13 +18,12 @@ import { checkFields, checkInt, checkOneOf, checkRecord } from "./core/check.ts"
 import { realEnvironment } from "./core/environment.ts";
 import { createFence, FENCE, type Fencing } from "./core/fence.ts";
 import { checkFileMode, FILE_MODE } from "./core/file-mode.ts";
-import { LazyModule, LazyParts, type Members } from "./core/lazy.ts";
+import { LazyModule, LazyParts, type LazyVerbs } from "./core/lazy.ts";
 import { createSessionLookup, type SessionLookup } from "./core/locate.ts";
 import { parseStoreUrl, type StoreTarget } from "./core/store-url.ts";
 import { STORED, type StoredCapture, type StoredCaptures } from "./core/stored-capture.ts";
 import { createHistory } from "./history/history.ts";
 import { Lifetime } from "./lifetime.ts";
-import { MEMBERS } from "./members.ts";
 import type { Nouns } from "./nouns.ts";
 import { factNames } from "./query/catalogue.ts";
 import { createRuns } from "./runs/on-demand.ts";
@@ -145,7 +145,7 @@ function compose(info: StoreInfo, base: Base): Composed {
     ...(options.state === undefined ? {} : { state: options.state }),
     ...(options.tasks === undefined ? {} : { tasks: options.tasks }),
     runs: lifetime.of(runs),
-    captures: lifetime.of(lazy.members(captures, (part) => part, MEMBERS.captures)),
+    captures: lifetime.of(lazy.members(captures, (part) => part, CATALOGUE.captures)),
     ...(options.vectors === undefined ? {} : { vectors: options.vectors }),
     ...(options.graph === undefined ? {} : { graph: options.graph }),
     ...(options.memory === undefined ? {} : { memory: options.memory }),
@@ -176,7 +176,7 @@ function createNouns({ storage, payloads, settings, options, lookup, lazy }: Bas
     module.createNouns({ storage, payloads, lookup, blobTtlMs: settings.blobTtlMs, backend: options.blobs }),
   );
   const noun = <N extends keyof Nouns>(name: N): Nouns[N] =>
-    lazy.members<Nouns, Nouns[N]>(part, (nouns) => nouns[name], MEMBERS[name] as Members<Nouns[N]>);
+    lazy.members<Nouns, Nouns[N]>(part, (nouns) => nouns[name], CATALOGUE[name] as LazyVerbs<Nouns[N]>);
   return {
     ...{ agents: noun("agents"), sessions: noun("sessions"), heads: noun("heads"), turns: noun("turns") },
     ...{ calls: noun("calls"), evals: noun("evals"), snapshots: noun("snapshots"), log: noun("log") },
@@ -184,6 +184,8 @@ function createNouns({ storage, payloads, settings, options, lookup, lazy }: Bas
     history: lazy.inOrder(createHistory(storage, payloads, lookup.resolveSessionId)),
   };
 }
+
+const { facts: _, ...QUERY_VERBS } = CATALOGUE.query;
 
 type StoreCalls = Archives & Checking & Tracing & Omit<Querying, "facts"> & Pick<Holdfast, "stats">;
 
@@ -198,11 +200,11 @@ function createStoreCalls({ storage, payloads, settings, lookup, lazy }: Base, b
     createArchives(storage, payloads, locate, () => openScratch(settings)),
   );
   return {
-    ...lazy.members(stats, (part) => part, MEMBERS.stats),
-    ...lazy.members(query, (part) => part, MEMBERS.query),
-    ...lazy.members(trace, (part) => part, MEMBERS.trace),
-    ...lazy.members(check, (part) => part, MEMBERS.check),
-    ...lazy.members(archives, (part) => part, MEMBERS.archives),
+    ...lazy.members(stats, (part) => part, CATALOGUE.stats),
+    ...lazy.members(query, (part) => part, QUERY_VERBS),
+    ...lazy.members(trace, (part) => part, CATALOGUE.trace),
+    ...lazy.members(check, (part) => part, CATALOGUE.check),
+    ...lazy.members(archives, (part) => part, CATALOGUE.archives),
   };
 }
 

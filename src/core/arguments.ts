@@ -52,7 +52,7 @@ function withPresence(schema: Schema, check: Check): Check {
 function checkOfKind(schema: Schema): Check {
   switch (schema.kind) {
     case "id":
-      return checkId;
+      return schema.orEmpty === true ? checkIdOrEmpty : checkId;
     case "ref":
       return checkRef;
     case "head":
@@ -100,6 +100,10 @@ function checkOfObject(schema: Schema): Check {
     default:
       return (value) => value;
   }
+}
+
+function checkIdOrEmpty(value: unknown, what: string): string {
+  return value === "" ? "" : checkId(value, what);
 }
 
 function checkShownText(value: unknown, what: string, limit: LimitName, isBlankRefused: boolean): string {

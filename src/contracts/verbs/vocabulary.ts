@@ -38,7 +38,9 @@ interface Presence {
 
 export type Schema = Presence &
   (
-    | { readonly kind: "id" | "ref" | "head" | "rowId" | "cursor" | "boolean" | "signal" | "function" | "bytes" }
+    | { readonly kind: "ref" | "head" | "rowId" | "cursor" | "boolean" | "signal" | "function" | "bytes" }
+    /** `orEmpty`: an empty text stands for none. */
+    | { readonly kind: "id"; readonly orEmpty?: true }
     /** A text that people read, of so many bytes at most. */
     | { readonly kind: "text"; readonly limit: LimitName; readonly isBlankRefused?: true }
     | { readonly kind: "whole"; readonly min: number; readonly max: number; readonly orText?: string }
@@ -71,6 +73,7 @@ export type Schema = Presence &
 export type Kind<K extends Schema["kind"]> = { readonly kind: K };
 
 export const ID: Kind<"id"> = { kind: "id" };
+export const ID_OR_EMPTY: Kind<"id"> & { readonly orEmpty: true } = { kind: "id", orEmpty: true };
 /** A blob's ref. */
 export const REF: Kind<"ref"> = { kind: "ref" };
 export const HEAD: Kind<"head"> = { kind: "head" };
@@ -103,6 +106,8 @@ export interface Checked<T> {
 
 /** Options by which a call may be adjusted: errors name a field by its name alone. */
 export const options = <const F extends Fields>(fields: F) => ({ kind: "record", fields, optional: true }) as const;
+/** The same of what must be given. */
+export const input = <const F extends Fields>(fields: F) => ({ kind: "record", fields }) as const;
 /** An object that must be given; errors name a field by this name and its own. */
 export const record = <const F extends Fields>(prefix: string, fields: F) =>
   ({ kind: "record", fields, prefix }) as const;
@@ -163,7 +168,7 @@ type PlainInput<S> = S extends { readonly kind: "session"; readonly use: infer U
         ? readonly InputOf<O>[]
         : PlainValue<S>;
 type RecordInput<F> = { readonly [K in keyof F as IsOptional<F[K]> extends true ? never : K]: InputOf<F[K]> } & {
-  readonly [K in keyof F as IsOptional<F[K]> extends true ? K : never]?: InputOf<F[K]>;
+  readonly [K in keyof F as IsOptional<F[K]> extends true ? K : never]?: InputOf<F[K]> | undefined;
 };
 type IsOptional<S> = S extends { readonly optional: true } ? true : false;
 
