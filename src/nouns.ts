@@ -36,7 +36,7 @@ export interface NounsBase {
 
 /** Those that change a session take it where it stands. */
 export function createNouns({ storage, payloads, lookup, blobTtlMs, backend }: NounsBase): Nouns {
-  const { locate, requireCurrent, resolveSessionId } = lookup;
+  const { locate, requireCurrent } = lookup;
   const calls = createCalls(storage, payloads);
   const call = "a call is recorded";
   const evaluation = "an eval is recorded";
@@ -56,7 +56,7 @@ export function createNouns({ storage, payloads, lookup, blobTtlMs, backend }: N
     snapshots: acceptLocators(createSnapshots(storage, payloads), requireCurrent, { add: "variables are saved" }),
     invocations: createInvocations(storage, payloads, locate, requireCurrent),
     state: createState(storage, payloads, lookup),
-    tasks: createTasks(storage, resolveSessionId),
+    tasks: createTasks(storage, lookup),
     blobs: collecting(blobs, storage, payloads),
     log: acceptLocators(createLog(storage, payloads, locate), requireCurrent, { annotate: "a note is added" }),
   };

@@ -17,10 +17,10 @@ export type Rules<Noun, Verbs> = {
     : never;
 };
 
-/** The noun whose verbs are declared by `verbs` and implemented by `rules`. */
+/** The noun whose verbs are declared by `verbs` and implemented by `rules`. Verbs that name no session need no lookup. */
 export function bindVerbs<Noun, const Verbs extends Readonly<Record<string, Verb>>>(
   verbs: Verbs,
-  lookup: SessionLookup,
+  lookup: SessionLookup | null,
   rules: Rules<NoInfer<Noun>, Verbs>,
 ): Noun {
   const implementations = rules as unknown as Readonly<Record<string, AnyFunction>>;
@@ -32,7 +32,7 @@ export function bindVerbs<Noun, const Verbs extends Readonly<Record<string, Verb
   return Object.fromEntries(bound) as Noun;
 }
 
-function bindCall(verb: Verb, lookup: SessionLookup, rule: AnyFunction): AnyFunction {
+function bindCall(verb: Verb, lookup: SessionLookup | null, rule: AnyFunction): AnyFunction {
   const check = argumentCheck(verb);
   const places = sessionPlaces(verb, lookup);
   return (...args) => {
@@ -70,7 +70,7 @@ async function afterLookup(
   return rule(...copies);
 }
 
-function bindStream(verb: Verb, lookup: SessionLookup, rule: AnyFunction): AnyFunction {
+function bindStream(verb: Verb, lookup: SessionLookup | null, rule: AnyFunction): AnyFunction {
   const check = argumentCheck(verb);
   const places = sessionPlaces(verb, lookup);
   return (...args) => {
@@ -124,7 +124,7 @@ interface SessionPlace {
   put(values: unknown[], session: unknown): void;
 }
 
-function sessionPlaces({ params }: Verb, lookup: SessionLookup): readonly SessionPlace[] {
+function sessionPlaces({ params }: Verb, lookup: SessionLookup | null): readonly SessionPlace[] {
   return params.flatMap(({ name, schema }, index): SessionPlace[] => {
     if (schema.kind === "session") {
       const find = finder(lookup, name, schema);
@@ -162,10 +162,12 @@ interface SessionParam {
 }
 
 function finder(
-  { locate, requireCurrent, resolveSessionId }: SessionLookup,
+  lookup: SessionLookup | null,
   name: string,
   { use, optional, action = "", hint }: SessionParam,
 ): (given: unknown) => unknown {
+  if (lookup === null) throw new Error("bug: nothing looks up the sessions of this noun");
+  const { locate, requireCurrent, resolveSessionId } = lookup;
   const find = (given: unknown): unknown => {
     if (use === "locator") return locate(given);
     // The check of the arguments saw that it is a text.
