@@ -43,7 +43,7 @@ export function createNouns({ storage, payloads, lookup, blobTtlMs, backend }: N
   const blobs = createBlobs(storage, { ttlMs: blobTtlMs, ...(backend === undefined ? {} : { backend }) });
   return {
     agents: createAgents(storage, payloads),
-    sessions: createSessions(storage, payloads, locate, requireCurrent),
+    sessions: createSessions(storage, payloads, lookup),
     heads: acceptLocators(createHeads(storage, payloads, locate), requireCurrent, {
       publish: "a head is published",
       compact: "a session is compacted",
@@ -54,7 +54,7 @@ export function createNouns({ storage, payloads, lookup, blobTtlMs, backend }: N
     }),
     evals: acceptLocators(createEvals(storage, payloads), requireCurrent, { start: evaluation, add: evaluation }),
     snapshots: acceptLocators(createSnapshots(storage, payloads), requireCurrent, { add: "variables are saved" }),
-    invocations: createInvocations(storage, payloads, locate, requireCurrent),
+    invocations: createInvocations(storage, payloads, lookup),
     state: createState(storage, payloads, lookup),
     tasks: createTasks(storage, lookup),
     blobs: collecting(blobs, storage, payloads),

@@ -103,8 +103,8 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with 
       ({ events }) => events?.some(({ type }) => type === "invocation/finished") ?? false,
       () => here.import(kid),
     );
-    const { locate, requireCurrent } = createSessionLookup(storage, here.info);
-    await createInvocations(storage, payloads, locate, requireCurrent).finish(first);
+    const lookup = createSessionLookup(storage, here.info);
+    await createInvocations(storage, payloads, lookup).finish(first);
     expect(wasInterrupted()).toBe(true);
     const before = (await home.invocations.get(first))?.calleeHeadBefore;
     expect(await here.invocations.get(first)).toMatchObject({ status: "done", calleeHeadBefore: before });

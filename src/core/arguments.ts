@@ -41,8 +41,7 @@ export function checkFor(schema: Schema): Check {
 
 function withPresence(schema: Schema, check: Check): Check {
   const { optional, nullable, fallback } = schema;
-  // A record that is not given is checked like one without fields, so that its fields get what they fall back to.
-  const isOptional = optional === true && schema.kind !== "record";
+  const isOptional = optional === true;
   if (nullable === true) {
     return (value, what) => (value === null ? null : value === undefined && isOptional ? fallback : check(value, what));
   }
@@ -140,11 +139,11 @@ function checkOfList({ of, limit, isSet }: Extract<Schema, { kind: "list" }>): C
   };
 }
 
-function checkOfRecord({ fields, prefix, isOpen, optional }: Extract<Schema, { kind: "record" }>): Check {
+function checkOfRecord({ fields, prefix, isOpen }: Extract<Schema, { kind: "record" }>): Check {
   const names = Object.keys(fields);
   const checks = fieldChecks(fields);
   return (value, what) => {
-    if (value === undefined && optional !== true) throw invalid(what, "an object", value);
+    if (value === undefined) throw invalid(what, "an object", value);
     const given = isOpen === true ? checkSome(value, what, names) : checkRecord(value, what, names);
     const checked: Record<string, unknown> = {};
     for (const { name, check } of checks) {

@@ -107,13 +107,22 @@ class FailedStream implements AsyncIterableIterator<never> {
   }
 }
 
+const NO_FIELDS = Object.freeze({});
+
 function argumentCheck({ params }: Verb): (args: readonly unknown[]) => unknown[] {
   const names = params.map(({ name }) => name);
+  // A record that is not given is one without fields: what its fields fall back to is there.
+  const absent = params.map(({ schema }) =>
+    schema.kind === "record" && schema.optional === true ? NO_FIELDS : undefined,
+  );
   let checks: readonly Check[] | null = null;
   return (args) => {
     checks ??= params.map(({ schema }) => checkFor(schema));
     const values: unknown[] = [];
-    for (let i = 0; i < names.length; i++) values.push((checks[i] as Check)(args[i], names[i] as string));
+    for (let i = 0; i < names.length; i++) {
+      const given = args[i] === undefined ? absent[i] : args[i];
+      values.push((checks[i] as Check)(given, names[i] as string));
+    }
     return values;
   };
 }

@@ -9,7 +9,6 @@ import type { AgentDefinition, SpawnOptions } from "../contracts/runs.ts";
 import type { Commit, EventDraft, Storage } from "../contracts/storage.ts";
 import { decide } from "../core/decide.ts";
 import { existingSession } from "../core/existing.ts";
-import { rowId } from "../core/row-id.ts";
 import { checkSpawn, decideSpawn } from "../sessions/attach.ts";
 import { finishInvocation } from "../sessions/invocations.ts";
 import { type Birth, beginRun, birthOf } from "./create.ts";
@@ -328,6 +327,6 @@ async function finishChild({ host, writer }: Parent, child: RunRow, intent: numb
   const { error } = await resultOf(storage, payloads, child);
   const outcome = error === null ? {} : { error: { ...error } };
   await writer.patiently(() =>
-    payloads.preparing((prepare) => finishInvocation(storage, prepare, rowId(session, intent - 1), outcome)),
+    payloads.preparing((prepare) => finishInvocation(storage, prepare, { session, seq: intent - 1 }, outcome)),
   );
 }

@@ -1,12 +1,12 @@
 // The verbs of captures.
-import type { NewCapture } from "../captures.ts";
+import type { ClaimOwner, NewCapture } from "../captures.ts";
 import {
   BOOLEAN,
   BYTES,
   CURSOR,
+  callback,
   checked,
   choice,
-  FUNCTION,
   ID,
   limit,
   nullable,
@@ -67,7 +67,7 @@ export const CAPTURE_VERBS = {
         leaseMs: optional(whole(1, 3_600_000)),
         wait: orElse(BOOLEAN, false),
         signal: optional(SIGNAL),
-        onWait: optional(FUNCTION),
+        onWait: optional(callback<(owner: ClaimOwner) => void>()),
       }),
     ),
   ),

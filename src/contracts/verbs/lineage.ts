@@ -1,13 +1,15 @@
 // The verbs of what a session's log is made of: heads, turns, calls, evals, snapshots, and invocations.
 import type { CallInput, CallOutcome } from "../calls.ts";
-import type { AttachOptions, LeafInput, SpawnInput } from "../invocations.ts";
+import type { Child, Leaf, LeafInput } from "../invocations.ts";
+import type { Json } from "../json.ts";
 import type { At, EvalInput, EvalOutcome } from "../lineage.ts";
+import { ATTACH_FIELDS, CALLER, INVOCATION_FIELDS } from "./sessions.ts";
 import {
   CURSOR,
+  callback,
   checked,
   choice,
   currentSession,
-  FUNCTION,
   HEAD,
   ID,
   input,
@@ -23,6 +25,7 @@ import {
   param,
   ROW_ID,
   read,
+  record,
   text,
   whole,
   write,
@@ -79,11 +82,15 @@ export const CALL_VERBS = {
   add: write(param("session", CALLED), param("call", checked<CallInput & CallOutcome>("call"))),
   get: read(param("call", ROW_ID)),
   findByMessage: read(param("message", ROW_ID)),
-  leaf: write(param("session", CALLED), param("leaf", checked<LeafInput>("leaf call")), param("work", FUNCTION)),
+  leaf: write(
+    param("session", CALLED),
+    param("leaf", checked<LeafInput>("leaf call")),
+    param("work", callback<(leaf: Leaf) => Json | Promise<Json>>()),
+  ),
   leafAll: write(
     param("session", CALLED),
     param("inputs", list(checked<LeafInput>("leaf call"), "batchSlots")),
-    param("work", FUNCTION),
+    param("work", callback<(leaf: Leaf, index: number) => Json | Promise<Json>>()),
     param("options", BATCH),
   ),
 };
@@ -107,25 +114,26 @@ export const SNAPSHOT_VERBS = {
   vars: read(param("snapshot", ROW_ID)),
 };
 
-const CALLER = param("caller", currentSession("an invocation begins"));
-const SPAWN = checked<SpawnInput>("spawn");
+const BY_CALLER = param("caller", CALLER);
+const WORK = param("work", callback<(child: Child) => unknown>());
+const SPAWN = record("spawn", INVOCATION_FIELDS);
 
 export const INVOCATION_VERBS = {
-  spawn: write(CALLER, param("spawn", SPAWN), param("work", FUNCTION)),
-  attach: write(
-    CALLER,
-    param("at", LOCATOR),
-    param("attach", checked<AttachOptions>("attachment")),
-    param("work", FUNCTION),
-  ),
-  spawnAll: write(CALLER, param("inputs", list(SPAWN, "batchSlots")), param("work", FUNCTION), param("options", BATCH)),
-  attachAll: write(
-    CALLER,
-    param("inputs", list(checked<AttachOptions & { readonly at: At }>("attachment"), "batchSlots")),
-    param("work", FUNCTION),
+  spawn: write(BY_CALLER, param("spawn", SPAWN), WORK),
+  attach: write(BY_CALLER, param("at", LOCATOR), param("attach", record("attach", ATTACH_FIELDS)), WORK),
+  spawnAll: write(
+    BY_CALLER,
+    param("inputs", list(SPAWN, "batchSlots")),
+    param("work", callback<(child: Child, index: number) => unknown>()),
     param("options", BATCH),
   ),
-  start: write(CALLER, param("spawn", optional(SPAWN))),
+  attachAll: write(
+    BY_CALLER,
+    param("inputs", list(record("attach", { at: checked<At>("locator"), ...ATTACH_FIELDS }), "batchSlots")),
+    param("work", callback<(child: Child, index: number) => unknown>()),
+    param("options", BATCH),
+  ),
+  start: write(BY_CALLER, param("spawn", optional(SPAWN))),
   finish: write(
     param("invocation", ROW_ID),
     param("outcome", options({ status: optional(choice(["done", "failed"])), error: optional(JSON_VALUE) })),

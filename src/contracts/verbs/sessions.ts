@@ -1,12 +1,11 @@
 // The verbs of sessions.
-import type { AttachInput } from "../invocations.ts";
+import type { ContextOptions } from "../context.ts";
 import {
   BOOLEAN,
   CURSOR,
-  checked,
+  callback,
   choice,
   currentSession,
-  FUNCTION,
   ID,
   input,
   JSON_OBJECT,
@@ -39,7 +38,22 @@ const described = {
 /** A session that is to be created. */
 export const NEW_SESSION = optional(record("session", { ...described, origin: optional(ID), cacheId: optional(ID) }));
 const STATUS = choice(["open", "closed"]);
-/** Verbs that take one locator and nothing else. */
+
+/** What an invocation says of itself. */
+export const INVOCATION_FIELDS = {
+  label: optional(text("titleBytes")),
+  call: optional(ROW_ID),
+  session: NEW_SESSION,
+};
+export const ATTACH_FIELDS = { mode: choice(["continue", "branch"]), ...INVOCATION_FIELDS };
+export const CALLER = currentSession("an invocation begins");
+
+export const CONTEXT_OPTIONS = options({
+  agent: optional(ID),
+  budget: orElse(whole(), null),
+  tokenizer: optional(callback<NonNullable<ContextOptions["tokenizer"]>>()),
+});
+
 const AT = param("at", LOCATOR);
 
 export const SESSION_VERBS = {
@@ -87,9 +101,6 @@ export const SESSION_VERBS = {
   fork: write(AT, param("fork", optional(record("fork", { ...described, message: optional(ROW_ID) })))),
   resume: write(AT),
   rewind: write(AT),
-  attach: write(AT, param("attach", checked<AttachInput>("attachment"))),
-  context: read(
-    AT,
-    param("options", options({ agent: optional(ID), budget: optional(whole()), tokenizer: optional(FUNCTION) })),
-  ),
+  attach: write(AT, param("attach", record("attach", { caller: CALLER, ...ATTACH_FIELDS }))),
+  context: read(AT, param("options", CONTEXT_OPTIONS)),
 };

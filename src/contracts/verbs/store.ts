@@ -1,12 +1,13 @@
 // The verbs of the store itself.
 import type { ArchiveSource } from "../archive.ts";
+import type { CheckProgress } from "../check.ts";
 import { EVENT_RANGE } from "./log.ts";
 import {
   BOOLEAN,
+  callback,
   checked,
   choice,
   currentSession,
-  FUNCTION,
   LOCATOR,
   limit,
   local,
@@ -70,7 +71,7 @@ export const CHECK_VERBS = {
       options({
         mode: orElse(choice(["deep", "quick"]), "deep"),
         session: optional(currentSession("a session is checked as a whole", "Name the session without the head.")),
-        onProgress: optional(FUNCTION),
+        onProgress: optional(callback<(progress: CheckProgress) => void>()),
       }),
     ),
   ),

@@ -81,7 +81,7 @@ export const HEAD: Kind<"head"> = { kind: "head" };
 export const ROW_ID: Kind<"rowId"> = { kind: "rowId" };
 export const BOOLEAN: Kind<"boolean"> = { kind: "boolean" };
 export const SIGNAL: Kind<"signal"> = { kind: "signal" };
-export const FUNCTION: Kind<"function"> = { kind: "function" };
+export const callback = <F>() => ({ kind: "function" }) as Callback<F>;
 export const BYTES: Kind<"bytes"> = { kind: "bytes" };
 export const JSON_VALUE: Kind<"json"> = { kind: "json" };
 export const JSON_OBJECT: Kind<"object"> = { kind: "object" };
@@ -96,6 +96,12 @@ export const list = <S extends Schema>(of: S, limit: LimitName) => ({ kind: "lis
 export const set = <S extends Schema>(of: S, limit: LimitName) => ({ kind: "list", of, limit, isSet: true }) as const;
 /** What only the implementation can check, because it is more than data or has a grammar of its own. */
 export const checked = <T>(as: string) => ({ kind: "checked", as }) as Checked<T>;
+
+export interface Callback<F> {
+  readonly kind: "function";
+  /** For the compiler only. */
+  readonly of?: F;
+}
 
 export interface Checked<T> {
   readonly kind: "checked";
@@ -218,8 +224,8 @@ type PlainValue<S> =
               ? AbortSignal
               : S extends Kind<"bytes">
                 ? Uint8Array
-                : S extends Kind<"function">
-                  ? (...args: never[]) => unknown
+                : S extends Callback<infer F>
+                  ? F
                   : S extends Kind<"object" | "entries">
                     ? object
                     : S extends Checked<infer T>
