@@ -5,7 +5,9 @@ import type { BlobBackend, Blobs } from "./contracts/blobs.ts";
 import type { Holdfast } from "./contracts/holdfast.ts";
 import type { Payloads } from "./contracts/payloads.ts";
 import type { Storage } from "./contracts/storage.ts";
-import { acceptLocators, type SessionLookup } from "./core/locate.ts";
+import { CALL_VERBS } from "./contracts/verbs/lineage.ts";
+import type { SessionLookup } from "./core/locate.ts";
+import { bindVerbs } from "./core/verbs.ts";
 import { createLog } from "./log/log.ts";
 import { createCalls } from "./sessions/calls.ts";
 import { createEvals } from "./sessions/evals.ts";
@@ -34,31 +36,22 @@ export interface NounsBase {
   readonly backend: BlobBackend | undefined;
 }
 
-/** Those that change a session take it where it stands. */
 export function createNouns({ storage, payloads, lookup, blobTtlMs, backend }: NounsBase): Nouns {
-  const { locate, requireCurrent } = lookup;
   const calls = createCalls(storage, payloads);
-  const call = "a call is recorded";
-  const evaluation = "an eval is recorded";
   const blobs = createBlobs(storage, { ttlMs: blobTtlMs, ...(backend === undefined ? {} : { backend }) });
   return {
     agents: createAgents(storage, payloads),
     sessions: createSessions(storage, payloads, lookup),
-    heads: acceptLocators(createHeads(storage, payloads, locate), requireCurrent, {
-      publish: "a head is published",
-      compact: "a session is compacted",
-    }),
-    turns: acceptLocators(createTurns(storage, payloads), requireCurrent, { begin: "a turn begins" }),
-    calls: acceptLocators({ ...calls, ...createLeafCalls(storage, calls) }, requireCurrent, {
-      ...{ start: call, add: call, leaf: call, leafAll: call },
-    }),
-    evals: acceptLocators(createEvals(storage, payloads), requireCurrent, { start: evaluation, add: evaluation }),
-    snapshots: acceptLocators(createSnapshots(storage, payloads), requireCurrent, { add: "variables are saved" }),
+    heads: createHeads(storage, payloads, lookup),
+    turns: createTurns(storage, payloads, lookup),
+    calls: bindVerbs(CALL_VERBS, lookup, { ...calls, ...createLeafCalls(storage, calls) }),
+    evals: createEvals(storage, payloads, lookup),
+    snapshots: createSnapshots(storage, payloads, lookup),
     invocations: createInvocations(storage, payloads, lookup),
     state: createState(storage, payloads, lookup),
     tasks: createTasks(storage, lookup),
     blobs: collecting(blobs, storage, payloads),
-    log: acceptLocators(createLog(storage, payloads, locate), requireCurrent, { annotate: "a note is added" }),
+    log: createLog(storage, payloads, lookup),
   };
 }
 

@@ -191,13 +191,12 @@ type StoreCalls = Archives & Checking & Tracing & Omit<Querying, "facts"> & Pick
 
 /** The calls of the store itself, each with the code that it needs. */
 function createStoreCalls({ storage, payloads, settings, lookup, lazy }: Base, blobs: Blobs): StoreCalls {
-  const { locate } = lookup;
-  const stats = lazy.part(STATS, ({ readStats }) => ({ stats: async (asked?: unknown) => readStats(storage, asked) }));
+  const stats = lazy.part(STATS, ({ createStats }) => createStats(storage));
   const query = lazy.part(QUERY, ({ createQuerying }) => createQuerying(storage));
-  const trace = lazy.part(TRACE, ({ createTracing }) => createTracing(storage, locate));
-  const check = lazy.part(CHECK, ({ createChecking }) => createChecking(storage, blobs, locate));
+  const trace = lazy.part(TRACE, ({ createTracing }) => createTracing(storage, lookup));
+  const check = lazy.part(CHECK, ({ createChecking }) => createChecking(storage, blobs, lookup));
   const archives = lazy.part(ARCHIVES, ({ createArchives }) =>
-    createArchives(storage, payloads, locate, () => openScratch(settings)),
+    createArchives(storage, payloads, lookup, () => openScratch(settings)),
   );
   return {
     ...lazy.members(stats, (part) => part, CATALOGUE.stats),

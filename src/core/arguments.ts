@@ -56,6 +56,8 @@ function checkOfKind(schema: Schema): Check {
       return checkRef;
     case "head":
       return checkHeadId;
+    case "digest":
+      return checkDigest;
     case "rowId":
       return parseRowId;
     case "cursor":
@@ -99,6 +101,11 @@ function checkOfObject(schema: Schema): Check {
     default:
       return (value) => value;
   }
+}
+
+function checkDigest(value: unknown, what: string): string {
+  if (typeof value !== "string" || !/^[0-9a-f]{64}$/.test(value)) throw invalid(what, "64 hex digits", value);
+  return value;
 }
 
 function checkIdOrEmpty(value: unknown, what: string): string {

@@ -4,7 +4,6 @@ import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Locator } from "../contracts/lineage.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { checkId } from "./check.ts";
 import { existingSession } from "./existing.ts";
 import { findSession } from "./find.ts";
 import { checkStore, formatLocator, isHeadId, isLocatorText } from "./locator.ts";
@@ -113,24 +112,4 @@ export function requireNoHead({ session, head }: Locator, action: string, hint =
     details: { session, head },
     hint,
   });
-}
-
-/** The session that asks for work in another, by id or alias. */
-export async function resolveCaller(requireCurrent: RequireCurrent, caller: unknown): Promise<string> {
-  return checkId(await requireCurrent(caller, "an invocation begins"), "caller");
-}
-
-type Actions<T> = { readonly [K in keyof T]?: string };
-
-/** The noun, whose verbs named here take a locator for the session that comes first. */
-export function acceptLocators<T extends object>(noun: T, requireCurrent: RequireCurrent, actions: Actions<T>): T {
-  const wrapped = Object.entries(actions).map(([name, action]) => {
-    const verb = noun[name as keyof T] as (...args: readonly unknown[]) => Promise<unknown>;
-    const located = async (at: unknown, ...rest: readonly unknown[]) => {
-      const id = requireCurrent(at, String(action));
-      return verb(typeof id === "string" ? id : await id, ...rest);
-    };
-    return [name, located] as const;
-  });
-  return { ...noun, ...Object.fromEntries(wrapped) };
 }

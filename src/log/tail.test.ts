@@ -63,8 +63,8 @@ afterEach(async () => {
 
 function handle(driver: Driver, environment: Environment): Handle {
   const storage = new SqlStorage(driver, environment);
-  const { locate } = createSessionLookup(storage, { url: "here", storeId: "here" });
-  return { storage, log: createLog(storage, createPayloads(storage), locate) };
+  const lookup = createSessionLookup(storage, { url: "here", storeId: "here" });
+  return { storage, log: createLog(storage, createPayloads(storage), lookup) };
 }
 
 /** One event. */

@@ -1,13 +1,16 @@
 // Compaction: a message that says in short what came before, and a head from which on contexts begin with it. Whoever wrote
 // the summary had read so far and no further, so what it stands for is settled by the first read: whatever is tried again,
 // nothing that came later goes with it.
+
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Compaction, Head } from "../contracts/lineage.ts";
 import type { MessageAtRow } from "../contracts/lineage-queries.ts";
 import type { Prepare } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
-import { checkId, checkInt, checkRecord, invalid } from "../core/check.ts";
+import type { HEAD_VERBS } from "../contracts/verbs/lineage.ts";
+import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
+import { invalid } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { existingSession } from "../core/existing.ts";
 import { rootOf } from "../core/head.ts";
@@ -34,16 +37,16 @@ interface Asked {
   readonly upTo: MessageId | null;
 }
 
-export async function compact(storage: Storage, prepare: Prepare, id: string, input: unknown): Promise<Head> {
-  const given = checkRecord(input, "compaction", ["agent", "summary", "keep", "upTo", "expect"]);
-  const agent = checkId(given.agent, "agent");
-  const asked = askedFor(given);
-  const summary = readySummary(given.summary);
+type CompactValues = ValuesOf<typeof HEAD_VERBS.compact>[1];
+
+export async function compact(storage: Storage, prepare: Prepare, id: string, input: CompactValues): Promise<Head> {
+  const { agent, expect } = input;
+  const asked = askedFor(input);
+  const summary = readySummary(input.summary);
   const first = await existingSession(storage, id);
   const boundary = await boundaryOf(storage, first, asked);
   const message = await prepareMessage(summary, prepare);
-  const expected = given.expect === undefined ? {} : { expect: given.expect as string };
-  const prepared = await prepareHead(storage, prepare, expected);
+  const prepared = await prepareHead(storage, prepare, expect === undefined ? {} : { expect });
   return decide(storage, async () => {
     const session = await existingSession(storage, id);
     const compacts = await covering(storage, session, boundary);
@@ -77,7 +80,7 @@ export async function coverageUpTo(
   };
 }
 
-function askedFor({ keep, upTo }: Readonly<Record<string, unknown>>): Asked {
+function askedFor({ keep, upTo }: CompactValues): Asked {
   if (keep !== undefined && upTo !== undefined) {
     throw new HoldfastError(
       "InvalidArgument",
@@ -88,10 +91,7 @@ function askedFor({ keep, upTo }: Readonly<Record<string, unknown>>): Asked {
       },
     );
   }
-  return {
-    keep: keep === undefined ? 0 : checkInt(keep, "keep", 0, 1_000_000),
-    upTo: upTo === undefined ? null : parseRowId(upTo, "upTo"),
-  };
+  return { keep: keep ?? 0, upTo: upTo ?? null };
 }
 
 async function boundaryOf(storage: Storage, session: SessionRow, { keep, upTo }: Asked): Promise<Boundary> {

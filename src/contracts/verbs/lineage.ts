@@ -2,7 +2,7 @@
 import type { CallInput, CallOutcome } from "../calls.ts";
 import type { Child, Leaf, LeafInput } from "../invocations.ts";
 import type { Json } from "../json.ts";
-import type { At, EvalInput, EvalOutcome } from "../lineage.ts";
+import type { At } from "../lineage.ts";
 import { ATTACH_FIELDS, CALLER, INVOCATION_FIELDS } from "./sessions.ts";
 import {
   CURSOR,
@@ -31,7 +31,7 @@ import {
   write,
 } from "./vocabulary.ts";
 
-const HEAD_INPUT = options({
+export const HEAD_INPUT = options({
   final: optional(JSON_VALUE),
   finalSummary: optional(text("titleBytes")),
   vars: optional(JSON_VALUE),
@@ -56,7 +56,7 @@ export const HEAD_VERBS = {
       input({
         agent: ID,
         summary: text("messageBytes"),
-        keep: optional(whole()),
+        keep: optional(whole(0, 1_000_000)),
         upTo: optional(ROW_ID),
         expect: optional(nullable(HEAD)),
       }),
@@ -95,12 +95,14 @@ export const CALL_VERBS = {
   ),
 };
 
+const EVAL_INPUT = { code: text("payloadBytes"), turn: optional(ROW_ID), message: optional(ROW_ID) };
+const EVAL_OUTCOME = { result: optional(JSON_VALUE), final: optional(JSON_VALUE), error: optional(JSON_VALUE) };
 const EVALUATED = currentSession("an eval is recorded");
 
 export const EVAL_VERBS = {
-  start: write(param("session", EVALUATED), param("eval", checked<EvalInput>("eval"))),
-  finish: write(param("eval", ROW_ID), param("outcome", checked<EvalOutcome>("eval outcome"))),
-  add: write(param("session", EVALUATED), param("eval", checked<EvalInput & EvalOutcome>("eval"))),
+  start: write(param("session", EVALUATED), param("eval", record("eval", EVAL_INPUT))),
+  finish: write(param("eval", ROW_ID), param("outcome", input(EVAL_OUTCOME))),
+  add: write(param("session", EVALUATED), param("eval", record("eval", { ...EVAL_INPUT, ...EVAL_OUTCOME }))),
   get: read(param("eval", ROW_ID)),
 };
 
@@ -108,7 +110,7 @@ export const SNAPSHOT_VERBS = {
   add: write(
     param("session", currentSession("variables are saved")),
     param("vars", JSON_VALUE),
-    param("options", options({ turn: optional(ID) })),
+    param("options", options({ turn: optional(ROW_ID) })),
   ),
   get: read(param("snapshot", ROW_ID)),
   vars: read(param("snapshot", ROW_ID)),

@@ -1,7 +1,5 @@
 // The verbs of the log.
-import type { Anchor } from "../log.ts";
 import {
-  checked,
   choice,
   currentSession,
   ID,
@@ -22,7 +20,14 @@ import {
 
 const AT = param("at", LOCATOR);
 const TYPES = optional(list(ID, "page"));
-const ANCHOR = optional(checked<Anchor>("anchor"));
+/** Other fields are ignored: a report of log.verify() is an anchor too. */
+const anchor = (prefix: string) =>
+  optional({
+    kind: "record",
+    prefix,
+    isOpen: true,
+    fields: { session: ID, seq: whole(), hash: { kind: "digest" } },
+  } as const);
 
 /** Of a log, and of a trace of it. */
 export const EVENT_RANGE = param(
@@ -36,12 +41,15 @@ export const LOG_VERBS = {
     AT,
     param(
       "options",
-      options({ after: orElse({ ...whole(), orText: "end" }, 0), types: TYPES, signal: optional(SIGNAL) }),
+      options({ after: orElse({ ...whole(), orText: "end" as const }, 0), types: TYPES, signal: optional(SIGNAL) }),
     ),
   ),
   verify: read(
     AT,
-    param("options", options({ from: ANCHOR, anchor: ANCHOR, inherited: orElse(choice(["all", "deleted"]), "all") })),
+    param(
+      "options",
+      options({ from: anchor("from"), anchor: anchor("anchor"), inherited: orElse(choice(["all", "deleted"]), "all") }),
+    ),
   ),
   anchor: read(AT),
   note: read(AT, param("seq", whole())),

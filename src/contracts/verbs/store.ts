@@ -7,7 +7,6 @@ import {
   callback,
   checked,
   choice,
-  currentSession,
   LOCATOR,
   limit,
   local,
@@ -46,7 +45,7 @@ const QUERY = [
   param(
     "options",
     options({
-      limit: optional(whole()),
+      limit: optional(whole(1, 1_000_000)),
       timeoutMs: orElse(whole(1, 3_600_000), 10_000),
       maxRows: orElse(whole(1, 1_000_000), 1_000_000),
     }),
@@ -70,7 +69,7 @@ export const CHECK_VERBS = {
       "options",
       options({
         mode: orElse(choice(["deep", "quick"]), "deep"),
-        session: optional(currentSession("a session is checked as a whole", "Name the session without the head.")),
+        session: optional(LOCATOR),
         onProgress: optional(callback<(progress: CheckProgress) => void>()),
       }),
     ),

@@ -38,7 +38,7 @@ interface Presence {
 
 export type Schema = Presence &
   (
-    | { readonly kind: "ref" | "head" | "rowId" | "cursor" | "boolean" | "signal" | "function" | "bytes" }
+    | { readonly kind: "ref" | "head" | "digest" | "rowId" | "cursor" | "boolean" | "signal" | "function" | "bytes" }
     /** `orEmpty`: an empty text stands for none. */
     | { readonly kind: "id"; readonly orEmpty?: true }
     /** A text that people read, of so many bytes at most. */
@@ -210,7 +210,7 @@ type MayLack<S> = S extends { readonly fallback: unknown } ? false : IsOptional<
 type GivenOrFallback<S> = ValueOf<S> | (S extends { readonly fallback: infer D } ? D : never);
 
 type PlainValue<S> =
-  S extends Kind<"id" | "ref" | "head" | "rowId" | "text">
+  S extends Kind<"id" | "ref" | "head" | "digest" | "rowId" | "text">
     ? string
     : S extends { readonly kind: "whole"; readonly orText: infer T }
       ? number | T
