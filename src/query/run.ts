@@ -18,8 +18,8 @@ import { listOf } from "./query.ts";
 export function createQuerying(storage: Storage): Omit<Querying, "facts"> {
   const prepared = new PreparedQueries(storage.words);
   const prepare = (...[query, inputs = [], options]: ValuesOf<typeof QUERY_VERBS.query>) => {
-    const { timeoutMs, maxRows } = options;
-    return [prepared.prepare(query, listOf(inputs), options, maxRows), { timeoutMs, maxRows }] as const;
+    const { limit = null, timeoutMs, maxRows } = options;
+    return [prepared.prepare(query, listOf(inputs), limit, maxRows), { timeoutMs, maxRows }] as const;
   };
   const { query, explain: explained } = QUERY_VERBS;
   return bindVerbs({ query, explain: explained }, null, {
