@@ -96,7 +96,7 @@ function composeStores(storage: Storage, lookup: SessionLookup, claims: OpenClai
   const payloads = createPayloads(storage);
   const createOn = (on: Storage) => ({
     ...createNouns({ storage: on, payloads, lookup, blobTtlMs: WEEK_MS, backend: undefined }),
-    history: createHistory(on, payloads, lookup.resolveSessionId),
+    history: createHistory(on, payloads, lookup),
   });
   const nouns = createOn(storage);
   const stores: ImportStores & Fencing & StoredCaptures = {

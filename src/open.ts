@@ -181,7 +181,7 @@ function createNouns({ storage, payloads, settings, options, lookup, lazy }: Bas
     ...{ agents: noun("agents"), sessions: noun("sessions"), heads: noun("heads"), turns: noun("turns") },
     ...{ calls: noun("calls"), evals: noun("evals"), snapshots: noun("snapshots"), log: noun("log") },
     ...{ invocations: noun("invocations"), state: noun("state"), tasks: noun("tasks"), blobs: noun("blobs") },
-    history: lazy.inOrder(createHistory(storage, payloads, lookup.resolveSessionId)),
+    history: lazy.inOrder(createHistory(storage, payloads, lookup)),
   };
 }
 

@@ -139,6 +139,8 @@ function checkInstance(
 }
 
 function checkOfList({ of, limit, isSet }: Extract<Schema, { kind: "list" }>): Check {
+  // What the implementation checks is only counted here: a list may have hundreds of thousands of items.
+  if (of.kind === "checked") return (value, what) => checkArray(value, what, limit);
   const check = checkFor(of);
   return (value, what) => {
     const items = checkArray(value, what, limit).map((item, i) => check(item, `${what}[${i}]`));
@@ -148,21 +150,33 @@ function checkOfList({ of, limit, isSet }: Extract<Schema, { kind: "list" }>): C
 
 function checkOfRecord({ fields, prefix, isOpen }: Extract<Schema, { kind: "record" }>): Check {
   const names = Object.keys(fields);
-  const checks = fieldChecks(fields);
+  const checks = fieldChecks(fields, prefix);
   return (value, what) => {
     if (value === undefined) throw invalid(what, "an object", value);
     const given = isOpen === true ? checkSome(value, what, names) : checkRecord(value, what, names);
     const checked: Record<string, unknown> = {};
-    for (const { name, check } of checks) {
-      const field = check(given[name], prefix === undefined ? name : `${prefix}.${name}`);
+    for (let i = 0; i < checks.length; i++) {
+      const { name, path, check } = checks[i] as FieldCheck;
+      const field = check(given[name], path);
       if (field !== undefined) checked[name] = field;
     }
     return checked;
   };
 }
 
-function fieldChecks(fields: Fields): readonly { readonly name: string; readonly check: Check }[] {
-  return Object.entries(fields).map(([name, schema]) => ({ name, check: checkFor(schema) }));
+interface FieldCheck {
+  readonly name: string;
+  /** As errors name it. */
+  readonly path: string;
+  readonly check: Check;
+}
+
+function fieldChecks(fields: Fields, prefix: string | undefined): readonly FieldCheck[] {
+  return Object.entries(fields).map(([name, schema]) => ({
+    name,
+    path: prefix === undefined ? name : `${prefix}.${name}`,
+    check: checkFor(schema),
+  }));
 }
 
 /** A value that is kept under a key of its own. */

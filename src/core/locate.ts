@@ -99,9 +99,6 @@ function createResolver(storage: Storage, requireCurrent: RequireCurrent): Resol
   };
 }
 
-/** For verbs that read the current state, which a view reads at a head. */
-export const SHOWN_AT = "sessions.at() shows messages and state at a head; sessions.fork() goes on from one.";
-
 const GO_ON =
   "Go on from that head first, with sessions.fork() in a session of its own or with sessions.resume() in this one.";
 

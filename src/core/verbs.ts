@@ -1,7 +1,7 @@
 // Binds implementations to the catalogue: every call of a bound verb has its arguments checked and its session found as the verb
 // declares, before the implementation sees them. What is wrong is never thrown at the caller: a promise rejects, a stream fails
 // when it is read.
-import type { SessionUse, ValuesOf, Verb } from "../contracts/verbs/vocabulary.ts";
+import type { Param, SessionUse, ValuesOf, Verb } from "../contracts/verbs/vocabulary.ts";
 import { copyArguments } from "./argument-copy.ts";
 import { type Check, checkFor } from "./arguments.ts";
 import { checkId } from "./check.ts";
@@ -42,7 +42,7 @@ function bindCall(verb: Verb, lookup: SessionLookup | null, rule: AnyFunction): 
       for (const place of places) {
         const found = place.find(values);
         if (found instanceof Promise) pending = [...pending, { place, found }];
-        else place.put(values, found);
+        else if (found !== undefined) place.put(values, found);
       }
       return pending === NONE ? rule(...values) : afterLookup(rule, values, pending);
     } catch (error) {
@@ -107,21 +107,28 @@ class FailedStream implements AsyncIterableIterator<never> {
   }
 }
 
-const NO_FIELDS = Object.freeze({});
+interface ParamCheck {
+  readonly name: string;
+  readonly check: Check;
+  /** What stands for an argument that is not given: a record without fields has what they fall back to. */
+  readonly absent: unknown;
+}
+
+function paramCheck({ name, schema }: Param): ParamCheck {
+  const check = checkFor(schema);
+  const isAbsentRecord = schema.kind === "record" && schema.optional === true;
+  return { name, check, absent: isAbsentRecord ? Object.freeze(check({}, name)) : undefined };
+}
 
 function argumentCheck({ params }: Verb): (args: readonly unknown[]) => unknown[] {
-  const names = params.map(({ name }) => name);
-  // A record that is not given is one without fields: what its fields fall back to is there.
-  const absent = params.map(({ schema }) =>
-    schema.kind === "record" && schema.optional === true ? NO_FIELDS : undefined,
-  );
-  let checks: readonly Check[] | null = null;
+  let checks: readonly ParamCheck[] | null = null;
   return (args) => {
-    checks ??= params.map(({ schema }) => checkFor(schema));
+    checks ??= params.map(paramCheck);
     const values: unknown[] = [];
-    for (let i = 0; i < names.length; i++) {
-      const given = args[i] === undefined ? absent[i] : args[i];
-      values.push((checks[i] as Check)(given, names[i] as string));
+    for (let i = 0; i < checks.length; i++) {
+      const { name, check, absent } = checks[i] as ParamCheck;
+      const given = args[i];
+      values.push(given === undefined && absent !== undefined ? absent : check(given, name));
     }
     return values;
   };

@@ -26,17 +26,15 @@ const ADDED = scope(sessionId("messages are added"));
 const CLEARED = scope(sessionId("messages are cleared"));
 const MESSAGE = checked<MessageInput<object>>("message");
 const RUN = param("options", options({ run: optional(ID) }));
-const RANGE = param(
-  "range",
-  options({
-    limit: optional({ kind: "limit", limit: "historyPage" }),
-    offset: optional(whole()),
-    after: optional(checked<number | string>("seq or message id")),
-    since: optional(whole()),
-    last: optional({ kind: "limit", limit: "historyPage" }),
-    run: optional(ID),
-  }),
-);
+export const HISTORY_RANGE = options({
+  limit: optional({ kind: "limit", limit: "historyPage" }),
+  offset: optional(whole()),
+  after: optional(checked<number | string>("seq or message id")),
+  since: optional(whole()),
+  last: optional({ kind: "limit", limit: "historyPage" }),
+  run: optional(ID),
+});
+const RANGE = param("range", HISTORY_RANGE);
 
 export const HISTORY_VERBS = {
   append: write(ADDED, param("message", MESSAGE), RUN),
