@@ -1,7 +1,7 @@
 // The nouns of a store but its history, in one piece: they share most of their code. open.ts loads it with the first call of
 // any of them.
 import { createAgents } from "./agents/agents.ts";
-import type { BlobBackend, Blobs } from "./contracts/blobs.ts";
+import type { BlobBackend } from "./contracts/blobs.ts";
 import type { Holdfast } from "./contracts/holdfast.ts";
 import type { Payloads } from "./contracts/payloads.ts";
 import type { Storage } from "./contracts/storage.ts";
@@ -38,7 +38,12 @@ export interface NounsBase {
 
 export function createNouns({ storage, payloads, lookup, blobTtlMs, backend }: NounsBase): Nouns {
   const calls = createCalls(storage, payloads);
-  const blobs = createBlobs(storage, { ttlMs: blobTtlMs, ...(backend === undefined ? {} : { backend }) });
+  const blobs = createBlobs(storage, {
+    ttlMs: blobTtlMs,
+    ...(backend === undefined ? {} : { backend }),
+    // What deleted sessions keep although no session inherits it.
+    freeBefore: async () => (await shrinkRemains(storage, payloads)).bytes ?? 0,
+  });
   return {
     agents: createAgents(storage, payloads),
     sessions: createSessions(storage, payloads, lookup),
@@ -50,20 +55,7 @@ export function createNouns({ storage, payloads, lookup, blobTtlMs, backend }: N
     invocations: createInvocations(storage, payloads, lookup),
     state: createState(storage, payloads, lookup),
     tasks: createTasks(storage, lookup),
-    blobs: collecting(blobs, storage, payloads),
+    blobs,
     log: createLog(storage, payloads, lookup),
-  };
-}
-
-/** What a collection frees is also what deleted sessions keep for nobody. */
-function collecting(blobs: Blobs, storage: Storage, payloads: Payloads): Blobs {
-  return {
-    ...blobs,
-    gc: async (options) => {
-      // Before it: a vacuum leaves no trace of what went by then.
-      const { bytes = 0 } = options?.dryRun === true ? {} : await shrinkRemains(storage, payloads);
-      const report = await blobs.gc(options);
-      return { ...report, bytes: report.bytes + bytes };
-    },
   };
 }

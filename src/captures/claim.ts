@@ -5,7 +5,6 @@ import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
 import { sha256Hex } from "../core/bytes.ts";
-import { checkBoolean, checkInt, checkRecord, invalid } from "../core/check.ts";
 import { plainObject } from "../core/decode.ts";
 import { newId } from "../core/new-id.ts";
 import { LeaseWatch } from "../runs/lease-watch.ts";
@@ -34,18 +33,6 @@ interface ClaimRecord {
   readonly since: number;
   /** The last sign of life, by the store's clock. */
   readonly at: number;
-}
-
-export function checkClaim(value: unknown): ClaimOptions {
-  const { leaseMs, wait, signal, onWait } = checkRecord(value, "options", ["leaseMs", "wait", "signal", "onWait"]);
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid("signal", "an AbortSignal", signal);
-  if (onWait !== undefined && typeof onWait !== "function") throw invalid("onWait", "a function", onWait);
-  return {
-    ...(leaseMs === undefined ? {} : { leaseMs: checkInt(leaseMs, "leaseMs", 1, LONGEST_LEASE_MS) }),
-    ...(wait === undefined ? {} : { wait: checkBoolean(wait, "wait") }),
-    ...(signal === undefined ? {} : { signal }),
-    ...(onWait === undefined ? {} : { onWait: onWait as (owner: ClaimOwner) => void }),
-  };
 }
 
 export interface ClaimedRequest {

@@ -95,6 +95,8 @@ function checkOfObject(schema: Schema): Check {
       return (value, what) => checkInstance(value, what, Uint8Array, "bytes");
     case "function":
       return checkFunction;
+    case "checked":
+      return (value, what) => checkGiven(value, what, schema.as);
     case "session":
       // Objects are checked where the session is looked up.
       return schema.use === "id" ? checkId : (value) => value;
@@ -121,6 +123,12 @@ function checkShownText(value: unknown, what: string, limit: LimitName, isBlankR
 function checkObject(value: unknown, what: string): object {
   if (value === undefined) throw invalid(what, "an object", value);
   return checkRecord(value, what);
+}
+
+/** The implementation checks the rest. */
+function checkGiven(value: unknown, what: string, wanted: string): unknown {
+  if (value === undefined) throw invalid(what, wanted, value);
+  return value;
 }
 
 function checkFunction(value: unknown, what: string): unknown {

@@ -4,9 +4,9 @@ import type { Runs } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { RUN_VERBS } from "../contracts/verbs/runs.ts";
 import type { Worker } from "../contracts/workers.ts";
-import { checkOptionalId, checkRecord } from "../core/check.ts";
 import { LazyModule, type LazyPart, type LazyParts } from "../core/lazy.ts";
 import { newId } from "../core/new-id.ts";
+import { bindVerbs } from "../core/verbs.ts";
 import type { LoadedRuns } from "./runs.ts";
 import { Tokens } from "./tokens.ts";
 import { type CheckedWorker, checkWorker } from "./worker-options.ts";
@@ -31,10 +31,13 @@ export function createRuns(
       const id = newId(storage.environment, "worker");
       return part.loaded?.createWorker(checked, id) ?? new LazyWorker(part, storage, checked, id);
     },
-    tokens(options) {
-      const given = checkRecord(options, "options", ["run", "signal"]);
-      return tokens.listen(checkOptionalId(given.run, "run"), given.signal as AbortSignal | undefined);
-    },
+    tokens: bindVerbs<Pick<Runs, "tokens">, { readonly tokens: typeof RUN_VERBS.tokens }>(
+      { tokens: RUN_VERBS.tokens },
+      null,
+      {
+        tokens: ({ run, signal }) => tokens.listen(run, signal),
+      },
+    ).tokens,
   };
   const close = async () => {
     // Where the code is still being loaded there may be workers that wait for it.

@@ -128,7 +128,7 @@ export function loadRuns(storage: Storage, payloads: Payloads, tokens: Tokens): 
 }
 
 function verifyOf(options: Pick<ResumeOptions, "verify"> | undefined): Verified {
-  return checkVerify(checkRecord(options, "options").verify);
+  return checkVerify(checkRecord(options, "options", ["verify"]).verify);
 }
 
 async function decisions(

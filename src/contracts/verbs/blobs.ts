@@ -2,7 +2,6 @@
 import type { BlobSource } from "../blobs.ts";
 import {
   BOOLEAN,
-  CURSOR,
   checked,
   choice,
   ID,
@@ -12,6 +11,7 @@ import {
   optional,
   options,
   orElse,
+  PAIR_CURSOR,
   param,
   REF,
   read,
@@ -43,7 +43,7 @@ export const BLOB_VERBS = {
   list: read(
     param(
       "range",
-      options({ limit: limit("page", 100), cursor: CURSOR, sort: orElse(choice(["age", "size"]), "age") }),
+      options({ limit: limit("page", 100), cursor: PAIR_CURSOR, sort: orElse(choice(["age", "size"]), "age") }),
     ),
   ),
   referrers: read(BLOB, param("range", options({ limit: limit("page", 100) }))),

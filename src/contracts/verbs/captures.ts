@@ -52,7 +52,10 @@ export const CAPTURE_VERBS = {
   getBundle: readBytes(CAPTURE),
   putBundle: write(
     param("bundle", BYTES),
-    param("capture", checked<Pick<NewCapture, "request" | "basis" | "onConflict" | "ttlMs" | "session">>("capture")),
+    param(
+      "capture",
+      checked<Pick<NewCapture, "request" | "basis" | "onConflict" | "ttlMs" | "session">>("what is said of a bundle"),
+    ),
   ),
   expire: write(CAPTURE, param("expiresAt", nullable(whole()))),
   delete: write(CAPTURE),

@@ -2,18 +2,12 @@
 
 import type { ReferrerRow } from "../../contracts/blob-queries.ts";
 import type { BlobReferrer, ReferrerKind } from "../../contracts/blobs.ts";
-import { checkLimit, checkRecord } from "../../core/check.ts";
 import { rowId } from "../../core/row-id.ts";
 import type { Depot } from "./place.ts";
 import { PREFIX_BYTES } from "./words.ts";
 
-export async function findReferrers(
-  depot: Depot,
-  digest: Uint8Array,
-  range: unknown,
-): Promise<readonly BlobReferrer[]> {
+export async function findReferrers(depot: Depot, digest: Uint8Array, limit: number): Promise<readonly BlobReferrer[]> {
   const { storage } = depot;
-  const limit = checkLimit(checkRecord(range, "range", ["limit"]).limit, "page", 100);
   const rows = await storage.query("blob.referrers", digest, digest, limit);
   const inline = await storage.query("words.referrers", digest.slice(0, PREFIX_BYTES), digest, limit);
   const recent = await storage.query("words.referrersUnindexed", digest, limit);

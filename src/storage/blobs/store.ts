@@ -1,21 +1,15 @@
 // The Blobs contract over a Storage: checks what callers hand in, and leaves the work to the files beside.
-import type { BlobBackend, BlobStat, Blobs, GcOptions, StoreOptions } from "../../contracts/blobs.ts";
+import type { BlobBackend, BlobStat, Blobs } from "../../contracts/blobs.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Json } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { BlobRow } from "../../contracts/queries.ts";
 import type { Storage, Write } from "../../contracts/storage.ts";
+import { BLOB_VERBS } from "../../contracts/verbs/blobs.ts";
+import type { ValuesOf } from "../../contracts/verbs/vocabulary.ts";
 import { decodeText, encodeText, toRef } from "../../core/bytes.ts";
-import {
-  checkBoolean,
-  checkId,
-  checkInt,
-  checkRecord,
-  checkRef,
-  encodeJson,
-  invalid,
-  limitExceeded,
-} from "../../core/check.ts";
+import { encodeJson, invalid, limitExceeded } from "../../core/check.ts";
+import { bindVerbs } from "../../core/verbs.ts";
 import { type Claim, FORM, isExpired } from "./claims.ts";
 import { deleteBlob } from "./drop.ts";
 import { collectGarbage, foreseeGarbage, type GcSettings } from "./gc.ts";
@@ -35,6 +29,8 @@ export interface BlobsOptions {
   readonly ttlMs: number | null;
   /** A segment that did not grow for so long is sealed by gc; an hour when not given. */
   readonly sealAfterMs?: number;
+  /** What a collection frees besides blobs; it gives the bytes. */
+  freeBefore?(): Promise<number>;
 }
 
 const BYTES = "application/octet-stream";
@@ -47,41 +43,42 @@ export function createBlobs(storage: Storage, options: BlobsOptions): Blobs {
     backend: options.backend,
     ...(options.sealAfterMs === undefined ? {} : { sealAfterMs: options.sealAfterMs }),
   };
-  const blobs: Blobs = {
+  return bindVerbs(BLOB_VERBS, null, {
     store: (data, given) => store(depot, options.ttlMs, data, given),
     storeJson: async (value, given) => {
       const bytes = encodeJson(value, "value", "blobInMemoryBytes");
       const asked = readOptions(depot, options.ttlMs, given, JSON_TYPE, true);
       return toRef(await storeWhole(depot, bytes, asked));
     },
-    resolve: async (ref) => readBlob(depot, checkRef(ref)),
-    resolveText: async (ref) => readText(depot, checkRef(ref)),
-    resolveJson: async (ref) => parseJson(ref, await readText(depot, checkRef(ref))),
-    stream: (ref) => streamBlob(depot, checkRef(ref)),
-    exists: async (ref) => {
-      const row = await find(depot, checkRef(ref));
+    resolve: (digest) => readBlob(depot, digest),
+    resolveText: (digest) => readText(depot, digest),
+    resolveJson: async (digest) => parseJson(toRef(digest), await readText(depot, digest)),
+    stream: (digest) => streamBlob(depot, digest),
+    exists: async (digest) => {
+      const row = await find(depot, digest);
       return row !== null && !isExpired(row, storage.environment.now());
     },
-    stat: async (ref) => stat(depot, checkRef(ref)),
-    list: async (range) => listBlobs(depot, range),
-    referrers: async (ref, range) => findReferrers(depot, checkRef(ref), range),
-    pin: async (ref) => setPinned(depot, checkRef(ref), 1),
-    unpin: async (ref) => setPinned(depot, checkRef(ref), 0),
-    delete: async (ref) => deleteBlob(depot, checkRef(ref)),
-    verify: async (ref) => verify(depot, checkRef(ref)),
-    seal: async (ref) => {
-      const row = await findLiveRow(depot, checkRef(ref));
+    stat: (digest) => stat(depot, digest),
+    list: (range) => listBlobs(depot, range),
+    referrers: (digest, { limit }) => findReferrers(depot, digest, limit),
+    pin: (digest) => setPinned(depot, digest, 1),
+    unpin: (digest) => setPinned(depot, digest, 0),
+    delete: (digest) => deleteBlob(depot, digest),
+    verify: (digest) => verify(depot, digest),
+    seal: async (digest) => {
+      const row = await findLiveRow(depot, digest);
       if (row.form === FORM.segments) await sealBlob(depot, row);
     },
-    gc: async (given) => {
-      const { dryRun, vacuum } = readGcOptions(given);
+    gc: async ({ dryRun, vacuum }) => {
+      if (dryRun && vacuum) throw new HoldfastError("InvalidArgument", "a dry run changes nothing: it cannot vacuum");
       if (dryRun) return foreseeGarbage(depot, settings);
+      // Before the collection: a vacuum leaves no trace of what was freed by then.
+      const freed = (await options.freeBefore?.()) ?? 0;
       const report = await collectGarbage(depot, settings);
       if (vacuum) await storage.rewrite();
-      return report;
+      return { ...report, bytes: report.bytes + freed };
     },
-  };
-  return blobs;
+  });
 }
 
 interface Asked {
@@ -90,27 +87,16 @@ interface Asked {
   readonly owned: boolean;
 }
 
-const MOST_TTL_MS = 1e15;
+type StoreValues = Omit<ValuesOf<typeof BLOB_VERBS.store>[1], "mediaType"> & { readonly mediaType?: string };
 
-function readOptions(depot: Depot, ttlMs: number | null, given: unknown, media: string, utf8: boolean): Asked {
-  const known = ["mediaType", "ttlMs", "growsFrom", "owned"] as const satisfies readonly (keyof StoreOptions)[];
-  const { mediaType, ttlMs: asked, growsFrom, owned } = checkRecord(given, "options", known);
+function readOptions(depot: Depot, ttlMs: number | null, given: StoreValues, media: string, utf8: boolean): Asked {
+  const { mediaType = media, ttlMs: ttl = ttlMs, growsFrom = null, owned } = given;
   const at = depot.storage.environment.now();
-  const ttl = asked === undefined ? ttlMs : asked === null ? null : checkInt(asked, "ttlMs", 0, MOST_TTL_MS);
-  return {
-    claim: {
-      media: mediaType === undefined ? media : checkId(mediaType, "mediaType"),
-      utf8,
-      refs: 0,
-      expiresAt: ttl === null ? null : at + ttl,
-      at,
-    },
-    growsFrom: growsFrom === undefined ? null : checkRef(growsFrom, "growsFrom"),
-    owned: owned !== undefined && checkBoolean(owned, "owned"),
-  };
+  const claim = { media: mediaType, utf8, refs: 0, expiresAt: ttl === null ? null : at + ttl, at };
+  return { claim, growsFrom, owned };
 }
 
-async function store(depot: Depot, ttlMs: number | null, data: unknown, given: unknown): Promise<string> {
+async function store(depot: Depot, ttlMs: number | null, data: unknown, given: StoreValues): Promise<string> {
   if (typeof data === "string") {
     const asked = readOptions(depot, ttlMs, given, TEXT, true);
     return toRef(await storeWhole(depot, encodeChecked(data), asked));
@@ -224,13 +210,4 @@ async function verify(depot: Depot, digest: Uint8Array): ReturnType<Blobs["verif
     if (!(error instanceof HoldfastError) || !expected.includes(error.code)) throw error;
     return { ok: false, reason: error.message };
   }
-}
-
-function readGcOptions(given: unknown): Required<GcOptions> {
-  const known = ["dryRun", "vacuum"] as const satisfies readonly (keyof GcOptions)[];
-  const options = checkRecord(given, "options", known);
-  const asked = (name: keyof GcOptions) => options[name] !== undefined && checkBoolean(options[name], name);
-  const [dryRun, vacuum] = [asked("dryRun"), asked("vacuum")];
-  if (dryRun && vacuum) throw new HoldfastError("InvalidArgument", "a dry run changes nothing: it cannot vacuum");
-  return { dryRun, vacuum };
 }
