@@ -7,6 +7,9 @@ import { catchUpCapture, type ImportStores } from "./coding/catch-up.ts";
 import { HoldfastError } from "./contracts/errors.ts";
 import type { Holdfast, OpenOptions } from "./contracts/holdfast.ts";
 import type { Storage } from "./contracts/storage.ts";
+import { CAPTURE_VERBS } from "./contracts/verbs/captures.ts";
+import { HISTORY_VERBS } from "./contracts/verbs/history.ts";
+import { SESSION_VERBS } from "./contracts/verbs/sessions.ts";
 import { checkFields, checkInt, checkRecord, checkText, invalid } from "./core/check.ts";
 import { createFence, FENCE, type Fencing } from "./core/fence.ts";
 import { createSessionLookup, type SessionLookup } from "./core/locate.ts";
@@ -87,7 +90,9 @@ export async function openEdge(
   const close = () => lifetime.close();
   return {
     ...{ info, clock, close, [Symbol.asyncDispose]: close },
-    ...{ sessions: lifetime.of(sessions), captures: lifetime.of(captures), history: lifetime.of(history) },
+    sessions: lifetime.of(sessions, SESSION_VERBS),
+    captures: lifetime.of(captures, CAPTURE_VERBS),
+    history: lifetime.of(history, HISTORY_VERBS),
   };
 }
 

@@ -137,29 +137,38 @@ function compose(info: StoreInfo, base: Base): Composed {
   const captures = lazy.part(CAPTURES, ({ createCaptures }) =>
     createCaptures({ storage, payloads, blobs: nouns.blobs, sessions: nouns.sessions, claims, importConversation }),
   );
-  const counted = Object.entries(nouns).map(([name, noun]) => [name, lifetime.of(noun)]);
+  const counted = (Object.keys(nouns) as (keyof Nouns)[]).map((name) => [
+    name,
+    lifetime.of<object>(nouns[name], CATALOGUE[name]),
+  ]);
   const made: Composed = {
     info,
     ...(Object.fromEntries(counted) as typeof nouns),
-    history: options.history ?? lifetime.of(history),
+    history: options.history ?? lifetime.of(history, CATALOGUE.history),
     ...(options.state === undefined ? {} : { state: options.state }),
     ...(options.tasks === undefined ? {} : { tasks: options.tasks }),
-    runs: lifetime.of(runs),
-    captures: lifetime.of(lazy.members(captures, (part) => part, CATALOGUE.captures)),
+    runs: lifetime.of(runs, CATALOGUE.runs),
+    captures: lifetime.of(
+      lazy.members(captures, (part) => part, CATALOGUE.captures),
+      CATALOGUE.captures,
+    ),
     ...(options.vectors === undefined ? {} : { vectors: options.vectors }),
     ...(options.graph === undefined ? {} : { graph: options.graph }),
     ...(options.memory === undefined ? {} : { memory: options.memory }),
-    ...lifetime.of({ facts: factNames }),
-    ...lifetime.of(createStoreCalls(base, nouns.blobs)),
+    ...lifetime.of({ facts: factNames }, { facts: FACTS }),
+    ...lifetime.of(createStoreCalls(base, nouns.blobs), STORE_VERBS),
     close,
     [Symbol.asyncDispose]: close,
     [FENCE]: (session) =>
       createFence(storage, session, (fenced) => {
         const made = createNouns({ ...base, storage: fenced });
         return {
-          ...{ sessions: lifetime.of(made.sessions), heads: lifetime.of(made.heads), turns: lifetime.of(made.turns) },
-          ...{ calls: lifetime.of(made.calls), invocations: lifetime.of(made.invocations) },
-          history: options.history ?? lifetime.of(made.history),
+          sessions: lifetime.of(made.sessions, CATALOGUE.sessions),
+          heads: lifetime.of(made.heads, CATALOGUE.heads),
+          turns: lifetime.of(made.turns, CATALOGUE.turns),
+          calls: lifetime.of(made.calls, CATALOGUE.calls),
+          invocations: lifetime.of(made.invocations, CATALOGUE.invocations),
+          history: options.history ?? lifetime.of(made.history, CATALOGUE.history),
         };
       }),
     [STORED]: async (id) => {
@@ -185,7 +194,9 @@ function createNouns({ storage, payloads, settings, options, lookup, lazy }: Bas
   };
 }
 
-const { facts: _, ...QUERY_VERBS } = CATALOGUE.query;
+const { facts: FACTS, ...QUERY_VERBS } = CATALOGUE.query;
+const { archives, check, trace, stats } = CATALOGUE;
+const STORE_VERBS = { ...archives, ...check, ...trace, ...QUERY_VERBS, ...stats };
 
 type StoreCalls = Archives & Checking & Tracing & Omit<Querying, "facts"> & Pick<Holdfast, "stats">;
 
