@@ -1,3 +1,5 @@
+// Queries read and compiled, of which the last ones are kept: agents ask the same again and again, and reading it costs
+// more than many an answer.
 import type { SqlWords } from "../contracts/storage.ts";
 import type { Query } from "./ast.ts";
 import { type Compiled, compileQuery } from "./compile.ts";
