@@ -7,7 +7,7 @@ import type { AGENT_VERBS } from "../contracts/verbs/agents.ts";
 import { invalid } from "../core/check.ts";
 import { type Decision, decide, type Settled } from "../core/decide.ts";
 import type { Rules } from "../core/verbs.ts";
-import { arrange, type Bench, checkBlockInputs, readSet } from "./arrange.ts";
+import { arrange, type Bench, checkDistinct, readSet } from "./arrange.ts";
 import { checkVersion, checkWritable, type EditKind, replaceOnce, withValue, writeVersion } from "./edits.ts";
 import { blockVersion, type HeldBlock, heldBlock } from "./rows.ts";
 import { blockGuard } from "./sharing.ts";
@@ -39,7 +39,7 @@ export function createBlocks(
   const shelf = { storage, payloads };
   return {
     saveBlocks: async (id, blocks) => {
-      const inputs = checkBlockInputs(blocks);
+      const inputs = checkDistinct(blocks);
       return deciding(shelf, async (bench) => arrange(bench, await readSet(storage, payloads, id), inputs));
     },
     loadBlocks: async (agent) => {
@@ -122,7 +122,7 @@ async function addBlock(
   const set = await readSet(bench.storage, bench.payloads, agent);
   if (set.current.some(({ block }) => block.label === input.label)) return null;
   const kept = set.current.map(({ block: { id, label } }) => ({ id, label }));
-  const decision = await arrange(bench, set, checkBlockInputs([...kept, input]));
+  const decision = await arrange(bench, set, checkDistinct([...kept, input]));
   const last = (blocks: readonly Block[]): Block => {
     const block = blocks.at(-1);
     if (block === undefined) throw new HoldfastError("Internal", "a block that was added is not among the blocks");

@@ -156,7 +156,7 @@ function checkOfList({ of, limit, isSet }: Extract<Schema, { kind: "list" }>): C
   };
 }
 
-function checkOfRecord({ fields, prefix, isOpen }: Extract<Schema, { kind: "record" }>): Check {
+function checkOfRecord({ fields, prefix, isPlaced, isOpen }: Extract<Schema, { kind: "record" }>): Check {
   const names = Object.keys(fields);
   const checks = fieldChecks(fields, prefix);
   return (value, what) => {
@@ -165,7 +165,7 @@ function checkOfRecord({ fields, prefix, isOpen }: Extract<Schema, { kind: "reco
     const checked: Record<string, unknown> = {};
     for (let i = 0; i < checks.length; i++) {
       const { name, path, check } = checks[i] as FieldCheck;
-      const field = check(given[name], path);
+      const field = check(given[name], isPlaced === true ? `${what}.${name}` : path);
       if (field !== undefined) checked[name] = field;
     }
     return checked;

@@ -1,8 +1,7 @@
 // The verbs of agents and their blocks.
-import type { BlockInput } from "../agents.ts";
 import {
+  BOOLEAN,
   CURSOR,
-  checked,
   ID,
   input,
   JSON_OBJECT,
@@ -33,6 +32,20 @@ const described = {
 const AGENT = param("agent", ID);
 const LABEL = param("label", ID);
 const BLOCK_TEXT = text("messageBytes");
+/** What loadBlocks() gave may be given back: fields that are not the caller's to say are ignored. */
+const BLOCK = {
+  kind: "record",
+  isOpen: true,
+  isPlaced: true,
+  fields: {
+    id: optional(ID),
+    label: ID,
+    value: optional(BLOCK_TEXT),
+    limit: optional(whole(1, 1_000_000)),
+    description: optional(text("titleBytes")),
+    readOnly: optional(BOOLEAN),
+  },
+} as const;
 const EDIT = param("options", options({ version: optional(whole()) }));
 
 export const AGENT_VERBS = {
@@ -52,7 +65,7 @@ export const AGENT_VERBS = {
   ),
   update: write(param("id", ID), param("patch", input({ ...described, version: optional(whole(1)) }))),
   delete: write(param("id", ID)),
-  saveBlocks: write(AGENT, param("blocks", list(checked<BlockInput>("block"), "blocksPerAgent"))),
+  saveBlocks: write(AGENT, param("blocks", list(BLOCK, "blocksPerAgent"))),
   loadBlocks: read(AGENT),
   getBlock: read(AGENT, LABEL),
   appendBlock: write(AGENT, LABEL, param("text", BLOCK_TEXT), EDIT),

@@ -125,13 +125,16 @@ export const INVOCATION_VERBS = {
   attach: write(BY_CALLER, param("at", LOCATOR), param("attach", record("attach", ATTACH_FIELDS)), WORK),
   spawnAll: write(
     BY_CALLER,
-    param("inputs", list(SPAWN, "batchSlots")),
+    param("inputs", list({ ...SPAWN, isPlaced: true }, "batchSlots")),
     param("work", callback<(child: Child, index: number) => unknown>()),
     param("options", BATCH),
   ),
   attachAll: write(
     BY_CALLER,
-    param("inputs", list(record("attach", { at: checked<At>("locator"), ...ATTACH_FIELDS }), "batchSlots")),
+    param(
+      "inputs",
+      list({ ...record("attach", { at: checked<At>("locator"), ...ATTACH_FIELDS }), isPlaced: true }, "batchSlots"),
+    ),
     param("work", callback<(child: Child, index: number) => unknown>()),
     param("options", BATCH),
   ),

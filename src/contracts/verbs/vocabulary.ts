@@ -56,6 +56,8 @@ export type Schema = Presence &
         readonly fields: Fields;
         /** Errors name a field by this and its name; by its name alone when this is not given. */
         readonly prefix?: string;
+        /** Errors name a field by where the record is, such as `blocks[2].label`. */
+        readonly isPlaced?: true;
         /** Other fields are ignored, not refused. */
         readonly isOpen?: true;
       }

@@ -56,7 +56,7 @@ async function makeExamples(store: Holdfast): Promise<Examples> {
       cursor: present((await store.sessions.list({ limit: 1 })).next),
     },
     checked: {
-      ...{ message: { role: "user", content: "hi" }, block: { label: "notes", value: "v" }, "seq or message id": 1 },
+      ...{ message: { role: "user", content: "hi" }, "seq or message id": 1 },
       ...{ call: { type: "leaf", request: 1 }, "call outcome": {}, "leaf call": { request: 1 }, locator: session },
       ...{ "bytes, a text, or pieces of bytes": "text", "an archive, whole or in pieces": new Uint8Array(9) },
       ...{ query: "[:find ?s :where [?s :session/id]]", "inputs of a query": [], "options of execute": {} },
