@@ -7,15 +7,18 @@ import { catchUpCapture, type ImportStores } from "./coding/catch-up.ts";
 import { HoldfastError } from "./contracts/errors.ts";
 import type { Holdfast, OpenOptions } from "./contracts/holdfast.ts";
 import type { Storage } from "./contracts/storage.ts";
+import { CAPTURE_VERBS } from "./contracts/verbs/captures.ts";
+import { HISTORY_VERBS } from "./contracts/verbs/history.ts";
+import { SESSION_VERBS } from "./contracts/verbs/sessions.ts";
 import { checkFields, checkInt, checkRecord, checkText, invalid } from "./core/check.ts";
 import { createFence, FENCE, type Fencing } from "./core/fence.ts";
+import { createSessionLookup, type SessionLookup } from "./core/locate.ts";
 import { platformEnvironment } from "./core/platform-environment.ts";
 import { parseStoreUrl, type StoreTarget } from "./core/store-url.ts";
 import { STORED, type StoredCaptures } from "./core/stored-capture.ts";
 import { createHistory } from "./history/history.ts";
 import { Lifetime } from "./lifetime.ts";
 import { createNouns } from "./nouns.ts";
-import { createLocate } from "./sessions/locate.ts";
 import { createPayloads } from "./storage/blobs/payloads.ts";
 import { openStorage } from "./storage/sql/open-storage.ts";
 import { openPostgres } from "./storage/sql/postgres/driver.ts";
@@ -83,20 +86,22 @@ export async function openEdge(
     () => storage.close(),
     () => claims.close(environment),
   );
-  const { sessions, captures, history } = composeStores(storage, createLocate(storage, info), claims);
+  const { sessions, captures, history } = composeStores(storage, createSessionLookup(storage, info), claims);
   const close = () => lifetime.close();
   return {
     ...{ info, clock, close, [Symbol.asyncDispose]: close },
-    ...{ sessions: lifetime.of(sessions), captures: lifetime.of(captures), history: lifetime.of(history) },
+    sessions: lifetime.of(sessions, SESSION_VERBS),
+    captures: lifetime.of(captures, CAPTURE_VERBS),
+    history: lifetime.of(history, HISTORY_VERBS),
   };
 }
 
 /** What captures and history need of a store, and what the conversation of a capture is imported through. */
-function composeStores(storage: Storage, located: ReturnType<typeof createLocate>, claims: OpenClaims): ImportStores {
+function composeStores(storage: Storage, lookup: SessionLookup, claims: OpenClaims): ImportStores {
   const payloads = createPayloads(storage);
   const createOn = (on: Storage) => ({
-    ...createNouns({ storage: on, payloads, located, blobTtlMs: WEEK_MS, backend: undefined }),
-    history: createHistory(on, payloads, located.resolveSessionId),
+    ...createNouns({ storage: on, payloads, lookup, blobTtlMs: WEEK_MS, backend: undefined }),
+    history: createHistory(on, payloads, lookup),
   });
   const nouns = createOn(storage);
   const stores: ImportStores & Fencing & StoredCaptures = {

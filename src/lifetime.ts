@@ -1,5 +1,11 @@
 // From open to close: calls under way are waited for, calls after close() are refused.
 import { HoldfastError } from "./contracts/errors.ts";
+import type { VerbKind } from "./contracts/verbs/vocabulary.ts";
+
+type AnyFunction = (...args: readonly unknown[]) => unknown;
+
+/** How the members of a noun answer: its verbs in the catalogue. */
+type VerbKinds<T> = { readonly [K in keyof T]: { readonly kind: VerbKind } };
 
 export class Lifetime {
   #underWay = 0;
@@ -14,22 +20,27 @@ export class Lifetime {
     this.#hurry = hurry;
   }
 
-  /** The same noun, each of whose calls is counted while it runs. What is iterated over ends by itself. */
-  of<T extends object>(noun: T): T {
-    const calls = Object.entries(noun).map(([name, member]) => [name, this.#call(member)]);
+  /** The same noun, whose reads and writes are counted while they run. A stream ends by itself. */
+  of<T extends object>(noun: T, verbs: VerbKinds<T>): T {
+    const calls = Object.entries<{ readonly kind: VerbKind }>(verbs).map(([name, { kind }]) => {
+      const member = noun[name as keyof T] as AnyFunction;
+      return [name, kind === "read" || kind === "write" ? this.#counted(member) : this.#refusing(member)];
+    });
     return Object.freeze(Object.fromEntries(calls)) as T;
   }
 
-  #call(member: unknown): unknown {
-    if (typeof member !== "function") return member;
-    return (...args: readonly unknown[]) => {
+  #counted(member: AnyFunction): AnyFunction {
+    return (...args) => {
       if (this.#closing !== null) return refused();
-      const result: unknown = member(...args);
-      if (!(result instanceof Promise)) return result;
+      const result = member(...args) as Promise<unknown>;
       this.#underWay++;
       result.then(this.#done, this.#done);
       return result;
     };
+  }
+
+  #refusing(member: AnyFunction): AnyFunction {
+    return (...args) => (this.#closing === null ? member(...args) : refused());
   }
 
   readonly #done = (): void => {

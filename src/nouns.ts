@@ -1,17 +1,19 @@
 // The nouns of a store but its history, in one piece: they share most of their code. open.ts loads it with the first call of
 // any of them.
 import { createAgents } from "./agents/agents.ts";
-import type { BlobBackend, Blobs } from "./contracts/blobs.ts";
+import type { BlobBackend } from "./contracts/blobs.ts";
 import type { Holdfast } from "./contracts/holdfast.ts";
 import type { Payloads } from "./contracts/payloads.ts";
 import type { Storage } from "./contracts/storage.ts";
+import { CALL_VERBS } from "./contracts/verbs/lineage.ts";
+import type { SessionLookup } from "./core/locate.ts";
+import { bindVerbs } from "./core/verbs.ts";
 import { createLog } from "./log/log.ts";
 import { createCalls } from "./sessions/calls.ts";
 import { createEvals } from "./sessions/evals.ts";
 import { createHeads } from "./sessions/heads.ts";
 import { createInvocations } from "./sessions/invocations.ts";
 import { createLeafCalls } from "./sessions/leaf.ts";
-import { acceptLocators, type createLocate } from "./sessions/locate.ts";
 import { createSessions } from "./sessions/sessions.ts";
 import { createSnapshots } from "./sessions/snapshots.ts";
 import { shrinkTombstones } from "./sessions/tombstones.ts";
@@ -29,48 +31,31 @@ export type Nouns = Pick<
 export interface NounsBase {
   readonly storage: Storage;
   readonly payloads: Payloads;
-  readonly located: ReturnType<typeof createLocate>;
+  readonly lookup: SessionLookup;
   readonly blobTtlMs: number | null;
   readonly backend: BlobBackend | undefined;
 }
 
-/** Those that change a session take it where it stands. */
-export function createNouns({ storage, payloads, located, blobTtlMs, backend }: NounsBase): Nouns {
-  const { locate, requireCurrent, resolveSessionId } = located;
+export function createNouns({ storage, payloads, lookup, blobTtlMs, backend }: NounsBase): Nouns {
   const calls = createCalls(storage, payloads);
-  const call = "a call is recorded";
-  const evaluation = "an eval is recorded";
-  const blobs = createBlobs(storage, { ttlMs: blobTtlMs, ...(backend === undefined ? {} : { backend }) });
+  const blobs = createBlobs(storage, {
+    ttlMs: blobTtlMs,
+    ...(backend === undefined ? {} : { backend }),
+    // What deleted sessions keep although no session inherits it.
+    freeBefore: async () => (await shrinkTombstones(storage, payloads)).bytes ?? 0,
+  });
   return {
     agents: createAgents(storage, payloads),
-    sessions: createSessions(storage, payloads, locate, requireCurrent),
-    heads: acceptLocators(createHeads(storage, payloads, locate), requireCurrent, {
-      publish: "a head is published",
-      compact: "a session is compacted",
-    }),
-    turns: acceptLocators(createTurns(storage, payloads), requireCurrent, { begin: "a turn begins" }),
-    calls: acceptLocators({ ...calls, ...createLeafCalls(storage, calls) }, requireCurrent, {
-      ...{ start: call, add: call, leaf: call, leafAll: call },
-    }),
-    evals: acceptLocators(createEvals(storage, payloads), requireCurrent, { start: evaluation, add: evaluation }),
-    snapshots: acceptLocators(createSnapshots(storage, payloads), requireCurrent, { add: "variables are saved" }),
-    invocations: createInvocations(storage, payloads, locate, requireCurrent),
-    state: createState(storage, payloads, resolveSessionId),
-    tasks: createTasks(storage, resolveSessionId),
-    blobs: collecting(blobs, storage, payloads),
-    log: acceptLocators(createLog(storage, payloads, locate), requireCurrent, { annotate: "a note is added" }),
-  };
-}
-
-/** A collection also frees what deleted sessions keep and no fork inherits. */
-function collecting(blobs: Blobs, storage: Storage, payloads: Payloads): Blobs {
-  return {
-    ...blobs,
-    gc: async (options) => {
-      // Before it: a vacuum leaves no trace of what went by then.
-      const { bytes = 0 } = options?.dryRun === true ? {} : await shrinkTombstones(storage, payloads);
-      const report = await blobs.gc(options);
-      return { ...report, bytes: report.bytes + bytes };
-    },
+    sessions: createSessions(storage, payloads, lookup),
+    heads: createHeads(storage, payloads, lookup),
+    turns: createTurns(storage, payloads, lookup),
+    calls: bindVerbs(CALL_VERBS, lookup, { ...calls, ...createLeafCalls(storage, calls) }),
+    evals: createEvals(storage, payloads, lookup),
+    snapshots: createSnapshots(storage, payloads, lookup),
+    invocations: createInvocations(storage, payloads, lookup),
+    state: createState(storage, payloads, lookup),
+    tasks: createTasks(storage, lookup),
+    blobs,
+    log: createLog(storage, payloads, lookup),
   };
 }

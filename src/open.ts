@@ -5,6 +5,7 @@ import { OpenClaims } from "./captures/open-claims.ts";
 import { storedCapture } from "./captures/rows.ts";
 import type { Archives } from "./contracts/archive.ts";
 import type { BlobBackend, Blobs } from "./contracts/blobs.ts";
+import { CATALOGUE } from "./contracts/catalogue.ts";
 import type { Checking } from "./contracts/check.ts";
 import type { Environment } from "./contracts/environment.ts";
 import { HoldfastError } from "./contracts/errors.ts";
@@ -17,16 +18,15 @@ import { checkFields, checkInt, checkOneOf, checkRecord } from "./core/check.ts"
 import { realEnvironment } from "./core/environment.ts";
 import { createFence, FENCE, type Fencing } from "./core/fence.ts";
 import { checkFileMode, FILE_MODE } from "./core/file-mode.ts";
-import { LazyModule, LazyParts, type Members } from "./core/lazy.ts";
+import { LazyModule, LazyParts, type LazyVerbs } from "./core/lazy.ts";
+import { createSessionLookup, type SessionLookup } from "./core/locate.ts";
 import { parseStoreUrl, type StoreTarget } from "./core/store-url.ts";
 import { STORED, type StoredCapture, type StoredCaptures } from "./core/stored-capture.ts";
 import { createHistory } from "./history/history.ts";
 import { Lifetime } from "./lifetime.ts";
-import { MEMBERS } from "./members.ts";
 import type { Nouns } from "./nouns.ts";
 import { factNames } from "./query/catalogue.ts";
 import { createRuns } from "./runs/on-demand.ts";
-import { createLocate } from "./sessions/locate.ts";
 import { type FileBlobsOptions, fileBlobs } from "./storage/blobs/file.ts";
 import { createPayloads } from "./storage/blobs/payloads.ts";
 import type { Driver } from "./storage/sql/driver.ts";
@@ -98,7 +98,7 @@ async function openDriver(
   const lazy = new LazyParts();
   const base: Base = {
     ...{ storage, payloads: createPayloads(storage, options.blobs), settings: { ...settings, environment }, options },
-    ...{ located: createLocate(storage, info), lazy },
+    ...{ lookup: createSessionLookup(storage, info), lazy },
   };
   const composed = compose(info, base);
   // A simulation is the time itself: none of it may pass between a call and what the call does.
@@ -112,7 +112,7 @@ interface Base {
   readonly payloads: Payloads;
   readonly settings: Settings;
   readonly options: OpenOptions;
-  readonly located: ReturnType<typeof createLocate>;
+  readonly lookup: SessionLookup;
   readonly lazy: LazyParts;
 }
 
@@ -143,29 +143,38 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
   const captures = lazy.part(CAPTURES, ({ createCaptures }) =>
     createCaptures({ storage, payloads, blobs: nouns.blobs, sessions: nouns.sessions, claims, importConversation }),
   );
-  const counted = Object.entries(nouns).map(([name, noun]) => [name, lifetime.of(noun)]);
+  const counted = (Object.keys(nouns) as (keyof Nouns)[]).map((name) => [
+    name,
+    lifetime.of<object>(nouns[name], CATALOGUE[name]),
+  ]);
   const made: ComposedStore = {
     info,
     ...(Object.fromEntries(counted) as typeof nouns),
-    history: options.history ?? lifetime.of(history),
+    history: options.history ?? lifetime.of(history, CATALOGUE.history),
     ...(options.state === undefined ? {} : { state: options.state }),
     ...(options.tasks === undefined ? {} : { tasks: options.tasks }),
-    runs: lifetime.of(runs),
-    captures: lifetime.of(lazy.members(captures, (part) => part, MEMBERS.captures)),
+    runs: lifetime.of(runs, CATALOGUE.runs),
+    captures: lifetime.of(
+      lazy.members(captures, (part) => part, CATALOGUE.captures),
+      CATALOGUE.captures,
+    ),
     ...(options.vectors === undefined ? {} : { vectors: options.vectors }),
     ...(options.graph === undefined ? {} : { graph: options.graph }),
     ...(options.memory === undefined ? {} : { memory: options.memory }),
-    ...lifetime.of({ facts: factNames }),
-    ...lifetime.of(createStoreCalls(base, nouns.blobs)),
+    ...lifetime.of({ facts: factNames }, { facts: FACTS }),
+    ...lifetime.of(createStoreCalls(base, nouns.blobs), STORE_VERBS),
     close,
     [Symbol.asyncDispose]: close,
     [FENCE]: (session) =>
       createFence(storage, session, (fenced) => {
         const made = createNouns({ ...base, storage: fenced });
         return {
-          ...{ sessions: lifetime.of(made.sessions), heads: lifetime.of(made.heads), turns: lifetime.of(made.turns) },
-          ...{ calls: lifetime.of(made.calls), invocations: lifetime.of(made.invocations) },
-          history: options.history ?? lifetime.of(made.history),
+          sessions: lifetime.of(made.sessions, CATALOGUE.sessions),
+          heads: lifetime.of(made.heads, CATALOGUE.heads),
+          turns: lifetime.of(made.turns, CATALOGUE.turns),
+          calls: lifetime.of(made.calls, CATALOGUE.calls),
+          invocations: lifetime.of(made.invocations, CATALOGUE.invocations),
+          history: options.history ?? lifetime.of(made.history, CATALOGUE.history),
         };
       }),
     [STORED]: async (id) => {
@@ -177,38 +186,41 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
 }
 
 /** A history's code is there from the start: an append is what a program most often does first. */
-function createNouns({ storage, payloads, settings, options, located, lazy }: Base): Nouns & Pick<Holdfast, "history"> {
+function createNouns({ storage, payloads, settings, options, lookup, lazy }: Base): Nouns & Pick<Holdfast, "history"> {
   const part = lazy.part(NOUNS, (module) =>
-    module.createNouns({ storage, payloads, located, blobTtlMs: settings.blobTtlMs, backend: options.blobs }),
+    module.createNouns({ storage, payloads, lookup, blobTtlMs: settings.blobTtlMs, backend: options.blobs }),
   );
   const noun = <N extends keyof Nouns>(name: N): Nouns[N] =>
-    lazy.members<Nouns, Nouns[N]>(part, (nouns) => nouns[name], MEMBERS[name] as Members<Nouns[N]>);
+    lazy.members<Nouns, Nouns[N]>(part, (nouns) => nouns[name], CATALOGUE[name] as LazyVerbs<Nouns[N]>);
   return {
     ...{ agents: noun("agents"), sessions: noun("sessions"), heads: noun("heads"), turns: noun("turns") },
     ...{ calls: noun("calls"), evals: noun("evals"), snapshots: noun("snapshots"), log: noun("log") },
     ...{ invocations: noun("invocations"), state: noun("state"), tasks: noun("tasks"), blobs: noun("blobs") },
-    history: lazy.inOrder(createHistory(storage, payloads, located.resolveSessionId)),
+    history: lazy.inOrder(createHistory(storage, payloads, lookup)),
   };
 }
+
+const { facts: FACTS, ...QUERY_VERBS } = CATALOGUE.query;
+const { archives, check, trace, stats } = CATALOGUE;
+const STORE_VERBS = { ...archives, ...check, ...trace, ...QUERY_VERBS, ...stats };
 
 type StoreCalls = Archives & Checking & Tracing & Omit<Querying, "facts"> & Pick<Holdfast, "stats">;
 
 /** The calls of the store itself, each with the code that it needs. */
-function createStoreCalls({ storage, payloads, settings, located, lazy }: Base, blobs: Blobs): StoreCalls {
-  const { locate } = located;
-  const stats = lazy.part(STATS, ({ readStats }) => ({ stats: async (asked?: unknown) => readStats(storage, asked) }));
+function createStoreCalls({ storage, payloads, settings, lookup, lazy }: Base, blobs: Blobs): StoreCalls {
+  const stats = lazy.part(STATS, ({ createStats }) => createStats(storage));
   const query = lazy.part(QUERY, ({ createQuerying }) => createQuerying(storage));
-  const trace = lazy.part(TRACE, ({ createTracing }) => createTracing(storage, locate));
-  const check = lazy.part(CHECK, ({ createChecking }) => createChecking(storage, blobs, locate));
+  const trace = lazy.part(TRACE, ({ createTracing }) => createTracing(storage, lookup));
+  const check = lazy.part(CHECK, ({ createChecking }) => createChecking(storage, blobs, lookup));
   const archives = lazy.part(ARCHIVES, ({ createArchives }) =>
-    createArchives(storage, payloads, locate, () => openScratch(settings)),
+    createArchives(storage, payloads, lookup, () => openScratch(settings)),
   );
   return {
-    ...lazy.members(stats, (part) => part, MEMBERS.stats),
-    ...lazy.members(query, (part) => part, MEMBERS.query),
-    ...lazy.members(trace, (part) => part, MEMBERS.trace),
-    ...lazy.members(check, (part) => part, MEMBERS.check),
-    ...lazy.members(archives, (part) => part, MEMBERS.archives),
+    ...lazy.members(stats, (part) => part, CATALOGUE.stats),
+    ...lazy.members(query, (part) => part, QUERY_VERBS),
+    ...lazy.members(trace, (part) => part, CATALOGUE.trace),
+    ...lazy.members(check, (part) => part, CATALOGUE.check),
+    ...lazy.members(archives, (part) => part, CATALOGUE.archives),
   };
 }
 

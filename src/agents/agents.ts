@@ -1,43 +1,35 @@
 // Registered identities: what an agent is called, runs on and may use. An agent that only ever spoke is registered by
 // its first message; describing it is update(), and create() is for a new id.
-import type { Agent, AgentFilter, Agents } from "../contracts/agents.ts";
+import type { Agent, Agents } from "../contracts/agents.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Json, Page } from "../contracts/json.ts";
+import type { Page } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { DiscardedRow } from "../contracts/queries.ts";
 import type { Commit, Storage, Write } from "../contracts/storage.ts";
+import { AGENT_VERBS } from "../contracts/verbs/agents.ts";
+import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { encodeText } from "../core/bytes.ts";
-import {
-  checkId,
-  checkInt,
-  checkLimit,
-  checkOptionalId,
-  checkOrder,
-  checkRecord,
-  checkTags,
-  checkText,
-  encodeJson,
-  invalid,
-} from "../core/check.ts";
-import { readCursor, writeCursor } from "../core/cursor.ts";
+import { encodeJson } from "../core/check.ts";
+import { writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { newId } from "../core/new-id.ts";
+import { bindVerbs } from "../core/verbs.ts";
 import { createBlocks } from "./blocks.ts";
 import { type AgentColumns, agentOf, plainAgent } from "./rows.ts";
 import { distinctGuards, leaveBlock, userGuard } from "./sharing.ts";
 
 export function createAgents(storage: Storage, payloads: Payloads): Agents {
-  return {
+  return bindVerbs(AGENT_VERBS, null, {
     create: (input) => create(storage, input),
     get: async (id) => {
-      const row = await liveAgent(storage, checkId(id, "id"));
+      const row = await liveAgent(storage, id);
       return row === null ? null : agentOf(row);
     },
     list: (filter) => list(storage, filter),
     update: (id, patch) => update(storage, id, patch),
     delete: (id) => remove(storage, payloads, id),
     ...createBlocks(storage, payloads),
-  };
+  });
 }
 
 async function liveAgent(storage: Storage, id: string): Promise<AgentColumns | null> {
@@ -53,30 +45,25 @@ interface CheckedAgent {
   readonly tags: readonly string[] | undefined;
 }
 
-const FIELDS = ["name", "agentType", "model", "system", "toolIds", "tags", "metadata"] as const;
+type AgentArguments<V extends keyof typeof AGENT_VERBS> = ValuesOf<(typeof AGENT_VERBS)[V]>;
 
-function describe(given: Readonly<Record<string, unknown>>): CheckedAgent {
-  const tags = given.tags === undefined ? undefined : checkTags(given.tags, "tags");
+function describe(given: Omit<AgentArguments<"create">[0], "id">): CheckedAgent {
+  const { name, agentType, model, system, toolIds, tags, metadata } = given;
   const texts = (list: readonly string[]) => encodeText(JSON.stringify(list));
   const columns: { -readonly [C in keyof AgentColumns]?: AgentColumns[C] } = {};
-  if (given.name !== undefined) columns.name = encodeText(checkText(given.name, "name", "titleBytes"));
-  if (given.agentType !== undefined) columns.agent_type = checkId(given.agentType, "agentType");
-  if (given.model !== undefined) columns.model = given.model === null ? null : checkId(given.model, "model");
-  if (given.system !== undefined) {
-    columns.system = given.system === null ? null : encodeText(checkText(given.system, "system", "metadataBytes"));
-  }
-  if (given.toolIds !== undefined) columns.tool_ids = texts(checkTags(given.toolIds, "toolIds", "toolIds"));
+  if (name !== undefined) columns.name = encodeText(name);
+  if (agentType !== undefined) columns.agent_type = agentType;
+  if (model !== undefined) columns.model = model;
+  if (system !== undefined) columns.system = system === null ? null : encodeText(system);
+  if (toolIds !== undefined) columns.tool_ids = texts(toolIds);
   if (tags !== undefined) columns.tags = texts(tags);
-  if (given.metadata !== undefined) {
-    columns.metadata = encodeJson(checkRecord(given.metadata, "metadata") as Json, "metadata", "metadataBytes");
-  }
+  if (metadata !== undefined) columns.metadata = encodeJson(metadata, "metadata", "metadataBytes");
   return { columns, tags };
 }
 
-async function create(storage: Storage, input: unknown): Promise<Agent> {
-  const given = checkRecord(input, "agent", ["id", ...FIELDS]);
-  const id = checkOptionalId(given.id, "id") ?? newId(storage.environment, "agent");
-  const { columns, tags } = describe(given);
+async function create(storage: Storage, { id: given, ...described }: AgentArguments<"create">[0]): Promise<Agent> {
+  const id = given ?? newId(storage.environment, "agent");
+  const { columns, tags } = describe(described);
   return decide(storage, async () => {
     const [row] = await storage.query("agent.get", id);
     if (row !== undefined && row.deleted_at === null) {
@@ -106,13 +93,9 @@ function writeAgent(next: AgentColumns, expect: number | null, tags: readonly st
   };
 }
 
-async function update(storage: Storage, agentId: string, patch: unknown): Promise<Agent> {
-  const id = checkId(agentId, "id");
-  if (patch === undefined) throw invalid("patch", "an object", patch);
-  const given = checkRecord(patch, "patch", ["version", ...FIELDS]);
-  const { columns, tags } = describe(given);
-  const version = given.version;
-  const expected = version === undefined ? undefined : checkInt(version, "version", 1, Number.MAX_SAFE_INTEGER);
+async function update(storage: Storage, id: string, patch: AgentArguments<"update">[1]): Promise<Agent> {
+  const { version: expected, ...described } = patch;
+  const { columns, tags } = describe(described);
   return decide(storage, async () => {
     const row = await liveAgent(storage, id);
     if (row === null) {
@@ -140,8 +123,7 @@ async function update(storage: Storage, agentId: string, patch: unknown): Promis
 }
 
 /** An erasure (rule LG6): the words of its blocks and of its description are gone from the files as well. */
-async function remove(storage: Storage, payloads: Payloads, agentId: string): Promise<boolean> {
-  const id = checkId(agentId, "id");
+async function remove(storage: Storage, payloads: Payloads, id: string): Promise<boolean> {
   let later: readonly DiscardedRow[] = [];
   const removed = await decide(storage, async () => {
     const row = await liveAgent(storage, id);
@@ -171,13 +153,10 @@ async function remove(storage: Storage, payloads: Payloads, agentId: string): Pr
   return true;
 }
 
-async function list(storage: Storage, filter: AgentFilter | undefined): Promise<Page<Agent>> {
-  const given = checkRecord(filter, "filter", ["tag", "agentType", "limit", "cursor", "order"]);
-  const tag = checkOptionalId(given.tag, "tag");
-  const type = checkOptionalId(given.agentType, "agentType") ?? null;
-  const limit = checkLimit(given.limit, "page");
-  const isNewest = checkOrder(given.order) === "newest";
-  const last = readCursor(given.cursor) ?? (isNewest ? Number.MAX_SAFE_INTEGER : 0);
+async function list(storage: Storage, filter: AgentArguments<"list">[0]): Promise<Page<Agent>> {
+  const { tag, agentType: type, limit, order, cursor } = filter;
+  const isNewest = order === "newest";
+  const last = cursor ?? (isNewest ? Number.MAX_SAFE_INTEGER : 0);
   // One more row than requested shows whether there is a next page.
   const rows =
     tag === undefined

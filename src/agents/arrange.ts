@@ -6,19 +6,9 @@ import { LIMITS } from "../contracts/limits.ts";
 import type { Payloads, Prepare } from "../contracts/payloads.ts";
 import type { AgentRow, BlockUserRow } from "../contracts/queries.ts";
 import type { Commit, Storage, Write } from "../contracts/storage.ts";
-import {
-  checkArray,
-  checkBoolean,
-  checkId,
-  checkInt,
-  checkOptionalId,
-  checkRecord,
-  checkText,
-  invalid,
-} from "../core/check.ts";
 import type { Decision, FinalAnswer } from "../core/decide.ts";
 import { newId } from "../core/new-id.ts";
-import { checkBlockText, checkFits, type EditKind, writeVersion } from "./edits.ts";
+import { checkFits, type EditKind, writeVersion } from "./edits.ts";
 import { plainAgent, type StoredBlock, storedBlock } from "./rows.ts";
 import { blockGuard, type Change, distinctGuards, joinBlock, leaveBlock, touchBlock, userGuard } from "./sharing.ts";
 
@@ -36,8 +26,7 @@ interface ArrangedBlock {
   readonly edit: EditKind | null;
 }
 
-export function checkBlockInputs(value: unknown): readonly BlockInput[] {
-  const inputs = checkArray(value, "blocks", "blocksPerAgent").map((one, i) => checkBlockInput(one, `blocks[${i}]`));
+export function checkDistinct(inputs: readonly BlockInput[]): readonly BlockInput[] {
   const labels = new Set(inputs.map((input) => input.label));
   const ids = inputs.flatMap((input) => input.id ?? []);
   if (labels.size < inputs.length || new Set(ids).size < ids.length) {
@@ -46,22 +35,6 @@ export function checkBlockInputs(value: unknown): readonly BlockInput[] {
     });
   }
   return inputs;
-}
-
-function checkBlockInput(value: unknown, what: string): BlockInput {
-  if (value === undefined) throw invalid(what, "an object", value);
-  const given = checkRecord(value, what);
-  const id = checkOptionalId(given.id, `${what}.id`);
-  return {
-    label: checkId(given.label, `${what}.label`),
-    ...(id === undefined ? {} : { id }),
-    ...(given.value === undefined ? {} : { value: checkBlockText(given.value, `${what}.value`) }),
-    ...(given.limit === undefined ? {} : { limit: checkInt(given.limit, `${what}.limit`, 1, LIMITS.blockChars) }),
-    ...(given.description === undefined
-      ? {}
-      : { description: checkText(given.description, `${what}.description`, "titleBytes") }),
-    ...(given.readOnly === undefined ? {} : { readOnly: checkBoolean(given.readOnly, `${what}.readOnly`) }),
-  };
 }
 
 /** What an agent has now; `row` is null for an unknown one. */

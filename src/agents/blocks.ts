@@ -1,20 +1,14 @@
 // Core blocks: an agent's own small texts, needed on every request. Every edit is a version that stays readable.
-import type { Agents, Block, BlockInput, BlockVersion, EditOptions } from "../contracts/agents.ts";
+import type { Agents, Block, BlockInput, BlockVersion } from "../contracts/agents.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { checkId, checkInt, checkLimit, checkRecord, invalid } from "../core/check.ts";
+import type { AGENT_VERBS } from "../contracts/verbs/agents.ts";
+import { invalid } from "../core/check.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
-import { arrangeBlocks, checkBlockInputs, type EditContext, readSet } from "./arrange.ts";
-import {
-  checkBlockText,
-  checkVersion,
-  checkWritable,
-  type EditKind,
-  replaceOnce,
-  withValue,
-  writeVersion,
-} from "./edits.ts";
+import type { Rules } from "../core/verbs.ts";
+import { arrangeBlocks, checkDistinct, type EditContext, readSet } from "./arrange.ts";
+import { checkVersion, checkWritable, type EditKind, replaceOnce, withValue, writeVersion } from "./edits.ts";
 import { blockVersion, type StoredBlock, storedBlock } from "./rows.ts";
 import { blockGuard } from "./sharing.ts";
 
@@ -41,36 +35,32 @@ function deciding<T>(
   return shelf.payloads.preparing((prepare) => decide(shelf.storage, () => rule({ ...shelf, prepare })));
 }
 
-export function createBlocks(storage: Storage, payloads: Payloads): Blocks {
+export function createBlocks(
+  storage: Storage,
+  payloads: Payloads,
+): Rules<Blocks, Pick<typeof AGENT_VERBS, keyof Blocks>> {
   const shelf = { storage, payloads };
   return {
-    saveBlocks: async (agent, blocks) => {
-      const id = checkId(agent, "agent");
-      const inputs = checkBlockInputs(blocks);
+    saveBlocks: async (id, blocks) => {
+      const inputs = checkDistinct(blocks);
       return deciding(shelf, async (bench) => arrangeBlocks(bench, await readSet(storage, payloads, id), inputs));
     },
     loadBlocks: async (agent) => {
-      const rows = await storage.query("blocks.load", checkId(agent, "agent"));
+      const rows = await storage.query("blocks.load", agent);
       return Promise.all(rows.map(async (row) => (await storedBlock(payloads, row)).block));
     },
     getBlock: async (agent, label) => {
-      const held = await findBlock(shelf, checkId(agent, "agent"), checkId(label, "label"));
+      const held = await findBlock(shelf, agent, label);
       return held?.block ?? null;
     },
-    appendBlock: async (agent, label, text, options) => {
-      const added = checkBlockText(text, "text");
-      return edit(shelf, agent, label, options, "append", (block) => block.value + added, added);
+    appendBlock: (agent, label, text, { version }) =>
+      edit(shelf, agent, label, version, "append", (block) => block.value + text, text),
+    replaceInBlock: async (agent, label, find, put, { version }) => {
+      if (find === "") throw invalid("find", "a text that is not empty", find);
+      return edit(shelf, agent, label, version, "replace", (block) => replaceOnce(block, find, put), null);
     },
-    replaceInBlock: async (agent, label, find, put, options) => {
-      const from = checkBlockText(find, "find");
-      const to = checkBlockText(put, "put");
-      if (from === "") throw invalid("find", "a text that is not empty", from);
-      return edit(shelf, agent, label, options, "replace", (block) => replaceOnce(block, from, to), null);
-    },
-    rethinkBlock: async (agent, label, value, options) => {
-      const whole = checkBlockText(value, "value");
-      return edit(shelf, agent, label, options, "rethink", () => whole, null);
-    },
+    rethinkBlock: (agent, label, value, { version }) =>
+      edit(shelf, agent, label, version, "rethink", () => value, null),
     shareBlock: (agent, label, withAgent) => share(shelf, agent, label, withAgent),
     blockVersions: (agent, label, options) => versions(shelf, agent, label, options),
     restoreBlock: (agent, label, version) => restore(shelf, agent, label, version),
@@ -98,17 +88,13 @@ async function existingBlock(shelf: BlockStores, agent: string, label: string): 
 /** `initial` is the value of a block that is not there yet; null when it must be there. */
 async function edit(
   shelf: BlockStores,
-  agentId: string,
-  labelId: string,
-  options: EditOptions | undefined,
+  agent: string,
+  label: string,
+  expected: number | undefined,
   kind: EditKind,
   change: (block: Block) => string,
   initial: string | null,
 ): Promise<Block> {
-  const agent = checkId(agentId, "agent");
-  const label = checkId(labelId, "label");
-  const given = checkRecord(options, "options", ["version"]).version;
-  const expected = given === undefined ? undefined : checkInt(given, "version", 0, Number.MAX_SAFE_INTEGER);
   const rule = async (bench: EditContext): Promise<Decision<Block> | FinalAnswer<Block>> => {
     const held = await (initial === null ? existingBlock : findBlock)(shelf, agent, label);
     checkVersion(label, held?.block.version ?? 0, expected);
@@ -143,7 +129,7 @@ async function addBlock(
   const set = await readSet(bench.storage, bench.payloads, agent);
   if (set.current.some(({ block }) => block.label === input.label)) return null;
   const kept = set.current.map(({ block: { id, label } }) => ({ id, label }));
-  const decision = await arrangeBlocks(bench, set, checkBlockInputs([...kept, input]));
+  const decision = await arrangeBlocks(bench, set, checkDistinct([...kept, input]));
   const last = (blocks: readonly Block[]): Block => {
     const block = blocks.at(-1);
     if (block === undefined) throw new HoldfastError("Internal", "a block that was added is not among the blocks");
@@ -161,10 +147,7 @@ function labelTaken(agent: string, label: string): HoldfastError {
   );
 }
 
-async function share(shelf: BlockStores, agentId: string, labelId: string, withAgent: string): Promise<Block> {
-  const agent = checkId(agentId, "agent");
-  const label = checkId(labelId, "label");
-  const other = checkId(withAgent, "withAgent");
+async function share(shelf: BlockStores, agent: string, label: string, other: string): Promise<Block> {
   return deciding(shelf, async (bench) => {
     const { block } = await existingBlock(shelf, agent, label);
     const added = await addBlock(bench, other, { id: block.id, label });
@@ -177,22 +160,15 @@ async function versions(
   shelf: BlockStores,
   agent: string,
   label: string,
-  options: { readonly limit?: number; readonly before?: number } | undefined,
+  { limit, before }: { readonly limit: number; readonly before: number },
 ): Promise<readonly BlockVersion[]> {
-  const given = checkRecord(options, "options", ["limit", "before"]);
-  const limit = checkLimit(given.limit, "page");
-  const most = Number.MAX_SAFE_INTEGER;
-  const before = given.before === undefined ? most : checkInt(given.before, "before", 0, most);
-  const { block } = await existingBlock(shelf, checkId(agent, "agent"), checkId(label, "label"));
+  const { block } = await existingBlock(shelf, agent, label);
   const rows = await shelf.storage.query("block.versions", block.id, before, limit);
   return Promise.all(rows.map((row) => blockVersion(shelf.payloads, block.id, row)));
 }
 
 /** An operator's call, like saveBlocks: it may restore a read-only block. */
-async function restore(shelf: BlockStores, agentId: string, labelId: string, number: number): Promise<Block> {
-  const agent = checkId(agentId, "agent");
-  const label = checkId(labelId, "label");
-  const version = checkInt(number, "version", 1, Number.MAX_SAFE_INTEGER - 1);
+async function restore(shelf: BlockStores, agent: string, label: string, version: number): Promise<Block> {
   return deciding(shelf, async (bench) => {
     const { block } = await existingBlock(shelf, agent, label);
     const [row] = await shelf.storage.query("block.versions", block.id, version + 1, 1);

@@ -4,7 +4,6 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Prepare } from "../contracts/payloads.ts";
 import type { Commit, Write } from "../contracts/storage.ts";
 import { encodeText } from "../core/bytes.ts";
-import { checkText } from "../core/check.ts";
 import { blockColumns, versionColumns } from "./rows.ts";
 
 export type EditKind = BlockVersion["edit"];
@@ -34,10 +33,6 @@ export async function writeVersion(
 /** The block with another value, one version on. */
 export function withValue(block: Block, value: string, at: number): Block {
   return { ...block, value: checkFits(block.label, value, block.limit), version: block.version + 1, updatedAt: at };
-}
-
-export function checkBlockText(value: unknown, what: string): string {
-  return checkText(value, what, "messageBytes");
 }
 
 /** A block's limit counts characters as people do: code points, not UTF-16 units. */

@@ -2,7 +2,9 @@
 import type { Archives } from "../contracts/archive.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { Storage } from "../contracts/storage.ts";
-import type { Locate } from "../sessions/locate.ts";
+import { ARCHIVE_VERBS } from "../contracts/verbs/store.ts";
+import type { SessionLookup } from "../core/locate.ts";
+import { bindVerbs } from "../core/verbs.ts";
 import { diffOf } from "./diff.ts";
 import { exportSession } from "./export.ts";
 import { importArchive } from "./import.ts";
@@ -11,15 +13,20 @@ import type { OpenScratch } from "./scratch.ts";
 import { costOf } from "./spending.ts";
 import { treeOf } from "./tree.ts";
 
-export function createArchives(storage: Storage, payloads: Payloads, locate: Locate, scratch: OpenScratch): Archives {
-  return {
-    async *export(at, options) {
-      yield* exportSession(storage, payloads, scratch, await locate(at), options);
+export function createArchives(
+  storage: Storage,
+  payloads: Payloads,
+  lookup: SessionLookup,
+  scratch: OpenScratch,
+): Archives {
+  return bindVerbs(ARCHIVE_VERBS, lookup, {
+    async *export(locate, options) {
+      yield* exportSession(storage, payloads, scratch, await locate(), options);
     },
-    import: async (source) => importArchive(storage, payloads, scratch, source),
-    markdown: async (at) => markdownOf(storage, payloads, await locate(at)),
-    diff: async (a, b) => diffOf(storage, payloads, await locate(a), await locate(b)),
-    tree: async (at, options) => treeOf(storage, at === undefined ? null : await locate(at), options),
-    cost: async (at) => costOf(storage, at === undefined ? null : await locate(at)),
-  };
+    import: (source) => importArchive(storage, payloads, scratch, source),
+    markdown: (at) => markdownOf(storage, payloads, at),
+    diff: (a, b) => diffOf(storage, payloads, a, b),
+    tree: (at, { limit }) => treeOf(storage, at ?? null, limit),
+    cost: (at) => costOf(storage, at ?? null),
+  });
 }

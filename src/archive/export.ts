@@ -1,5 +1,6 @@
 // A session as one file: first the blobs its rows refer to, then the rows, so that an importer never has a ref to bytes
 // that have not arrived.
+import type { ExportOptions } from "../contracts/archive.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Locator } from "../contracts/lineage.ts";
@@ -7,10 +8,10 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { encodeText, toHex, toRef } from "../core/bytes.ts";
-import { checkBoolean, checkRecord, limitExceeded } from "../core/check.ts";
+import { limitExceeded } from "../core/check.ts";
+import { findAt } from "../core/find.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { collectRequiredRanges, type RequiredRanges } from "../log/inherited.ts";
-import { findAt } from "../sessions/find.ts";
 import { encodeFrame, FORMAT, FRAME_BYTES, sealed } from "./frames.ts";
 import {
   type GatheredPart,
@@ -53,11 +54,8 @@ export async function* exportSession(
   payloads: Payloads,
   scratch: OpenScratch,
   locator: Locator,
-  options: unknown,
+  { children, aliases }: Required<ExportOptions>,
 ): AsyncGenerator<Uint8Array> {
-  const given = checkRecord(options, "options", ["children", "aliases"]);
-  const children = given.children !== undefined && checkBoolean(given.children, "children");
-  const aliases = given.aliases === undefined || checkBoolean(given.aliases, "aliases");
   if (locator.head !== undefined) {
     throw new HoldfastError("InvalidArgument", "a session is exported whole, not at a head", {
       details: { session: locator.session, head: locator.head },

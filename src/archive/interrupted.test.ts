@@ -4,9 +4,9 @@ import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { realEnvironment } from "../core/environment.ts";
+import { createSessionLookup } from "../core/locate.ts";
 import { open } from "../open.ts";
 import { createInvocations } from "../sessions/invocations.ts";
-import { createLocate } from "../sessions/locate.ts";
 import { createPayloads } from "../storage/blobs/payloads.ts";
 import { migrate } from "../storage/sql/migrations.ts";
 import { openSqlite } from "../storage/sql/sqlite/driver.ts";
@@ -103,8 +103,8 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with 
       ({ events }) => events?.some(({ type }) => type === "invocation/finished") ?? false,
       () => here.import(kid),
     );
-    const { locate, requireCurrent } = createLocate(storage, here.info);
-    await createInvocations(storage, payloads, locate, requireCurrent).finish(first);
+    const lookup = createSessionLookup(storage, here.info);
+    await createInvocations(storage, payloads, lookup).finish(first);
     expect(wasInterrupted()).toBe(true);
     const before = (await home.invocations.get(first))?.calleeHeadBefore;
     expect(await here.invocations.get(first)).toMatchObject({ status: "done", calleeHeadBefore: before });

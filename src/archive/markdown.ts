@@ -8,6 +8,7 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Session } from "../contracts/sessions.ts";
 import type { Storage } from "../contracts/storage.ts";
+import { findAt, findHead } from "../core/find.ts";
 import { lineageAt } from "../core/lineage.ts";
 import { messageTimeOf } from "../core/message-time.ts";
 import { rowId } from "../core/row-id.ts";
@@ -15,7 +16,6 @@ import { TimeSlice } from "../core/time-slice.ts";
 import { isInstant, printInstant } from "../query/instant.ts";
 import { isAtPoint } from "../sessions/branching.ts";
 import { sessionOf } from "../sessions/describe.ts";
-import { findAt, findHead } from "../sessions/find.ts";
 import { viewAt } from "../sessions/view.ts";
 import { messageRowsAt, messagesOf } from "../sessions/view-messages.ts";
 

@@ -3,9 +3,9 @@ import type { CostReport, Spending } from "../contracts/archive.ts";
 import type { Locator } from "../contracts/lineage.ts";
 import type { CallRow, HeadRow, SpendingRow } from "../contracts/lineage-queries.ts";
 import type { Storage } from "../contracts/storage.ts";
+import { findAt } from "../core/find.ts";
 import { lineageAt } from "../core/lineage.ts";
 import { addUsd, roundUsd } from "../core/money.ts";
-import { findAt } from "../sessions/find.ts";
 import { versions } from "../sessions/view.ts";
 
 const NOTHING: Spending = {

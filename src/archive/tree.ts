@@ -5,19 +5,16 @@ import type { HeadRow } from "../contracts/lineage-queries.ts";
 import type { PortableRow } from "../contracts/portable.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { checkLimit, checkRecord } from "../core/check.ts";
+import { findAt } from "../core/find.ts";
 import { headOf } from "../core/head.ts";
 import { lineageAt, NOW, type Segment } from "../core/lineage.ts";
 import { countShownMessages } from "../sessions/counts.ts";
 import { sessionOf } from "../sessions/describe.ts";
-import { findAt } from "../sessions/find.ts";
 import { invocationOf, versions } from "../sessions/view.ts";
 
-const LIMIT = 100;
 const MOST_HEADS = 10_000;
 
-export async function treeOf(storage: Storage, locator: Locator | null, options: unknown): Promise<Tree> {
-  const limit = checkLimit(checkRecord(options, "options", ["limit"]).limit, "page", LIMIT);
+export async function treeOf(storage: Storage, locator: Locator | null, limit: number): Promise<Tree> {
   const at = locator === null ? null : await findAt(storage, locator);
   if (at !== null && at.head !== null) return leadingTo(storage, at.head, limit);
   const found = at === null ? await newest(storage, limit + 1) : await linked(storage, at.session, limit + 1);

@@ -9,16 +9,17 @@ import type { Payloads } from "../contracts/payloads.ts";
 import type { PlacedEventRow } from "../contracts/queries.ts";
 import type { Sessions } from "../contracts/sessions.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { isBytes } from "../core/bytes.ts";
-import { checkBoolean, checkId, checkInt, checkLimit, checkOneOf, checkRecord, invalid } from "../core/check.ts";
-import { readCursor, writeCursor } from "../core/cursor.ts";
+import { CAPTURE_VERBS } from "../contracts/verbs/captures.ts";
+import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
+import { checkRecord } from "../core/check.ts";
+import { writeCursor } from "../core/cursor.ts";
 import { decodeRow, jsonObject, plainObject } from "../core/decode.ts";
 import type { StoredCapture } from "../core/stored-capture.ts";
+import { bindVerbs } from "../core/verbs.ts";
 import { createBundle, filesToSave, readCaptureBundle } from "./bundle.ts";
 import { change, prefer } from "./change.ts";
 import { type CheckedCapture, checkCapture } from "./checked-input.ts";
-import { checkClaim, claimRequest, forgetClaims } from "./claim.ts";
-import { AGENTS } from "./manifest.ts";
+import { claimRequest, forgetClaims } from "./claim.ts";
 import type { OpenClaims } from "./open-claims.ts";
 import { removeCaptures } from "./remove.ts";
 import { captureOf, existingCapture, liveCapture, manifestOf, readFile, storedCapture } from "./rows.ts";
@@ -54,60 +55,42 @@ export function createCaptures(needs: CapturesOptions): Captures {
     const row = first ?? (await find(storage, { ...filter, diverged: true }, FOREVER, 1))[0];
     return row === undefined ? null : captureOf(row);
   };
-  return {
+  return bindVerbs(CAPTURE_VERBS, null, {
     save: async (capture) => saveCapture(context, checkCapture(capture)),
     prefer: async (id) => {
-      const row = await existingCapture(storage, checkId(id, "capture"));
+      const row = await existingCapture(storage, id);
       const [newest] = await storage.query("capture.newest", row.request, row.agent, row.agent_session);
       for (const one of newest === undefined ? [row] : [newest, row]) await importFirst(one);
       return prefer(storage, row.id);
     },
-    latest: async (request, agent) => newest({ ...NO_FILTER, request: checkId(request, "request"), ...agentOf(agent) }),
-    bySession: async (sessionId, agent) =>
-      newest({ ...NO_FILTER, sessionId: checkId(sessionId, "sessionId"), ...agentOf(agent) }),
+    latest: (request, agent) => newest({ ...NO_FILTER, request, agent }),
+    bySession: (sessionId, agent) => newest({ ...NO_FILTER, sessionId, agent }),
     get: async (id) => {
-      const [row] = await storage.query("capture.get", checkId(id, "capture"));
+      const [row] = await storage.query("capture.get", id);
       return row === undefined ? null : captureOf(row);
     },
-    list: async (filter) => list(storage, filter),
-    files: async (id) => (await manifestOf(payloads, await liveCapture(storage, checkId(id, "capture")))).files,
+    list: (filter) => list(storage, filter),
+    files: async (id) => (await manifestOf(payloads, await liveCapture(storage, id))).files,
     read: (id, path) => read(context, id, path),
-    getBundle: async (id) =>
-      createBundle(payloads, await manifestOf(payloads, await liveCapture(storage, checkId(id, "capture")))),
+    getBundle: async (id) => createBundle(payloads, await manifestOf(payloads, await liveCapture(storage, id))),
     putBundle: async (bundle, capture) => {
-      const found = await readCaptureBundle(checkBytes(bundle, "bundle"));
-      const { agent, sessionId, cwd, configDir, key, agentVersion } = found;
       const asked = checkRecord(capture, "capture", ["request", "basis", "onConflict", "ttlMs", "session"]);
+      const found = await readCaptureBundle(bundle);
+      const { agent, sessionId, cwd, configDir, key, agentVersion } = found;
       const { files, left } = filesToSave(found);
       const given = checkCapture({ ...asked, agent, sessionId, cwd, configDir, key, agentVersion, files });
       return { ...(await saveCapture(context, given)), left };
     },
-    expire: async (id, expiresAt) => {
-      const at = expiresAt === null ? null : checkInt(expiresAt, "expiresAt", 0, FOREVER);
-      return change(storage, checkId(id, "capture"), at);
-    },
-    delete: async (id) => removeCaptures(context, [await existingCapture(storage, checkId(id, "capture"))], "asked"),
-    deleteForRequest: async (request) => removeRequest(context, checkId(request, "request")),
-    deleteExpired: async (options) => {
-      const { dryRun } = checkRecord(options, "options", ["dryRun"]);
-      const isDry = dryRun !== undefined && checkBoolean(dryRun, "dryRun");
-      const removed = await sweep(context, isDry, importFirst);
-      if (!isDry) await forgetClaims(storage);
+    expire: (id, expiresAt) => change(storage, id, expiresAt),
+    delete: async (id) => removeCaptures(context, [await existingCapture(storage, id)], "asked"),
+    deleteForRequest: (request) => removeRequest(context, request),
+    deleteExpired: async ({ dryRun }) => {
+      const removed = await sweep(context, dryRun, importFirst);
+      if (!dryRun) await forgetClaims(storage);
       return removed;
     },
-    claim: async (request, agent, options) =>
-      claimRequest(
-        storage,
-        needs.claims,
-        { request: checkId(request, "request"), agent: checkOneOf(agent, "agent", AGENTS) },
-        checkClaim(options),
-      ),
-  };
-}
-
-function checkBytes(value: unknown, what: string): Uint8Array {
-  if (isBytes(value)) return value;
-  throw invalid(what, "bytes", value);
+    claim: (request, agent, options) => claimRequest(storage, needs.claims, { request, agent }, options),
+  });
 }
 
 interface Filter {
@@ -119,10 +102,6 @@ interface Filter {
 
 const NO_FILTER: Filter = { request: null, sessionId: null, agent: null, diverged: false };
 
-function agentOf(agent: unknown): Pick<Filter, "agent"> {
-  return { agent: agent === undefined ? null : checkOneOf(agent, "agent", AGENTS) };
-}
-
 function find(storage: Storage, filter: Filter, before: number, limit: number): Promise<readonly CaptureRow[]> {
   const { request, sessionId, agent, diverged } = filter;
   const rest = [before, storage.environment.now(), agent, agent, diverged ? 1 : 0, limit] as const;
@@ -132,16 +111,9 @@ function find(storage: Storage, filter: Filter, before: number, limit: number): 
   return storage.query("captures.list", ...rest);
 }
 
-async function list(storage: Storage, asked: unknown): Promise<Page<Capture>> {
-  const given = checkRecord(asked, "filter", ["request", "agent", "sessionId", "diverged", "limit", "cursor"]);
-  const limit = checkLimit(given.limit, "page", PAGE);
-  const id = (name: "request" | "sessionId") =>
-    given[name] === undefined ? null : checkId(given[name], `filter.${name}`);
-  const filter: Filter = {
-    ...{ request: id("request"), sessionId: id("sessionId"), ...agentOf(given.agent) },
-    diverged: given.diverged !== undefined && checkBoolean(given.diverged, "filter.diverged"),
-  };
-  const rows = await find(storage, filter, readCursor(given.cursor) ?? FOREVER, limit + 1);
+async function list(storage: Storage, asked: ValuesOf<typeof CAPTURE_VERBS.list>[0]): Promise<Page<Capture>> {
+  const { limit, cursor, ...filter } = asked;
+  const rows = await find(storage, filter, cursor ?? FOREVER, limit + 1);
   const items = rows.slice(0, limit);
   const last = items.at(-1);
   return {
@@ -151,7 +123,7 @@ async function list(storage: Storage, asked: unknown): Promise<Page<Capture>> {
 }
 
 async function* read({ storage, payloads }: CaptureContext, id: string, path: string): AsyncGenerator<Uint8Array> {
-  const { files } = await manifestOf(payloads, await liveCapture(storage, checkId(id, "capture")));
+  const { files } = await manifestOf(payloads, await liveCapture(storage, id));
   yield* readFile(payloads, id, files, path);
 }
 

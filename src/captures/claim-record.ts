@@ -6,7 +6,7 @@ import { describeProcess } from "../core/process-name.ts";
 import type { LeaseWatch } from "../runs/lease-watch.ts";
 import { describeOwner } from "../runs/owner.ts";
 
-export const LONGEST_LEASE_MS = 3_600_000;
+const LONGEST_LEASE_MS = 3_600_000;
 /**
  * So long after its last sign of life, by the store's clock, a claim is taken at once. A clock that is wrong by that much costs
  * no more than two captures beside each other, and a request whose container was killed last week does not wait for a lease.

@@ -4,7 +4,7 @@ import type { ClaimedWork, ClaimOptions, ClaimOwner, PreviousClaim, RequestClaim
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
 import { sha256Hex } from "../core/bytes.ts";
-import { checkBoolean, checkId, checkInt, checkRecord, invalid } from "../core/check.ts";
+import { checkId, checkInt, checkRecord } from "../core/check.ts";
 import { newId } from "../core/new-id.ts";
 import { LeaseWatch } from "../runs/lease-watch.ts";
 import { ownerLiveness, ownerText } from "../runs/owner.ts";
@@ -13,7 +13,6 @@ import {
   type ClaimRecord,
   decodeClaim,
   encodeClaim,
-  LONGEST_LEASE_MS,
   leaseOf,
   ownerOf,
   previousOf,
@@ -29,18 +28,6 @@ const BEATS = 3;
 const LOOK_MS = 250;
 /** Rows of claims that showed no sign of life for so long are removed by the sweep. */
 const FORGOTTEN_MS = 7 * 24 * 3_600_000;
-
-export function checkClaim(value: unknown): ClaimOptions {
-  const { leaseMs, wait, signal, onWait } = checkRecord(value, "options", ["leaseMs", "wait", "signal", "onWait"]);
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid("signal", "an AbortSignal", signal);
-  if (onWait !== undefined && typeof onWait !== "function") throw invalid("onWait", "a function", onWait);
-  return {
-    ...(leaseMs === undefined ? {} : { leaseMs: checkInt(leaseMs, "leaseMs", 1, LONGEST_LEASE_MS) }),
-    ...(wait === undefined ? {} : { wait: checkBoolean(wait, "wait") }),
-    ...(signal === undefined ? {} : { signal }),
-    ...(onWait === undefined ? {} : { onWait: onWait as (owner: ClaimOwner) => void }),
-  };
-}
 
 export interface ClaimedRequest {
   readonly request: string;

@@ -1,13 +1,14 @@
 // The checker (rule SE10): the store's rows session by session, then what belongs to none of them. It reads and never
 // mends; every issue says what to do.
-import type { Checking, CheckKind, CheckMode, CheckOptions, CheckProgress, CheckReport } from "../contracts/check.ts";
+import type { Checking, CheckKind, CheckMode, CheckOptions, CheckReport } from "../contracts/check.ts";
 import type { CheckedSessionRow } from "../contracts/check-queries.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Storage } from "../contracts/storage.ts";
+import { CHECK_VERBS } from "../contracts/verbs/store.ts";
 import { toHex, toRef } from "../core/bytes.ts";
-import { checkOneOf, checkRecord, invalid } from "../core/check.ts";
-import { findSession } from "../sessions/find.ts";
-import { type Locate, requireNoHead } from "../sessions/locate.ts";
+import { findSession } from "../core/find.ts";
+import { requireNoHead, type SessionLookup } from "../core/locate.ts";
+import { bindVerbs } from "../core/verbs.ts";
 import { checkAgents, checkBlocks } from "./agents.ts";
 import { checkBytes, checkParts, countOrphans, namedBy, readThrough } from "./blobs.ts";
 import { checkStoreChecksums } from "./checksums.ts";
@@ -25,27 +26,16 @@ import { checkCounters, checkNames, checkStrays, checkTasks } from "./store.ts";
 import type { Survey } from "./subject.ts";
 import { type BlobReader, yieldBetweenReads } from "./yielding-reads.ts";
 
-export function createChecking(storage: Storage, blobs: BlobReader, locate: Locate): Checking {
-  return {
-    check: async (options) => {
-      const given = checkRecord(options, "options", ["mode", "session", "onProgress"]);
-      const mode = given.mode === undefined ? "deep" : checkOneOf<CheckMode>(given.mode, "mode", ["deep", "quick"]);
-      const { onProgress } = given;
-      if (onProgress !== undefined && typeof onProgress !== "function") {
-        throw invalid("onProgress", "a function", onProgress);
-      }
-      const session = given.session === undefined ? undefined : await wholeSession(locate, given.session);
-      return runCheck(storage, blobs, {
-        mode,
-        ...(session === undefined ? {} : { session }),
-        ...(onProgress === undefined ? {} : { onProgress: onProgress as (progress: CheckProgress) => void }),
-      });
-    },
-  };
-}
+const CHECKED_WHOLE = "a session is checked as a whole";
 
-async function wholeSession(locate: Locate, at: unknown): Promise<string> {
-  return requireNoHead(await locate(at), "a session is checked as a whole", "Name the session without the head.");
+export function createChecking(storage: Storage, blobs: BlobReader, lookup: SessionLookup): Checking {
+  return bindVerbs(CHECK_VERBS, lookup, {
+    check: async ({ session: at, ...options }) => {
+      const session =
+        at === undefined ? {} : { session: requireNoHead(at, CHECKED_WHOLE, "Name the session without the head.") };
+      return runCheck(storage, blobs, { ...options, ...session });
+    },
+  });
 }
 
 /** `kinds` is for tests: with a kind left out, the damage it stands for must go unnoticed. */

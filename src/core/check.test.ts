@@ -170,4 +170,12 @@ describe("checks", () => {
       else expect(codeOf(() => readCursor(bad))).toBe("InvalidArgument");
     }
   });
+
+  test("ST7 a field that is misspelt is refused with the one that was probably meant", () => {
+    const attempt = () => checkRecord({ limt: 5 }, "options", ["limit", "cursor"]);
+    expect(attempt).toThrow(/options must be made of limit, cursor, not "limt"/);
+    expect(attempt).toThrow(expect.objectContaining({ hint: 'Did you mean "limit"?' }));
+    const odd = () => checkRecord({ nothingLikeIt: 5 }, "options", ["limit", "cursor"]);
+    expect(odd).toThrow(expect.objectContaining({ hint: undefined }));
+  });
 });

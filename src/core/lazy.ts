@@ -1,16 +1,11 @@
 // Parts of an open store whose code is loaded when one of their calls is first made. Most programs use few parts, and
 // loading all of them would take most of the time that opening takes.
 import { HoldfastError } from "../contracts/errors.ts";
+import type { VerbKind } from "../contracts/verbs/vocabulary.ts";
 import { copyArguments } from "./argument-copy.ts";
 
-type Kind<F> = F extends (...args: never[]) => Promise<unknown>
-  ? "call"
-  : F extends (...args: never[]) => AsyncIterable<unknown>
-    ? "stream"
-    : never;
-
-/** How each member of a part answers. What answers at once cannot wait for code to be loaded: it has no kind. */
-export type Members<T> = { readonly [K in keyof T]: Kind<T[K]> };
+/** How each member of a part answers. What answers at once cannot wait for code to be loaded. */
+export type LazyVerbs<T> = { readonly [K in keyof T]: { readonly kind: Exclude<VerbKind, "local"> } };
 
 type AnyFunction = (...args: readonly unknown[]) => unknown;
 
@@ -91,10 +86,10 @@ export class LazyParts {
   }
 
   /** The members of a part, or of what `pick` takes from it. Once the code is there, calls go straight to it. */
-  members<P extends object, T extends object>(part: LazyPart<P>, pick: (part: P) => T, members: Members<T>): T {
-    const made = Object.entries(members).map(([name, kind]) => {
+  members<P extends object, T extends object>(part: LazyPart<P>, pick: (part: P) => T, verbs: LazyVerbs<T>): T {
+    const made = Object.entries<{ readonly kind: VerbKind }>(verbs).map(([name, { kind }]) => {
       const member = (loaded: P) => pick(loaded)[name as keyof T] as AnyFunction;
-      return [name, kind === "call" ? this.#call(part, member) : stream(part, member)];
+      return [name, kind === "stream" ? stream(part, member) : this.#call(part, member)];
     });
     return Object.fromEntries(made) as T;
   }

@@ -9,7 +9,11 @@ import { createHistory } from "./history.ts";
 
 const scope = { session: "chat", agent: "helper" };
 
-const byId = (session: string) => session;
+const byId = {
+  locate: (at: unknown) => ({ session: String(at) }),
+  requireCurrent: (at: unknown) => String(at),
+  resolveSessionId: (session: string) => session,
+};
 
 for (const engine of ENGINES) {
   describe(`history on ${engine.name}`, () => {

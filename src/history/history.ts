@@ -1,27 +1,20 @@
 // History: the transcript of an agent in a session.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { AppendOptions, Erasure, History, HistoryScope } from "../contracts/history.ts";
-import type { Message, MessageInput } from "../contracts/messages.ts";
+import type { Erasure, History, HistoryScope } from "../contracts/history.ts";
+import type { Message } from "../contracts/messages.ts";
 import type { Payloads, Prepare } from "../contracts/payloads.ts";
 import type { Storage } from "../contracts/storage.ts";
+import { HISTORY_VERBS } from "../contracts/verbs/history.ts";
 import { sameBytes, toRef } from "../core/bytes.ts";
-import {
-  checkArray,
-  checkId,
-  checkInt,
-  checkLimit,
-  checkOptionalId,
-  checkRecord,
-  checkSome,
-  invalid,
-} from "../core/check.ts";
+import { invalid } from "../core/check.ts";
 import { type Decision, decide, type FinalAnswer, refusalError } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { refuseAlias } from "../core/existing.ts";
+import type { SessionLookup } from "../core/locate.ts";
 import { SessionQueue } from "../core/session-queue.ts";
 import { TimeSlice } from "../core/time-slice.ts";
+import { bindVerbs } from "../core/verbs.ts";
 import { eraseMessages } from "../sessions/erase.ts";
-import { READ_AT_HEAD_HINT, type ResolveSessionId } from "../sessions/locate.ts";
 import {
   type Appending,
   appendCommit,
@@ -36,14 +29,9 @@ import { type ReadyMessage, readyMessage } from "./content.ts";
 import { messageOf, readContent, readRows } from "./messages.ts";
 import { countMessages, findKeyed, readHistory } from "./read.ts";
 
-const FOREVER = Number.MAX_SAFE_INTEGER;
-
 const NOTHING: readonly never[] = [];
 
-const ADDED = "messages are added";
-const READ = "a history is read";
-
-export function createHistory(storage: Storage, payloads: Payloads, resolveSessionId: ResolveSessionId): History {
+export function createHistory(storage: Storage, payloads: Payloads, lookup: SessionLookup): History {
   const queue = new SessionQueue();
   const append = async (scope: Appending, inputs: readonly ReadyMessage[], prepare: Prepare) => {
     const made = inputs.map((one) => prepareMessage(one, prepare));
@@ -62,17 +50,13 @@ export function createHistory(storage: Storage, payloads: Payloads, resolveSessi
       return appending;
     });
   };
-  const cleared = async ({ session, agent }: HistoryScope, run: string | undefined) =>
-    clear(storage, payloads, { session: await resolveSessionId(session, "messages are cleared"), agent }, run);
-  return {
-    async append(scope, message, options) {
-      const asked = checkAppending(storage, scope, options);
+  return bindVerbs(HISTORY_VERBS, lookup, {
+    async append({ session, agent }, message, { run }) {
       const ready = readyMessage(message);
-      const id = resolveSessionId(asked.session, ADDED);
-      const appending = typeof id === "string" ? asked : { ...asked, session: await id };
+      const appending = { session, agent, run, at: storage.environment.now() };
       // Most messages: nothing to prepare, nothing to wait for, nothing to release.
       const isPlain = ready.key === undefined && ready.named.length === 0 && ready.carried.length === 0;
-      const payload = isPlain && !queue.isBusy(appending.session) ? payloads.short(ready.bytes) : null;
+      const payload = isPlain && !queue.isBusy(session) ? payloads.short(ready.bytes) : null;
       if (payload !== null) {
         const prepared = { ready, payload, carried: NOTHING, sources: NOTHING };
         const outcome = await storage.commit(plainCommit(appending, prepared));
@@ -82,51 +66,39 @@ export function createHistory(storage: Storage, payloads: Payloads, resolveSessi
       const [appended] = await payloads.preparing((prepare) => append(appending, [ready], prepare));
       return appended as Message;
     },
-    async appendMany(scope, messages, options) {
-      const asked = checkAppending(storage, scope, options);
-      const inputs = checkArray(messages, "messages", "messagesPerAppend") as readonly MessageInput[];
-      if (inputs.length === 0) return [];
-      const ready = inputs.map(readyMessage);
+    async appendMany({ session, agent }, messages, { run }) {
+      if (messages.length === 0) return [];
+      const ready = messages.map(readyMessage);
       checkKeys(ready.map((one) => one.key));
-      const id = resolveSessionId(asked.session, ADDED);
-      const appending = typeof id === "string" ? asked : { ...asked, session: await id };
+      const appending = { session, agent, run, at: storage.environment.now() };
       return payloads.preparing((prepare) => append(appending, ready, prepare));
     },
     async get(scope, range) {
       noteDirectRead("hf.history.get()");
-      const asked = checkScope(scope);
-      const checked = { ...asked, session: await resolveSessionId(asked.session, READ, READ_AT_HEAD_HINT) };
-      const messages = await readHistory(storage, payloads, checked, range);
-      if (messages.length === 0) await refuseAlias(storage, checked.session);
+      const messages = await readHistory(storage, payloads, scope, range);
+      if (messages.length === 0) await refuseAlias(storage, scope.session);
       return messages;
     },
-    async count(scope, range) {
+    async count({ session, agent }, { run }) {
       noteDirectRead("hf.history.count()");
-      const { session: name, agent } = checkScope(scope);
-      const run = checkOptionalId(checkRecord(range, "range", ["run"]).run, "run");
-      const session = await resolveSessionId(name, READ, READ_AT_HEAD_HINT);
       const count = await countMessages(storage, { session, agent, run });
       if (count === 0) await refuseAlias(storage, session);
       return count;
     },
-    clear: async (scope) => cleared(checkScope(scope), undefined),
-    clearRun: async (scope, run) => cleared(checkScope(scope), checkId(run, "run")),
+    clear: (scope) => clear(storage, payloads, scope, undefined),
+    clearRun: (scope, run) => clear(storage, payloads, scope, run),
     async session(session, range) {
       noteDirectRead("hf.history.session()");
-      const id = await resolveSessionId(checkId(session, "session"), READ, READ_AT_HEAD_HINT);
-      const messages = await readHistory(storage, payloads, { session: id }, range);
-      if (messages.length === 0) await refuseAlias(storage, id);
+      const messages = await readHistory(storage, payloads, { session }, range);
+      if (messages.length === 0) await refuseAlias(storage, session);
       return messages;
     },
-    async byAgent(agent, range) {
+    async byAgent(agent, { limit, since }) {
       noteDirectRead("hf.history.byAgent()");
-      const given = checkRecord(range, "range", ["limit", "since"]);
-      const limit = checkLimit(given.limit, "historyPage", 1000);
-      const since = given.since === undefined ? 0 : checkInt(given.since, "since", 0, FOREVER);
-      const rows = await storage.query("history.byAgent", checkId(agent, "agent"), since, limit);
+      const rows = await storage.query("history.byAgent", agent, since, limit);
       return readRows(rows, payloads, new TimeSlice(storage.environment));
     },
-  };
+  });
 }
 
 /**
@@ -180,17 +152,6 @@ async function clear(
   const [known] = await storage.query("session.get", scope.session);
   if (known === undefined) await refuseAlias(storage, scope.session);
   return eraseMessages(storage, payloads, scope, run);
-}
-
-function checkScope(scope: unknown): HistoryScope {
-  if (scope === undefined) throw invalid("scope", "an object with session and agent", scope);
-  const given = checkSome(scope, "scope", ["session", "agent"]);
-  return { session: checkId(given.session, "session"), agent: checkId(given.agent, "agent") };
-}
-
-function checkAppending(storage: Storage, scope: unknown, options: AppendOptions | undefined): Appending {
-  const run = checkOptionalId(checkRecord(options, "options", ["run"]).run, "run");
-  return { ...checkScope(scope), run, at: storage.environment.now() };
 }
 
 function checkKeys(keys: readonly (string | undefined)[]): void {

@@ -6,7 +6,10 @@ import type { Message } from "../contracts/messages.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { checkInt, checkLimit, checkOptionalId, checkRecord } from "../core/check.ts";
+import { HISTORY_RANGE } from "../contracts/verbs/history.ts";
+import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
+import { checkArgument } from "../core/arguments.ts";
+import { checkInt } from "../core/check.ts";
 import {
   currentLineage,
   isHidden,
@@ -41,21 +44,22 @@ interface Scope {
   readonly agent?: string;
 }
 
-export function checkHistoryRange(range: HistoryRange | undefined): CheckedRange {
-  const given = checkRecord(range, "range", ["limit", "offset", "after", "since", "last", "run"]);
-  const last = given.last === undefined ? undefined : checkLimit(given.last, "historyPage", undefined, "last");
-  if (last !== undefined && (given.limit !== undefined || given.offset !== undefined)) {
+type RangeValues = ValueOf<typeof HISTORY_RANGE>;
+
+export function checkHistoryRange(range: HistoryRange = {}): CheckedRange {
+  return readRange(checkArgument(HISTORY_RANGE, range, "range"));
+}
+
+function readRange({ limit, offset, after = 0, since = 0, last, run }: RangeValues): CheckedRange {
+  if (last !== undefined && (limit !== undefined || offset !== undefined)) {
     throw new HoldfastError("InvalidArgument", "a range has either `last`, or `limit` and `offset`, not both");
   }
-  const whole = (name: string) => (given[name] === undefined ? 0 : checkInt(given[name], name, 0, FOREVER));
   return {
     // All of them when no limit is given.
-    limit: given.limit === undefined ? FOREVER : checkLimit(given.limit, "historyPage"),
-    offset: whole("offset"),
-    after: typeof given.after === "string" ? given.after : whole("after"),
-    since: whole("since"),
-    last,
-    run: checkOptionalId(given.run, "run"),
+    limit: limit ?? FOREVER,
+    offset: offset ?? 0,
+    after: typeof after === "string" ? after : checkInt(after, "after", 0, FOREVER),
+    ...{ since, last, run },
   };
 }
 
@@ -63,9 +67,9 @@ export async function readHistory(
   storage: Storage,
   payloads: Payloads,
   scope: Scope,
-  asked: HistoryRange | undefined,
+  asked: RangeValues,
 ): Promise<readonly Message[]> {
-  const range = checkHistoryRange(asked);
+  const range = readRange(asked);
   const read = (stretch: Stretch, back: boolean, limit: number, offset: number) =>
     readStretch(storage, scope, range, stretch, back, limit, offset);
   const slice = new TimeSlice(storage.environment);

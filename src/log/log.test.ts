@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { ENGINES, lostAfterCommit } from "../../test/engines.ts";
 import { realEnvironment } from "../core/environment.ts";
-import { createLocate } from "../sessions/locate.ts";
+import { createSessionLookup } from "../core/locate.ts";
 import { createPayloads } from "../storage/blobs/payloads.ts";
 import { SqlStorage } from "../storage/sql/store.ts";
 import { createLog } from "./log.ts";
@@ -13,21 +13,21 @@ for (const engine of ENGINES) {
       const ground = await engine.fresh();
       const storage = new SqlStorage(ground.driver, realEnvironment());
       const payloads = createPayloads(storage);
-      const { locate } = createLocate(storage, { url: "here", storeId: "here" });
+      const lookup = createSessionLookup(storage, { url: "here", storeId: "here" });
       try {
         const events = [{ session: "s", type: "session/created", at: 1 }];
         await storage.commit({ sessions: [{ id: "s", mode: "create", at: 1 }], events });
         const notes = [{}, { agent: "helper" }, { agent: "helper", run: "r-1" }];
         for (const [i, by] of notes.entries()) {
-          const answer = await createLog(lostAfterCommit(storage), payloads, locate).annotate(
+          const answer = await createLog(lostAfterCommit(storage), payloads, lookup).annotate(
             "s",
             { i, text: "é" },
             by,
           );
           expect(answer).toMatchObject({ session: "s", seq: i + 2, type: "annotation", ...by });
-          expect(await createLog(storage, payloads, locate).read("s", { after: i + 1 })).toEqual([answer]);
+          expect(await createLog(storage, payloads, lookup).read("s", { after: i + 1 })).toEqual([answer]);
         }
-        expect(await createLog(storage, payloads, locate).verify("s")).toMatchObject({ ok: true, seq: 4 });
+        expect(await createLog(storage, payloads, lookup).verify("s")).toMatchObject({ ok: true, seq: 4 });
       } finally {
         await ground.end();
       }

@@ -1,31 +1,15 @@
 // The log: reading, following and verifying a session's chain, and notes of the caller's.
 import type { JsonObject } from "../contracts/json.ts";
 import type { Locator } from "../contracts/lineage.ts";
-import {
-  type Anchor,
-  EVENT_SCHEMA_VERSION,
-  type Log,
-  type LogEvent,
-  type ReadRange,
-  type VerifyReport,
-} from "../contracts/log.ts";
+import { type Anchor, EVENT_SCHEMA_VERSION, type Log, type LogEvent, type VerifyReport } from "../contracts/log.ts";
 import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { EventRow } from "../contracts/queries.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
+import { type EVENT_RANGE, LOG_VERBS } from "../contracts/verbs/log.ts";
+import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { toHex } from "../core/bytes.ts";
 import { envelope } from "../core/chain.ts";
-import {
-  checkId,
-  checkInt,
-  checkLimit,
-  checkOneOf,
-  checkOptionalId,
-  checkPlain,
-  checkRecord,
-  checkSome,
-  encodeJson,
-  invalid,
-} from "../core/check.ts";
+import { encodeJson, invalid } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import {
   decodeRow,
@@ -41,53 +25,34 @@ import {
   withBlob,
 } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
+import { findAt } from "../core/find.ts";
 import { lineTo } from "../core/lineage.ts";
+import type { SessionLookup } from "../core/locate.ts";
 import { TimeSlice } from "../core/time-slice.ts";
-import { findAt } from "../sessions/find.ts";
-import type { Locate } from "../sessions/locate.ts";
-import { checkTypes } from "./event-types.ts";
+import { bindVerbs } from "../core/verbs.ts";
 import { verifyInherited } from "./inherited.ts";
 import { SharedReads } from "./shared-reads.ts";
 import { Tail } from "./tail.ts";
 import { verifyChain } from "./verify.ts";
 
 const PAGE = 1000;
-const INHERITED = ["all", "deleted"] as const;
 
-export function createLog(storage: Storage, payloads: Payloads, locate: Locate): Log {
+export function createLog(storage: Storage, payloads: Payloads, lookup: SessionLookup): Log {
   const reads = new SharedReads(storage, eventOf);
-  return {
-    read: async (at, range) => read(storage, await locate(at), range),
-    tail: (at, options) => new Tail(reads, () => locate(at), options),
-    verify: async (at, options) => {
-      const given = checkRecord(options, "options", ["from", "anchor", "inherited"]);
-      const from = given.from === undefined ? undefined : checkAnchor(given.from, "from");
-      const anchor = given.anchor === undefined ? undefined : checkAnchor(given.anchor, "anchor");
-      const { session, head } = await verified(storage, await locate(at));
+  return bindVerbs(LOG_VERBS, lookup, {
+    read: (at, range) => read(storage, at, range),
+    tail: (locate, options) => new Tail(reads, locate, options),
+    verify: async (at, { from, anchor, inherited }) => {
+      const { session, head } = await verified(storage, at);
       if (head !== null && anchor !== undefined)
         throw invalid("options", "without an anchor where a head is named", "anchor");
-      const of = given.inherited === undefined ? "all" : checkOneOf(given.inherited, "inherited", INHERITED);
       const report = await verifyChain(storage, session, from, anchor ?? head ?? undefined);
-      return report.ok ? withInherited(storage, report, of, from) : report;
+      return report.ok ? withInherited(storage, report, inherited, from) : report;
     },
-    anchor: async (at) => anchorAt(storage, await locate(at)),
-    note: async (at, seq) => {
-      const asked = checkInt(seq, "seq", 0, Number.MAX_SAFE_INTEGER);
-      return readNote(storage, payloads, await locate(at), asked);
-    },
-    annotate: async (session, note, options) => annotate(storage, payloads, checkId(session, "session"), note, options),
-  };
-}
-
-function checkAnchor(value: unknown, what: string): Anchor {
-  const given = checkSome(value, what, ["session", "seq", "hash"]);
-  const hash = given.hash;
-  if (typeof hash !== "string" || !/^[0-9a-f]{64}$/.test(hash)) throw invalid(`${what}.hash`, "64 hex digits", hash);
-  return {
-    session: checkId(given.session, `${what}.session`),
-    seq: checkInt(given.seq, `${what}.seq`, 0, Number.MAX_SAFE_INTEGER),
-    hash,
-  };
+    anchor: (at) => anchorAt(storage, at),
+    note: (at, seq) => readNote(storage, payloads, at, seq),
+    annotate: (session, note, { agent, run }) => annotate(storage, payloads, session, note, agent, run),
+  });
 }
 
 /** A session's log up to where a locator points: all of it, or what lies on the line that leads to a head. */
@@ -104,11 +69,12 @@ export async function logAt(storage: Storage, locator: Locator): Promise<LogAt> 
   return { id: session.id, upTo: head.seq, isOn };
 }
 
-async function read(storage: Storage, at: Locator, range: ReadRange | undefined): Promise<readonly LogEvent[]> {
-  const given = checkRecord(range, "range", ["after", "limit", "types"]);
-  const limit = checkLimit(given.limit, "eventsPage", 1000);
-  const types = checkTypes(given.types);
-  let after = given.after === undefined ? 0 : checkInt(given.after, "after", 0, Number.MAX_SAFE_INTEGER);
+export type EventRange = ValueOf<typeof EVENT_RANGE.schema>;
+
+async function read(storage: Storage, at: Locator, range: EventRange): Promise<readonly LogEvent[]> {
+  const { limit } = range;
+  const types = range.types === undefined ? null : new Set(range.types);
+  let { after } = range;
   const { id: session, upTo, isOn } = await logAt(storage, at);
   const isAll = types === null && at.head === undefined;
   const slice = new TimeSlice(storage.environment);
@@ -184,7 +150,7 @@ async function verified(
 async function withInherited(
   storage: Storage,
   report: VerifyReport,
-  of: (typeof INHERITED)[number],
+  of: "all" | "deleted",
   from: Anchor | undefined,
 ): Promise<VerifyReport> {
   const { session, events } = report;
@@ -210,13 +176,11 @@ async function annotate(
   storage: Storage,
   payloads: Payloads,
   session: string,
-  note: unknown,
-  options: { readonly agent?: string; readonly run?: string } | undefined,
+  note: object,
+  agent: string | undefined,
+  run: string | undefined,
 ): Promise<LogEvent> {
-  const bytes = encodeJson(checkPlain(note, "note"), "note", "metadataBytes");
-  const given = checkRecord(options, "options", ["agent", "run"]);
-  const agent = checkOptionalId(given.agent, "agent");
-  const run = checkOptionalId(given.run, "run");
+  const bytes = encodeJson(note, "note", "metadataBytes");
   return payloads.preparing(async (prepare) => {
     const payload = await prepare(bytes, { media: "application/json", utf8: true });
     return writeNote(storage, payload, session, agent, run);

@@ -7,7 +7,7 @@ import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Log, LogEvent } from "../contracts/log.ts";
 import { realEnvironment } from "../core/environment.ts";
-import { createLocate } from "../sessions/locate.ts";
+import { createSessionLookup } from "../core/locate.ts";
 import { createPayloads } from "../storage/blobs/payloads.ts";
 import type { Driver } from "../storage/sql/driver.ts";
 import { QUERIES } from "../storage/sql/statements.ts";
@@ -64,8 +64,8 @@ afterEach(async () => {
 
 function handle(driver: Driver, environment: Environment): Handle {
   const storage = new SqlStorage(driver, environment);
-  const { locate } = createLocate(storage, { url: "here", storeId: "here" });
-  return { storage, log: createLog(storage, createPayloads(storage), locate) };
+  const lookup = createSessionLookup(storage, { url: "here", storeId: "here" });
+  return { storage, log: createLog(storage, createPayloads(storage), lookup) };
 }
 
 /** One event. */

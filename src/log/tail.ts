@@ -1,15 +1,16 @@
 // A live tail: an iterator over a session's log that waits at the log's end for more. It reads pages and gives them out event
 // by event. Thousands of tails may follow one session: an event that another tail has given already costs no object more.
-import type { Locator } from "../contracts/lineage.ts";
-import type { LogEvent, TailOptions } from "../contracts/log.ts";
+import type { LogEvent } from "../contracts/log.ts";
 import type { LogFollower, LogMark } from "../contracts/storage.ts";
-import { checkInt, checkRecord, invalid } from "../core/check.ts";
+import type { LOG_VERBS } from "../contracts/verbs/log.ts";
+import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { existingSession } from "../core/existing.ts";
-import { requireNoHead } from "../sessions/locate.ts";
-import { checkTypes } from "./event-types.ts";
+import { type Locate, requireNoHead } from "../core/locate.ts";
 import type { EventPage, EventResult, SharedReads } from "./shared-reads.ts";
 
 const READ_TO_HEAD = "log.read() reads up to it; `after` says where a tail begins.";
+
+type TailValues = ValuesOf<typeof LOG_VERBS.tail>[1];
 
 type TailResult = EventResult | IteratorReturnResult<undefined>;
 
@@ -24,8 +25,8 @@ interface OpenedTail {
 
 export class Tail implements AsyncIterableIterator<LogEvent, undefined> {
   readonly #reads: SharedReads;
-  readonly #locate: () => Promise<Locator>;
-  readonly #options: TailOptions | undefined;
+  readonly #locate: () => ReturnType<Locate>;
+  readonly #options: TailValues;
   #opened: OpenedTail | null = null;
   #isOver = false;
   /** Ends what the tail has begun; does so once. */
@@ -41,7 +42,7 @@ export class Tail implements AsyncIterableIterator<LogEvent, undefined> {
   #waiting = 0;
   #lastAnswer: Promise<unknown> = Promise.resolve();
 
-  constructor(reads: SharedReads, locate: () => Promise<Locator>, options: TailOptions | undefined) {
+  constructor(reads: SharedReads, locate: () => ReturnType<Locate>, options: TailValues) {
     this.#reads = reads;
     this.#locate = locate;
     this.#options = options;
@@ -113,14 +114,10 @@ export class Tail implements AsyncIterableIterator<LogEvent, undefined> {
   async #open(): Promise<OpenedTail> {
     const { storage } = this.#reads;
     const session = requireNoHead(await this.#locate(), "a log is followed as it grows", READ_TO_HEAD);
-    const given = checkRecord(this.#options, "options", ["after", "types", "signal"]);
-    const types = checkTypes(given.types);
-    const signal = given.signal as AbortSignal | undefined;
-    if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid("signal", "an AbortSignal", signal);
-    const { after = 0 } = given;
-    if (after !== "end") this.#after = checkInt(after, "after", 0, Number.MAX_SAFE_INTEGER);
+    const { after, signal } = this.#options;
+    const types = this.#options.types === undefined ? null : new Set(this.#options.types);
     const { seq } = await existingSession(storage, session);
-    if (after === "end") this.#after = seq;
+    this.#after = after === "end" ? seq : after;
     const follower = storage.follow(session);
     if (signal?.aborted) this.#end();
     else if (!this.#isOver) this.#start(session, follower, signal);

@@ -2,37 +2,32 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Locator } from "../contracts/lineage.ts";
-import type { LogEvent, ReadRange } from "../contracts/log.ts";
+import type { LogEvent } from "../contracts/log.ts";
 import type { Storage } from "../contracts/storage.ts";
 import type { Causes, TraceEvent, Tracing } from "../contracts/trace.ts";
 import type { TracedEventRow } from "../contracts/trace-queries.ts";
-import { checkInt, checkLimit, checkRecord } from "../core/check.ts";
+import { TRACE_VERBS } from "../contracts/verbs/store.ts";
 import { existingSession } from "../core/existing.ts";
+import type { SessionLookup } from "../core/locate.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
-import type { Locate } from "../sessions/locate.ts";
+import { bindVerbs } from "../core/verbs.ts";
 import { CauseReader } from "./causes.ts";
-import { checkTypes } from "./event-types.ts";
-import { eventOf, logAt } from "./log.ts";
+import { type EventRange, eventOf, logAt } from "./log.ts";
 import { rowOf, summaryOf } from "./summary.ts";
 
 const PAGE = 1000;
-const CAUSES_DEFAULT = 100;
 
-export function createTracing(storage: Storage, locate: Locate): Tracing {
-  return {
-    trace: async (at, range) => trace(storage, await locate(at), range),
-    causes: async (event, options) => {
-      const { limit } = checkRecord(options, "options", ["limit"]);
-      return walk(storage, parseRowId(event, "event"), checkLimit(limit, "causes", CAUSES_DEFAULT));
-    },
-  };
+export function createTracing(storage: Storage, lookup: SessionLookup): Tracing {
+  return bindVerbs(TRACE_VERBS, lookup, {
+    trace: (at, range) => trace(storage, at, range),
+    causes: (event, { limit }) => walk(storage, event, limit),
+  });
 }
 
-async function trace(storage: Storage, at: Locator, range: ReadRange | undefined): Promise<readonly TraceEvent[]> {
-  const given = checkRecord(range, "range", ["after", "limit", "types"]);
-  const limit = checkLimit(given.limit, "eventsPage", PAGE);
-  const types = checkTypes(given.types);
-  let after = given.after === undefined ? 0 : checkInt(given.after, "after", 0, Number.MAX_SAFE_INTEGER);
+async function trace(storage: Storage, at: Locator, range: EventRange): Promise<readonly TraceEvent[]> {
+  const { limit } = range;
+  const types = range.types === undefined ? null : new Set(range.types);
+  let { after } = range;
   const { id: session, upTo, isOn } = await logAt(storage, at);
   const reader = new CauseReader(storage);
   const turns = new OpenTurn(reader, session);

@@ -1,8 +1,6 @@
 // Queries read and compiled, of which the last ones are kept: agents ask the same again and again, and reading it costs
 // more than many an answer.
-import { LIMITS } from "../contracts/limits.ts";
 import type { SqlFragments } from "../contracts/storage.ts";
-import { checkInt } from "../core/check.ts";
 import type { Query } from "./ast.ts";
 import { type CompiledQuery, compileQuery } from "./compile.ts";
 import { checkPattern } from "./pulling.ts";
@@ -11,8 +9,6 @@ import { readQuery } from "./query.ts";
 export interface PreparedQuery extends CompiledQuery {
   readonly query: Query;
 }
-
-type Options = Readonly<Record<string, unknown>>;
 
 const KEPT = 100;
 /** Longer ones are not kept. */
@@ -26,9 +22,7 @@ export class PreparedQueries {
     this.#fragments = fragments;
   }
 
-  prepare(query: unknown, inputs: readonly unknown[], options: Options, maxRows: number): PreparedQuery {
-    // Checked before one that is kept is looked for: what is wrong must not find it.
-    const limit = options.limit === undefined ? null : checkInt(options.limit, "limit", 1, LIMITS.queryRows);
+  prepare(query: unknown, inputs: readonly unknown[], limit: number | null, maxRows: number): PreparedQuery {
     const key = keyOf(query, [...inputs, limit ?? 0, maxRows]);
     const known = key === null ? undefined : this.#kept.get(key);
     const made = known ?? this.#make(query, inputs, limit, maxRows);

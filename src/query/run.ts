@@ -2,10 +2,12 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Explanation, QueryAnswer, Querying, QueryOptions } from "../contracts/query.ts";
+import type { Explanation, QueryAnswer, Querying } from "../contracts/query.ts";
 import type { InspectLimits, InspectRow, Storage } from "../contracts/storage.ts";
-import { checkInt, checkRecord } from "../core/check.ts";
+import { QUERY_VERBS } from "../contracts/verbs/store.ts";
+import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { roundUsd } from "../core/money.ts";
+import { bindVerbs } from "../core/verbs.ts";
 import type { Find } from "./ast.ts";
 import type { Output } from "./compile.ts";
 import { invalidQuery } from "./form.ts";
@@ -15,24 +17,15 @@ import { listOf } from "./query.ts";
 
 export function createQuerying(storage: Storage): Omit<Querying, "facts"> {
   const prepared = new PreparedQueries(storage.fragments);
-  const prepare = (query: unknown, inputs: readonly unknown[] = [], options: QueryOptions = {}) => {
-    const given = checkRecord(options, "options", ["limit", "timeoutMs", "maxRows"]);
-    const limits = limitsOf(given);
-    return [prepared.prepare(query, listOf(inputs), given, limits.maxRows), limits] as const;
+  const prepare = (...[query, inputs = [], options]: ValuesOf<typeof QUERY_VERBS.query>) => {
+    const { limit = null, timeoutMs, maxRows } = options;
+    return [prepared.prepare(query, listOf(inputs), limit, maxRows), { timeoutMs, maxRows }] as const;
   };
-  return {
-    query: async (...asked) => run(storage, ...prepare(...asked)),
-    explain: async (...asked) => explain(storage, ...prepare(...asked)),
-  };
-}
-
-function limitsOf(given: Readonly<Record<string, unknown>>): InspectLimits {
-  const whole = (name: string, fallback: number, max: number) =>
-    given[name] === undefined ? fallback : checkInt(given[name], name, 1, max);
-  return {
-    timeoutMs: whole("timeoutMs", LIMITS.queryMsDefault, LIMITS.queryMs),
-    maxRows: whole("maxRows", LIMITS.queryRows, LIMITS.queryRows),
-  };
+  const { query, explain: explained } = QUERY_VERBS;
+  return bindVerbs({ query, explain: explained }, null, {
+    query: (...asked) => run(storage, ...prepare(...asked)),
+    explain: (...asked) => explain(storage, ...prepare(...asked)),
+  });
 }
 
 async function run(storage: Storage, compiled: PreparedQuery, limits: InspectLimits): Promise<QueryAnswer> {

@@ -9,7 +9,6 @@ import type { AgentDefinition, SpawnOptions } from "../contracts/runs.ts";
 import type { Commit, EventDraft, Guard, Storage } from "../contracts/storage.ts";
 import { decide } from "../core/decide.ts";
 import { existingSession } from "../core/existing.ts";
-import { rowId } from "../core/row-id.ts";
 import { checkSpawn, decideSpawn } from "../sessions/attach.ts";
 import { finishInvocation } from "../sessions/invocations.ts";
 import { beginRun, type NewRun, prepareRun } from "./create.ts";
@@ -316,6 +315,6 @@ async function finishChild({ storage, payloads, writer }: IterationHost, child: 
   const { error } = await resultOf(storage, payloads, child);
   const outcome = error === null ? {} : { error: { ...error } };
   await writer.retrying(() =>
-    payloads.preparing((prepare) => finishInvocation(storage, prepare, rowId(session, intent - 1), outcome)),
+    payloads.preparing((prepare) => finishInvocation(storage, prepare, { session, seq: intent - 1 }, outcome)),
   );
 }

@@ -2,10 +2,11 @@
 import type { Payloads } from "../contracts/payloads.ts";
 import type { Runs } from "../contracts/runs.ts";
 import type { Storage } from "../contracts/storage.ts";
+import { RUN_VERBS } from "../contracts/verbs/runs.ts";
 import type { Worker } from "../contracts/workers.ts";
-import { checkOptionalId, checkRecord } from "../core/check.ts";
-import { LazyModule, type LazyPart, type LazyParts, type Members } from "../core/lazy.ts";
+import { LazyModule, type LazyPart, type LazyParts } from "../core/lazy.ts";
 import { newId } from "../core/new-id.ts";
+import { bindVerbs } from "../core/verbs.ts";
 import type { LoadedRuns } from "./runs.ts";
 import { Tokens } from "./tokens.ts";
 import { type CheckedWorker, checkWorker } from "./worker-options.ts";
@@ -14,12 +15,7 @@ const RUNS = new LazyModule(() => import("./runs.ts"));
 
 type AtOnce = "createWorker" | "tokens";
 
-const MEMBERS: Members<Omit<Runs, AtOnce>> = {
-  ...{ execute: "call", start: "call", resume: "call", get: "call", list: "call", steps: "call", events: "call" },
-  ...{ result: "call", signal: "call", cancel: "call", pause: "call", unpause: "call", retry: "call", fork: "call" },
-  ...{ rewind: "call", delete: "call", recover: "call", recoverAll: "call", pending: "call", decisions: "call" },
-  ...{ answer: "call", checkpoint: "call", saveCheckpoint: "call", loadCheckpoint: "call", deleteCheckpoint: "call" },
-};
+const { createWorker: _createWorker, tokens: _tokens, ...LAZY_VERBS } = RUN_VERBS;
 
 export function createRuns(
   storage: Storage,
@@ -29,16 +25,19 @@ export function createRuns(
   const tokens = new Tokens();
   const part = lazy.part(RUNS, ({ loadRuns }) => loadRuns(storage, payloads, tokens));
   const runs: Runs = {
-    ...lazy.members<LoadedRuns, Omit<Runs, AtOnce>>(part, (loaded) => loaded, MEMBERS),
+    ...lazy.members<LoadedRuns, Omit<Runs, AtOnce>>(part, (loaded) => loaded, LAZY_VERBS),
     createWorker(options) {
       const checked = checkWorker(options);
       const id = newId(storage.environment, "worker");
       return part.loaded?.createWorker(checked, id) ?? new LazyWorker(part, storage, checked, id);
     },
-    tokens(options) {
-      const given = checkRecord(options, "options", ["run", "signal"]);
-      return tokens.listen(checkOptionalId(given.run, "run"), given.signal as AbortSignal | undefined);
-    },
+    tokens: bindVerbs<Pick<Runs, "tokens">, { readonly tokens: typeof RUN_VERBS.tokens }>(
+      { tokens: RUN_VERBS.tokens },
+      null,
+      {
+        tokens: ({ run, signal }) => tokens.listen(run, signal),
+      },
+    ).tokens,
   };
   const close = async () => {
     // Where the code is still being loaded there may be workers that wait for it.

@@ -126,7 +126,7 @@ export function loadRuns(storage: Storage, payloads: Payloads, tokens: Tokens): 
 }
 
 function verifyOf(options: Pick<ResumeOptions, "verify"> | undefined): VerifyScope {
-  return checkVerify(checkRecord(options, "options").verify);
+  return checkVerify(checkRecord(options, "options", ["verify"]).verify);
 }
 
 async function decisions(

@@ -16,7 +16,7 @@ import { existingSession } from "../core/existing.ts";
 import { currentLineage, lineageAt } from "../core/lineage.ts";
 import { newId } from "../core/new-id.ts";
 import { type BranchPoint, branchEvent, forkAt, isAncestor, notAncestor, positionOf } from "../sessions/branching.ts";
-import { checkDescribed } from "../sessions/describe.ts";
+import { describeSession } from "../sessions/describe.ts";
 import { onHead, sessionBusy } from "../sessions/guards.ts";
 import { checkLimits } from "./agents.ts";
 import { checkpointEvent } from "./checkpoints.ts";
@@ -193,7 +193,7 @@ export async function forkRun(storage: Storage, payloads: Payloads, run: string,
   const session = checkOptionalId(given.session, "fork.session") ?? newId(storage.environment, "ses");
   const id = checkOptionalId(given.id, "fork.id") ?? newId(storage.environment, "run");
   const limits = checkLimits(given.limits, "fork.limits");
-  const described = checkDescribed({ agent: row.agent });
+  const described = describeSession({ agent: row.agent });
   return payloads.preparing(async (prepare) => {
     const taken = { row, iteration, id, limits, isRetry: false, state: given.state };
     const birth = await continueFrom(storage, payloads, prepare, taken, session);

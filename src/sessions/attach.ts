@@ -8,19 +8,23 @@ import type { HeadRow } from "../contracts/lineage-queries.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Slot } from "../contracts/rows.ts";
 import type { Commit, EventDraft, Storage } from "../contracts/storage.ts";
+import { ATTACH_FIELDS, INVOCATION_FIELDS } from "../contracts/verbs/sessions.ts";
+import { record, type ValueOf } from "../contracts/verbs/vocabulary.ts";
+import { checkArgument } from "../core/arguments.ts";
 import { encodeText } from "../core/bytes.ts";
-import { checkOneOf, checkOptionalId, checkRecord, checkText, invalid } from "../core/check.ts";
+import { invalid } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
+import { findAt, findHead, findSession, type LocatedSession } from "../core/find.ts";
 import { newId } from "../core/new-id.ts";
-import { parseRowId } from "../core/row-id.ts";
 import { derivation, positionOf } from "./branching.ts";
 import { facts, noRow } from "./calls.ts";
-import { checkDescribed, createCommit, INPUT, type SessionColumns, type SessionOrigin } from "./describe.ts";
-import { findAt, findHead, findSession, type LocatedSession } from "./find.ts";
+import { createCommit, describeSession, type NewSession, type SessionColumns, type SessionOrigin } from "./describe.ts";
 import { onBranch, onHead, STORE_LOCK } from "./guards.ts";
 import { invocationOf } from "./view.ts";
 
-const MODES: readonly AttachMode[] = ["continue", "branch"];
+const SPAWN = record("spawn", INVOCATION_FIELDS);
+const ATTACH = record("attach", ATTACH_FIELDS);
+type SpawnValues = ValueOf<typeof SPAWN>;
 
 /** What the caller says of an invocation, checked. */
 interface CheckedInvocation {
@@ -28,11 +32,8 @@ interface CheckedInvocation {
   readonly call: { readonly session: string; readonly seq: number } | null;
 }
 
-function checkInvocation(given: Readonly<Record<string, unknown>>): CheckedInvocation {
-  return {
-    label: given.label === undefined ? null : encodeText(checkText(given.label, "label", "titleBytes")),
-    call: given.call === undefined ? null : parseRowId(given.call, "call"),
-  };
+function readInvocation({ label, call }: Pick<SpawnValues, "label" | "call">): CheckedInvocation {
+  return { label: label === undefined ? null : encodeText(label), call: call ?? null };
 }
 
 /** A session that is to be created. */
@@ -43,23 +44,21 @@ interface Child {
   readonly cacheId: string | null;
 }
 
-function checkChild(input: unknown): Child {
-  const given = checkRecord(input, "session", INPUT);
-  return {
-    id: checkOptionalId(given.id, "session.id"),
-    described: checkDescribed(given),
-    origin: checkOptionalId(given.origin, "session.origin") ?? null,
-    cacheId: checkOptionalId(given.cacheId, "session.cacheId") ?? null,
-  };
+function readChild(input: NewSession = {}): Child {
+  const { id, origin = null, cacheId = null } = input;
+  return { id, described: describeSession(input), origin, cacheId };
 }
 
 export interface Spawn extends CheckedInvocation {
   readonly child: Child;
 }
 
+export function readSpawn(given: SpawnValues): Spawn {
+  return { ...readInvocation(given), child: readChild(given.session) };
+}
+
 export function checkSpawn(input: unknown): Spawn {
-  const given = checkRecord(input, "spawn", ["label", "call", "session"]);
-  return { ...checkInvocation(given), child: checkChild(given.session) };
+  return readSpawn(checkArgument(SPAWN, input, "spawn"));
 }
 
 export interface Attachment extends CheckedInvocation {
@@ -67,14 +66,12 @@ export interface Attachment extends CheckedInvocation {
   readonly child: Child;
 }
 
-/** `more` names the fields that belong to the calling verb. */
-export function checkAttach(input: unknown, more: readonly string[] = []): Attachment {
-  const given = checkRecord(input, "attach", ["mode", "label", "call", "session", ...more]);
-  const mode = checkOneOf(given.mode, "attach.mode", MODES);
-  if (mode === "continue" && given.session !== undefined) {
+export function readAttachment(given: ValueOf<typeof ATTACH>): Attachment {
+  const { mode, session } = given;
+  if (mode === "continue" && session !== undefined) {
     throw invalid("attach", "without a session to create when it continues one", "session");
   }
-  return { ...checkInvocation(given), mode, child: checkChild(given.session) };
+  return { ...readInvocation(given), mode, child: readChild(session) };
 }
 
 export async function startSpawn(storage: Storage, name: string, spawn: Spawn): Promise<Invocation> {

@@ -2,10 +2,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Envelope } from "../contracts/invocations.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import { LIMITS } from "../contracts/limits.ts";
-import { checkInt, checkRecord, invalid } from "../core/check.ts";
 
-const CONCURRENCY = 4;
 /** An error's message is cut to a readable length. */
 const MESSAGE_CHARS = 20_000;
 
@@ -31,15 +28,6 @@ export function failedOutcome<M>(
 export function runAlone<T, M>({ envelope, thrown }: WorkOutcome<T, M>): Envelope<T, M> {
   if (thrown !== null) throw thrown.error;
   return envelope;
-}
-
-export function checkConcurrency(options: unknown): number {
-  const { concurrency } = checkRecord(options, "options", ["concurrency"]);
-  return concurrency === undefined ? CONCURRENCY : checkInt(concurrency, "concurrency", 1, LIMITS.batchConcurrency);
-}
-
-export function checkWork(work: unknown): void {
-  if (typeof work !== "function") throw invalid("work", "a function", work);
 }
 
 /** Answers in the order of the items, whichever ends first. */

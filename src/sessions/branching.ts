@@ -2,20 +2,20 @@
 // nothing.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import type { ForkInput, Locator, Moved } from "../contracts/lineage.ts";
+import type { Locator, Moved } from "../contracts/lineage.ts";
 import type { HeadRow } from "../contracts/lineage-queries.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Session } from "../contracts/sessions.ts";
 import type { EventDraft, Storage, Write } from "../contracts/storage.ts";
-import { checkOptionalId, checkRecord } from "../core/check.ts";
+import type { SESSION_VERBS } from "../contracts/verbs/sessions.ts";
+import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { type Decision, decide } from "../core/decide.ts";
+import { findAt, findHead } from "../core/find.ts";
 import { headOf, rootOf } from "../core/head.ts";
 import { currentLineage, lineageAt, readLineageAt, type Segment } from "../core/lineage.ts";
 import { newId } from "../core/new-id.ts";
-import { parseRowId } from "../core/row-id.ts";
 import { countLineage, countMessages } from "./counts.ts";
-import { checkDescribed, createCommit, createdSession, type SessionColumns, type SessionOrigin } from "./describe.ts";
-import { findAt, findHead } from "./find.ts";
+import { createCommit, createdSession, describeSession, type SessionColumns, type SessionOrigin } from "./describe.ts";
 import { onHead, whileIdle } from "./guards.ts";
 
 /** A place in a log. */
@@ -134,16 +134,15 @@ export function notAncestor(session: SessionRow, head: string): HoldfastError {
   );
 }
 
-const FORK = ["id", "agent", "title", "tags", "metadata", "request", "message"] as const;
+type ForkValues = ValuesOf<typeof SESSION_VERBS.fork>[1];
 
-export async function fork(storage: Storage, locator: Locator, input: ForkInput | undefined): Promise<Session> {
-  const given = checkRecord(input, "fork", FORK);
-  const id = checkOptionalId(given.id, "fork.id") ?? newId(storage.environment, "ses");
-  const message = given.message === undefined ? undefined : parseRowId(given.message, "fork.message");
+export async function fork(storage: Storage, locator: Locator, input: ForkValues): Promise<Session> {
+  const { message, ...described } = input;
+  const id = input.id ?? newId(storage.environment, "ses");
   if (message !== undefined && locator.head !== undefined) {
     throw new HoldfastError("InvalidArgument", "a fork is made at a head or at a message, not both");
   }
-  const described = checkDescribed(given);
+  const columns = describeSession(described);
   return decide(storage, async () => {
     const { session, head: named } = await findAt(storage, locator);
     const head =
@@ -154,7 +153,7 @@ export async function fork(storage: Storage, locator: Locator, input: ForkInput 
         : head === null
           ? { session: session.id, no: session.no, branch: session.branch, seq: session.seq }
           : positionOf(head);
-    return forkAt(storage, session, from, head, id, described);
+    return forkAt(storage, session, from, head, id, columns);
   });
 }
 

@@ -1,13 +1,15 @@
 // Calls: requests to a model, with what they cost. The start is committed before the request goes out, the outcome after.
 import { HoldfastError } from "../contracts/errors.ts";
+import type { LeafCalls } from "../contracts/invocations.ts";
 import type { Call, CallOutcome, CallStatus, Calls, CallType } from "../contracts/lineage.ts";
 import type { CallRow } from "../contracts/lineage-queries.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
+import type { CALL_VERBS } from "../contracts/verbs/lineage.ts";
+import type { RowId } from "../contracts/verbs/vocabulary.ts";
 import { encodeText, sha256, toRef } from "../core/bytes.ts";
 import {
   checkArray,
-  checkId,
   checkInt,
   checkOneOf,
   checkOptionalId,
@@ -22,6 +24,7 @@ import { type Column, decodeRow, jsonObject, oneOf, optional, plainObject, text,
 import { existingSession } from "../core/existing.ts";
 import { lineOf } from "../core/lineage.ts";
 import { optionalRowId, parseRowId, rowId } from "../core/row-id.ts";
+import type { Rules } from "../core/verbs.ts";
 import { onBranch } from "./guards.ts";
 import { type Columns, preparePayloads, writePayloads } from "./payload-columns.ts";
 import { checkTurn } from "./turns.ts";
@@ -84,17 +87,17 @@ export function callOf(row: CallRow): Call {
   };
 }
 
-export function createCalls(storage: Storage, payloads: Payloads): Calls {
+export type CallRules = Rules<Calls, Omit<typeof CALL_VERBS, keyof LeafCalls>>;
+
+export function createCalls(storage: Storage, payloads: Payloads): CallRules {
   return {
-    async start(session, input) {
-      const id = checkId(session, "session");
+    async start(id, input) {
       const asked = checkInput(input, INPUT);
       return payloads.preparing(async (prepare) =>
         write(storage, id, asked, await preparePayloads(prepare, { request: asked.request })),
       );
     },
-    async add(session, input) {
-      const id = checkId(session, "session");
+    async add(id, input) {
       const asked = checkInput(input, [...INPUT, ...OUTCOME]);
       const outcome = checkOutcome(input);
       const carried = { request: asked.request, ...outcome.payloads };
@@ -102,23 +105,20 @@ export function createCalls(storage: Storage, payloads: Payloads): Calls {
         write(storage, id, asked, await preparePayloads(prepare, carried), outcome),
       );
     },
-    async finish(id, outcome) {
-      const call = parseRowId(id, "call");
+    async finish(call, outcome) {
       checkRecord(outcome, "outcome", OUTCOME);
       const ended = checkOutcome(outcome);
       return payloads.preparing(async (prepare) =>
         finish(storage, call, ended, await preparePayloads(prepare, ended.payloads)),
       );
     },
-    async get(id) {
-      const { session, seq } = parseRowId(id, "call");
+    async get({ session, seq }) {
       const [row] = await storage.query("call.get", session, seq);
       return row === undefined ? null : callOf(row);
     },
-    async findByMessage(message) {
-      const { session, seq } = parseRowId(message, "message");
+    async findByMessage({ session, seq }) {
       const [event] = await storage.query("events.read", session, seq - 1, 1);
-      if (event?.seq !== seq || event.type !== "message/added") throw noRow("message", message);
+      if (event?.seq !== seq || event.type !== "message/added") throw noRow("message", rowId(session, seq));
       const call = plainObject.read(jsonObject.read(event.body)?.data)?.call;
       const [row] = typeof call === "number" ? await storage.query("call.get", session, call) : [];
       return row === undefined ? null : callOf(row);
@@ -130,7 +130,7 @@ interface CheckedCall {
   readonly type: CallType;
   readonly model: string | null;
   readonly provider: string | null;
-  readonly turn: string | undefined;
+  readonly turn: RowId | undefined;
   readonly request: never;
 }
 
@@ -143,7 +143,13 @@ function checkInput(input: unknown, fields: readonly string[]): CheckedCall {
     throw misplaced(type);
   }
   const request = type === "leaf" ? given.request : describeRoot(given.descriptor, model, provider);
-  return { type, model, provider, turn: checkOptionalId(given.turn, "call.turn"), request: request as never };
+  return {
+    type,
+    model,
+    provider,
+    turn: given.turn === undefined ? undefined : parseRowId(given.turn, "call.turn"),
+    request: request as never,
+  };
 }
 
 function misplaced(type: CallType): HoldfastError {
@@ -161,9 +167,8 @@ function misplaced(type: CallType): HoldfastError {
 /** Whether it can be a leaf call, before any of a batch begins. */
 export function checkLeaf(input: unknown): void {
   const given = checkRecord(input, "leaf", ["model", "provider", "turn", "request"]);
-  const { request, turn } = checkInput({ ...given, type: "leaf" }, INPUT);
+  const { request } = checkInput({ ...given, type: "leaf" }, INPUT);
   if (request !== undefined) encodeJson(request, "request", "payloadBytes");
-  if (turn !== undefined) parseRowId(turn, "turn");
 }
 
 /** What identifies the request without repeating the transcript: the messages it was rendered from, by id. */

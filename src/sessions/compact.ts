@@ -7,7 +7,9 @@ import type { MessageAtRow } from "../contracts/lineage-queries.ts";
 import type { Prepare } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
-import { checkId, checkInt, checkRecord, invalid } from "../core/check.ts";
+import type { HEAD_VERBS } from "../contracts/verbs/lineage.ts";
+import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
+import { invalid } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { existingSession } from "../core/existing.ts";
 import { rootOf } from "../core/head.ts";
@@ -34,16 +36,16 @@ interface CheckedCompaction {
   readonly upTo: MessageId | null;
 }
 
-export async function compact(storage: Storage, prepare: Prepare, id: string, input: unknown): Promise<Head> {
-  const given = checkRecord(input, "compaction", ["agent", "summary", "keep", "upTo", "expect"]);
-  const agent = checkId(given.agent, "agent");
-  const asked = checkCompaction(given);
-  const summary = readySummary(given.summary);
+type CompactValues = ValuesOf<typeof HEAD_VERBS.compact>[1];
+
+export async function compact(storage: Storage, prepare: Prepare, id: string, input: CompactValues): Promise<Head> {
+  const { agent, expect } = input;
+  const asked = checkCompaction(input);
+  const summary = readySummary(input.summary);
   const first = await existingSession(storage, id);
   const boundary = await boundaryOf(storage, first, asked);
   const message = await prepareMessage(summary, prepare);
-  const expected = given.expect === undefined ? {} : { expect: given.expect as string };
-  const prepared = await prepareHead(storage, prepare, expected);
+  const prepared = await prepareHead(storage, prepare, expect === undefined ? {} : { expect });
   return decide(storage, async () => {
     const session = await existingSession(storage, id);
     const compacts = await covering(storage, session, boundary);
@@ -77,7 +79,7 @@ export async function coverageUpTo(
   };
 }
 
-function checkCompaction({ keep, upTo }: Readonly<Record<string, unknown>>): CheckedCompaction {
+function checkCompaction({ keep, upTo }: CompactValues): CheckedCompaction {
   if (keep !== undefined && upTo !== undefined) {
     throw new HoldfastError(
       "InvalidArgument",
@@ -88,10 +90,7 @@ function checkCompaction({ keep, upTo }: Readonly<Record<string, unknown>>): Che
       },
     );
   }
-  return {
-    keep: keep === undefined ? 0 : checkInt(keep, "keep", 0, 1_000_000),
-    upTo: upTo === undefined ? null : parseRowId(upTo, "upTo"),
-  };
+  return { keep: keep ?? 0, upTo: upTo ?? null };
 }
 
 async function boundaryOf(storage: Storage, session: SessionRow, { keep, upTo }: CheckedCompaction): Promise<Boundary> {

@@ -8,12 +8,12 @@ import type { Holdfast } from "../contracts/holdfast.ts";
 import type { MessageInput } from "../contracts/messages.ts";
 import type { Storage } from "../contracts/storage.ts";
 import { realEnvironment } from "../core/environment.ts";
+import { findAt } from "../core/find.ts";
 import { open } from "../open.ts";
 import { createPayloads } from "../storage/blobs/payloads.ts";
 import { SqlStorage } from "../storage/sql/store.ts";
 import { contextAt, estimate } from "./context.ts";
 import { cut, sum } from "./context-cut.ts";
-import { findAt } from "./find.ts";
 
 const AGENTS = ["ada", "ben"] as const;
 const tool = fc.constantFrom("a", "b", "c");

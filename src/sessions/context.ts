@@ -6,7 +6,11 @@ import type { ContentBlock } from "../contracts/messages.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { checkInt, checkOptionalId, checkRecord, invalid } from "../core/check.ts";
+import { CONTEXT_OPTIONS } from "../contracts/verbs/sessions.ts";
+import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
+import { checkArgument } from "../core/arguments.ts";
+import { checkInt } from "../core/check.ts";
+import type { LocatedSession } from "../core/find.ts";
 import { rootOf } from "../core/head.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
 import { runInSlices, TimeSlice } from "../core/time-slice.ts";
@@ -14,7 +18,6 @@ import { erasedMessage, readRows } from "../history/messages.ts";
 import { type CutContext, cutInSteps, sumInSteps, type Tokenizer } from "./context-cut.ts";
 import { allRows, type ContextRange, contextRangeOf, countRows, pagesBack, summaryRow } from "./context-read.ts";
 import { repairInSteps } from "./context-repair.ts";
-import type { LocatedSession } from "./find.ts";
 
 const MESSAGE_TOKENS = 4;
 const BYTES_PER_TOKEN = 4;
@@ -24,9 +27,9 @@ export async function contextAt(
   storage: Storage,
   payloads: Payloads,
   { session, head }: LocatedSession,
-  options: ContextOptions | undefined,
+  options: ContextValues,
 ): Promise<Context> {
-  const checked = checkContextOptions(options);
+  const checked = readContextOptions(options);
   const at = head === null ? session : { no: session.no, branch: head.branch, seq: head.seq };
   const lineage = await lineageAt(storage, at);
   const compaction = head === null ? await compactionNow(storage, lineage) : rootOf(head).compaction;
@@ -62,13 +65,14 @@ export interface CheckedContextOptions {
   readonly count: Tokenizer;
 }
 
-export function checkContextOptions(options: ContextOptions | undefined): CheckedContextOptions {
-  const given = checkRecord(options, "options", ["agent", "budget", "tokenizer"]);
-  return {
-    agent: checkOptionalId(given.agent, "agent"),
-    budget: given.budget === undefined ? null : checkInt(given.budget, "budget", 0, Number.MAX_SAFE_INTEGER),
-    count: checkTokenizer(given.tokenizer),
-  };
+type ContextValues = ValueOf<typeof CONTEXT_OPTIONS>;
+
+export function checkContextOptions(options: ContextOptions = {}): CheckedContextOptions {
+  return readContextOptions(checkArgument(CONTEXT_OPTIONS, options, "options"));
+}
+
+function readContextOptions({ agent, budget, tokenizer }: ContextValues): CheckedContextOptions {
+  return { agent, budget, count: checkTokenizer(tokenizer) };
 }
 
 type ReadMessages = (rows: readonly MessageAtRow[]) => Promise<readonly ContextMessage[]>;
@@ -176,9 +180,8 @@ async function tail(
   return runInSlices(cutInSteps(pages.toReversed().flat(), room, count), slice);
 }
 
-function checkTokenizer(given: unknown): Tokenizer {
+function checkTokenizer(given: Tokenizer | undefined): Tokenizer {
   if (given === undefined) return estimate;
-  if (typeof given !== "function") throw invalid("tokenizer", "a function", given);
   return (message) => {
     const tokens: unknown = given(message);
     return checkInt(tokens, "what the tokenizer gives", 0, Number.MAX_SAFE_INTEGER);

@@ -3,11 +3,13 @@ import type { JsonObject } from "../contracts/json.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Session, SessionKind, SessionStatus } from "../contracts/sessions.ts";
 import type { Commit, Outcome, Write } from "../contracts/storage.ts";
+import type { NEW_SESSION } from "../contracts/verbs/sessions.ts";
+import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
-import { checkOptionalId, checkRecord, checkTags, checkText, encodeJson } from "../core/check.ts";
+import { encodeJson } from "../core/check.ts";
 import { decodeRow, digest, jsonObject, jsonTexts, oneOf, optional, text, utf8, whole } from "../core/decode.ts";
 
-export const STATUSES: readonly SessionStatus[] = ["open", "closed"];
+const STATUSES: readonly SessionStatus[] = ["open", "closed"];
 const KINDS: readonly SessionKind[] = ["entry", "spawned", "attached"];
 
 /** The columns update() can change, as they are kept. */
@@ -28,18 +30,17 @@ export interface SessionOrigin {
   readonly cacheId: string | null;
 }
 
-const DESCRIBED = ["id", "agent", "title", "tags", "metadata", "request"] as const;
-export const INPUT = [...DESCRIBED, "origin", "cacheId"] as const;
+/** What a caller says of a session that is to be created, checked. */
+export type NewSession = ValueOf<typeof NEW_SESSION>;
 
-export function checkDescribed(given: Readonly<Record<string, unknown>>): SessionColumns {
-  const metadata = given.metadata === undefined ? {} : checkRecord(given.metadata, "session.metadata");
+export function describeSession({ agent, title, tags, metadata, request }: Omit<NewSession, "id">): SessionColumns {
   return {
-    agent: checkOptionalId(given.agent, "session.agent") ?? null,
-    title: given.title === undefined ? null : encodeText(checkText(given.title, "session.title", "titleBytes")),
+    agent: agent ?? null,
+    title: title === undefined ? null : encodeText(title),
     status: "open",
-    tags: given.tags === undefined ? [] : checkTags(given.tags, "session.tags"),
-    metadata: given.metadata === undefined ? null : encodeJson(metadata, "session.metadata", "metadataBytes"),
-    request: checkOptionalId(given.request, "session.request") ?? null,
+    tags: tags ?? [],
+    metadata: metadata === undefined ? null : encodeJson(metadata, "session.metadata", "metadataBytes"),
+    request: request ?? null,
   };
 }
 

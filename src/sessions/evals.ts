@@ -1,15 +1,18 @@
 // Evals: code an agent wrote and had evaluated, with its results.
-import type { Eval, EvalInput, EvalOutcome, EvalStatus, Evals } from "../contracts/lineage.ts";
+import type { Eval, EvalOutcome, EvalStatus, Evals } from "../contracts/lineage.ts";
 import type { EvalRow } from "../contracts/lineage-queries.ts";
 import type { Payloads, Prepare } from "../contracts/payloads.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
+import { EVAL_VERBS } from "../contracts/verbs/lineage.ts";
+import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { toRef } from "../core/bytes.ts";
-import { checkId, checkOptionalId, checkRecord, checkText } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, oneOf, whole } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import { lineOf } from "../core/lineage.ts";
-import { optionalRowId, parseRowId, rowId } from "../core/row-id.ts";
+import type { SessionLookup } from "../core/locate.ts";
+import { optionalRowId, rowId } from "../core/row-id.ts";
+import { bindVerbs } from "../core/verbs.ts";
 import { facts, isOver, noRow } from "./calls.ts";
 import { onBranch } from "./guards.ts";
 import { type Columns, preparePayloads, writePayloads } from "./payload-columns.ts";
@@ -18,8 +21,6 @@ import { checkMessage, checkTurn } from "./turns.ts";
 const NAMES = ["code", "result", "final", "error"] as const;
 type PayloadName = (typeof NAMES)[number];
 const STATUSES: readonly EvalStatus[] = ["running", "done", "failed"];
-const INPUT = ["code", "turn", "message"] as const;
-const OUTCOME = ["result", "final", "error"] as const;
 
 export function evalOf(row: EvalRow): Eval {
   const { session } = row;
@@ -44,62 +45,49 @@ export function evalOf(row: EvalRow): Eval {
   };
 }
 
-export function createEvals(storage: Storage, payloads: Payloads): Evals {
-  return {
-    async start(session, input) {
-      const id = checkId(session, "session");
-      const given = checkRecord(input, "eval", INPUT);
-      return payloads.preparing((prepare) => write(storage, prepare, id, given, undefined));
+export function createEvals(storage: Storage, payloads: Payloads, lookup: SessionLookup): Evals {
+  return bindVerbs(EVAL_VERBS, lookup, {
+    start: (id, input) => payloads.preparing((prepare) => write(storage, prepare, id, input, undefined)),
+    add: (id, { result, final, error, ...input }) => {
+      const ended = outcomeOf({ result, final, error });
+      return payloads.preparing((prepare) => write(storage, prepare, id, input, ended));
     },
-    async add(session, input) {
-      const id = checkId(session, "session");
-      const given = checkRecord(input, "eval", [...INPUT, ...OUTCOME]);
-      return payloads.preparing((prepare) => write(storage, prepare, id, given, outcomeOf(given)));
-    },
-    async finish(id, outcome) {
-      const found = parseRowId(id, "eval");
-      const ended = outcomeOf(checkRecord(outcome, "outcome", OUTCOME));
+    finish: (id, { result, final, error }) => {
+      const ended = outcomeOf({ result, final, error });
       return payloads.preparing(async (prepare) =>
-        finish(storage, found, ended, await preparePayloads(prepare, ended.payloads)),
+        finish(storage, id, ended, await preparePayloads(prepare, ended.payloads)),
       );
     },
-    async get(id) {
-      const { session, seq } = parseRowId(id, "eval");
+    async get({ session, seq }) {
       const [row] = await storage.query("eval.get", session, seq);
       return row === undefined ? null : evalOf(row);
     },
-  };
+  });
 }
 
-type EvalArguments = Readonly<Record<string, unknown>>;
+type NewEval = ValuesOf<typeof EVAL_VERBS.start>[1];
 
 interface CheckedEvalOutcome {
   readonly status: "done" | "failed";
   readonly payloads: EvalOutcome;
 }
 
-function outcomeOf(given: EvalArguments): CheckedEvalOutcome {
-  const { result, final, error } = given as EvalOutcome;
-  return { status: error === undefined ? "done" : "failed", payloads: { result, final, error } as EvalOutcome };
+function outcomeOf(payloads: { readonly [K in keyof EvalOutcome]: unknown }): CheckedEvalOutcome {
+  return { status: payloads.error === undefined ? "done" : "failed", payloads: payloads as EvalOutcome };
 }
 
 async function write(
   storage: Storage,
   prepare: Prepare,
   id: string,
-  given: EvalArguments,
+  { code, turn, message }: NewEval,
   ended: CheckedEvalOutcome | undefined,
 ): Promise<Eval> {
-  const code = checkText(given.code, "eval.code", "payloadBytes");
-  const asked: Omit<EvalInput, "code"> = {
-    turn: checkOptionalId(given.turn, "eval.turn"),
-    message: checkOptionalId(given.message, "eval.message"),
-  } as never;
   const fresh: Columns<PayloadName> = await preparePayloads(prepare, { code, ...ended?.payloads });
   return decide(storage, async () => {
     const session = await existingSession(storage, id);
-    const turnSeq = await checkTurn(storage, session, asked.turn);
-    const messageSeq = await checkMessage(storage, session, asked.message);
+    const turnSeq = await checkTurn(storage, session, turn);
+    const messageSeq = await checkMessage(storage, session, message);
     const at = storage.environment.now();
     const { refs, salts, commit } = writePayloads(NAMES, fresh);
     const status: EvalStatus = ended?.status ?? "running";

@@ -4,45 +4,41 @@ import type { Heads } from "../contracts/lineage.ts";
 import type { HeadRow } from "../contracts/lineage-queries.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { checkId, checkLimit, checkOrder, checkRecord, invalid } from "../core/check.ts";
-import { readCursor, writeCursor } from "../core/cursor.ts";
+import { HEAD_VERBS } from "../contracts/verbs/lineage.ts";
+import { invalid } from "../core/check.ts";
+import { writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { existingSession } from "../core/existing.ts";
+import { findAt, type LocatedSession } from "../core/find.ts";
 import { headOf } from "../core/head.ts";
 import { lineageAt } from "../core/lineage.ts";
-import { checkHeadId } from "../core/locator.ts";
+import type { SessionLookup } from "../core/locate.ts";
+import { bindVerbs } from "../core/verbs.ts";
 import { compact } from "./compact.ts";
-import { findAt, type LocatedSession } from "./find.ts";
-import type { Locate } from "./locate.ts";
 import { decideHead, prepareHead } from "./publish.ts";
 
 const MOST_FOUND = 10;
 
-export function createHeads(storage: Storage, payloads: Payloads, locate: Locate): Heads {
-  return {
+export function createHeads(storage: Storage, payloads: Payloads, lookup: SessionLookup): Heads {
+  return bindVerbs(HEAD_VERBS, lookup, {
     async get(id) {
-      const [row] = await storage.query("head.get", checkHeadId(id));
+      const [row] = await storage.query("head.get", id);
       return row === undefined ? null : headOf(row);
     },
     async find(prefix) {
-      const begins = checkId(prefix, "prefix");
-      if (!/^hd-[0-9a-f]{0,64}$/.test(begins)) throw invalid("prefix", "the beginning of a head's id", prefix);
+      if (!/^hd-[0-9a-f]{0,64}$/.test(prefix)) throw invalid("prefix", "the beginning of a head's id", prefix);
       // Behind every hex digit.
-      const rows = await storage.query("heads.between", begins, `${begins}g`, MOST_FOUND);
+      const rows = await storage.query("heads.between", prefix, `${prefix}g`, MOST_FOUND);
       return rows.map(headOf);
     },
     async current(at) {
-      const { session, head } = await findAt(storage, await locate(at));
+      const { session, head } = await findAt(storage, at);
       if (head !== null) return headOf(head);
       const [row] = await storage.query("head.current", session.id);
       return row === undefined ? null : headOf(row);
     },
-    async list(at, range) {
-      const given = checkRecord(range, "range", ["limit", "cursor", "order"]);
-      const limit = checkLimit(given.limit, "page", 100);
-      const order = checkOrder(given.order);
-      const found = await findAt(storage, await locate(at));
-      const rows = await readHeads(storage, found, order, readCursor(given.cursor), limit + 1);
+    async list(at, { limit, order, cursor }) {
+      const rows = await readHeads(storage, await findAt(storage, at), order, cursor, limit + 1);
       const page = rows.slice(0, limit);
       const last = page.at(-1);
       return {
@@ -50,9 +46,8 @@ export function createHeads(storage: Storage, payloads: Payloads, locate: Locate
         next: rows.length > limit && last !== undefined ? writeCursor(last.seq) : null,
       };
     },
-    async publish(session, input) {
-      const id = checkId(session, "session");
-      return payloads.preparing(async (prepare) => {
+    publish: (id, input) =>
+      payloads.preparing(async (prepare) => {
         const prepared = await prepareHead(storage, prepare, input);
         return decide(storage, async () =>
           decideHead(storage, {
@@ -62,13 +57,9 @@ export function createHeads(storage: Storage, payloads: Payloads, locate: Locate
             at: storage.environment.now(),
           }),
         );
-      });
-    },
-    async compact(session, input) {
-      const id = checkId(session, "session");
-      return payloads.preparing((prepare) => compact(storage, prepare, id, input));
-    },
-  };
+      }),
+    compact: (id, input) => payloads.preparing((prepare) => compact(storage, prepare, id, input)),
+  });
 }
 
 /** Those of the session; with a head, of the line that leads to it. `last` is the seq of the last one seen. */

@@ -1,100 +1,75 @@
 // Invocations: work that one session has done in another. The beginning is committed before the work, the end after it;
 // in between the row says "running", also when the process that would end it is gone.
-import type { Child, Envelope, InvocationMeta, InvocationOutcome, Invocations } from "../contracts/invocations.ts";
+import type { Child, Envelope, InvocationMeta, Invocations } from "../contracts/invocations.ts";
 import type { Json } from "../contracts/json.ts";
-import type { Invocation, InvocationStatus } from "../contracts/lineage.ts";
+import type { Invocation } from "../contracts/lineage.ts";
 import type { HeadRow, InvocationRow } from "../contracts/lineage-queries.ts";
 import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { EventDraft, Guard, SessionUse, Storage } from "../contracts/storage.ts";
-import { checkArray, checkOneOf, checkRecord, encodeJson } from "../core/check.ts";
+import { INVOCATION_VERBS } from "../contracts/verbs/lineage.ts";
+import type { RowId, ValuesOf } from "../contracts/verbs/vocabulary.ts";
+import { encodeJson } from "../core/check.ts";
 import { NONE } from "../core/counts.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, jsonObject, withBlob } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
+import { findHead, findSession } from "../core/find.ts";
 import { lineOf } from "../core/lineage.ts";
+import type { SessionLookup } from "../core/locate.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
-import { checkAttach, checkSpawn, startAttach, startSpawn } from "./attach.ts";
-import {
-  checkConcurrency,
-  checkWork,
-  errorJson,
-  failedOutcome,
-  runAlone,
-  runInOrder,
-  type WorkOutcome,
-} from "./batch.ts";
+import { bindVerbs } from "../core/verbs.ts";
+import { readAttachment, readSpawn, startAttach, startSpawn } from "./attach.ts";
+import { errorJson, failedOutcome, runAlone, runInOrder, type WorkOutcome } from "./batch.ts";
 import { facts, isOver, noRow } from "./calls.ts";
 import { countLineage } from "./counts.ts";
-import { findHead, findSession } from "./find.ts";
 import { onBranch, onHead } from "./guards.ts";
-import { type Locate, type RequireCurrent, resolveCaller } from "./locate.ts";
 import { invocationOf } from "./view.ts";
 
-export function createInvocations(
-  storage: Storage,
-  payloads: Payloads,
-  locate: Locate,
-  requireCurrent: RequireCurrent,
-): Invocations {
+export function createInvocations(storage: Storage, payloads: Payloads, lookup: SessionLookup): Invocations {
   const run = <T>(start: () => Promise<Invocation>, work: (child: Child) => T | Promise<T>) =>
     runInvocation(storage, payloads, start, work);
-  return {
+  return bindVerbs(INVOCATION_VERBS, lookup, {
     async spawn(caller, input, work) {
-      const spawn = checkSpawn(input);
-      checkWork(work);
-      const name = await resolveCaller(requireCurrent, caller);
-      return runAlone(await run(() => startSpawn(storage, name, spawn), work));
+      const spawn = readSpawn(input);
+      return runAlone(await run(() => startSpawn(storage, caller, spawn), work));
     },
-    async attach(caller, at, options, work) {
-      const attachment = checkAttach(options);
-      checkWork(work);
-      const [name, locator] = [await resolveCaller(requireCurrent, caller), await locate(at)];
-      return runAlone(await run(() => startAttach(storage, locator, name, attachment), work));
+    async attach(caller, at, input, work) {
+      const attachment = readAttachment(input);
+      return runAlone(await run(() => startAttach(storage, at, caller, attachment), work));
     },
-    async spawnAll(caller, inputs, work, options) {
+    async spawnAll(caller, inputs, work, { concurrency }) {
       // All are looked at before any begins.
-      const spawns = checkArray(inputs, "inputs", "batchSlots").map(checkSpawn);
-      const concurrency = checkConcurrency(options);
-      checkWork(work);
-      const name = await resolveCaller(requireCurrent, caller);
-      await findSession(storage, name);
+      const spawns = inputs.map(readSpawn);
+      await findSession(storage, caller);
       return runInOrder(spawns, concurrency, (spawn, index) =>
         run(
-          () => startSpawn(storage, name, spawn),
+          () => startSpawn(storage, caller, spawn),
           (child) => work(child, index),
         ),
       );
     },
-    async attachAll(caller, inputs, work, options) {
-      const asked = checkArray(inputs, "inputs", "batchSlots").map((input) => ({
-        at: checkRecord(input, "attach").at,
-        attachment: checkAttach(input, ["at"]),
-      }));
-      const concurrency = checkConcurrency(options);
-      checkWork(work);
-      const attachments = await Promise.all(asked.map(async (one) => ({ ...one, locator: await locate(one.at) })));
-      const name = await resolveCaller(requireCurrent, caller);
-      await findSession(storage, name);
+    async attachAll(caller, inputs, work, { concurrency }) {
+      const asked = inputs.map(({ at, ...input }) => ({ at, attachment: readAttachment(input) }));
+      const attachments = await Promise.all(
+        asked.map(async (one) => ({ ...one, locator: await lookup.locate(one.at) })),
+      );
+      await findSession(storage, caller);
       return runInOrder(attachments, concurrency, ({ locator, attachment }, index) =>
         run(
-          () => startAttach(storage, locator, name, attachment),
+          () => startAttach(storage, locator, caller, attachment),
           (child) => work(child, index),
         ),
       );
     },
-    async start(caller, input) {
-      const spawn = checkSpawn(input);
-      return startSpawn(storage, await resolveCaller(requireCurrent, caller), spawn);
-    },
+    start: async (caller, input) => startSpawn(storage, caller, readSpawn(input)),
     finish: (id, outcome) => payloads.preparing((prepare) => finishInvocation(storage, prepare, id, outcome)),
-    async get(id) {
-      const { session, seq } = parseRowId(id, "invocation");
+    async get({ session, seq }) {
       const [row] = await storage.query("invocation.get", session, seq);
       return row === undefined ? null : invocationOf(row);
     },
-    error: async (id) => readError(storage, payloads, id),
-  };
+    error: (id) => readError(storage, payloads, id),
+  });
 }
 
 async function runInvocation<T>(
@@ -119,7 +94,9 @@ async function runInvocation<T>(
   }
   try {
     const outcome = "error" in done ? { error: errorJson(done.error) } : {};
-    const ended = await payloads.preparing((prepare) => finishInvocation(storage, prepare, id, outcome));
+    const ended = await payloads.preparing((prepare) =>
+      finishInvocation(storage, prepare, parseRowId(id, "invocation"), outcome),
+    );
     const meta = await metaOf(storage, ended);
     const at = { session, head: ended.calleeHeadAfter, meta };
     if ("error" in done) return failedOutcome(done.error, at);
@@ -138,19 +115,12 @@ async function metaOf(storage: Storage, { id, type, mode, label, callee }: Invoc
   return { invocation: id, type, mode, label, counts };
 }
 
-const ENDS = ["done", "failed"] as const satisfies readonly InvocationStatus[];
-
 export async function finishInvocation(
   storage: Storage,
   prepare: Prepare,
-  id: unknown,
-  outcome: InvocationOutcome | undefined,
+  { session: name, seq: first }: RowId,
+  { error, status = error === undefined ? "done" : "failed" }: ValuesOf<typeof INVOCATION_VERBS.finish>[1],
 ): Promise<Invocation> {
-  const { session: name, seq: first } = parseRowId(id, "invocation");
-  const given = checkRecord(outcome, "outcome", ["status", "error"]);
-  const { error } = given;
-  const fallback = error === undefined ? "done" : "failed";
-  const status = given.status === undefined ? fallback : checkOneOf(given.status, "status", ENDS);
   const note = error === undefined ? null : { invocation: rowId(name, first), error };
   const failure =
     note === null
@@ -230,8 +200,7 @@ async function headNow(storage: Storage, session: SessionRow | null): Promise<He
 }
 
 /** The annotation that follows its end, in the same commit. */
-async function readError(storage: Storage, payloads: Payloads, id: unknown): Promise<Json | null> {
-  const { session, seq: first } = parseRowId(id, "invocation");
+async function readError(storage: Storage, payloads: Payloads, { session, seq: first }: RowId): Promise<Json | null> {
   const [row] = await storage.query("invocation.get", session, first);
   if (row === undefined || row.status === "running") return null;
   const [found] = await storage.query("annotation.get", session, row.seq + 1);

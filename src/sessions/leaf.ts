@@ -1,41 +1,28 @@
 // Leaf calls around work: recorded before it, with what it cost after it, whether it ends well or not.
-import type { BatchOptions, Leaf, LeafCalls, LeafInput, LeafMeta, LeafReport } from "../contracts/invocations.ts";
+import type { Leaf, LeafCalls, LeafInput, LeafMeta, LeafReport } from "../contracts/invocations.ts";
 import type { Json } from "../contracts/json.ts";
-import type { Call, CallOutcome, Calls } from "../contracts/lineage.ts";
+import type { Call, CallOutcome } from "../contracts/lineage.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { checkArray, checkId, checkRecord } from "../core/check.ts";
+import type { CALL_VERBS } from "../contracts/verbs/lineage.ts";
+import { checkRecord } from "../core/check.ts";
 import { existingSession } from "../core/existing.ts";
-import {
-  checkConcurrency,
-  checkWork,
-  errorJson,
-  failedOutcome,
-  runAlone,
-  runInOrder,
-  type WorkOutcome,
-} from "./batch.ts";
-import { checkLeaf, checkOutcome } from "./calls.ts";
+import type { Rules } from "../core/verbs.ts";
+import { errorJson, failedOutcome, runAlone, runInOrder, type WorkOutcome } from "./batch.ts";
+import { type CallRules, checkLeaf, checkOutcome } from "./calls.ts";
 
 const REPORT = ["response", "inputTokens", "outputTokens", "cachedTokens", "costUsd"] as const;
 
-export function createLeafCalls(storage: Storage, calls: Calls): LeafCalls {
+export function createLeafCalls(
+  storage: Storage,
+  calls: CallRules,
+): Rules<LeafCalls, Pick<typeof CALL_VERBS, keyof LeafCalls>> {
   return {
-    async leaf(session, input, work) {
-      const id = checkId(session, "session");
+    async leaf(id, input, work) {
       checkLeaf(input);
-      checkWork(work);
       return runAlone(await runLeaf(calls, id, input, work));
     },
-    async leafAll<T extends Json>(
-      session: string,
-      inputs: readonly LeafInput[],
-      work: (leaf: Leaf, index: number) => T | Promise<T>,
-      options?: BatchOptions,
-    ) {
-      const id = checkId(session, "session");
-      for (const input of checkArray(inputs, "inputs", "batchSlots")) checkLeaf(input);
-      const concurrency = checkConcurrency(options);
-      checkWork(work);
+    async leafAll(id, inputs, work, { concurrency }) {
+      for (const input of inputs) checkLeaf(input);
       await existingSession(storage, id);
       return runInOrder(inputs, concurrency, (input, index) => runLeaf(calls, id, input, (leaf) => work(leaf, index)));
     },
@@ -43,7 +30,7 @@ export function createLeafCalls(storage: Storage, calls: Calls): LeafCalls {
 }
 
 async function runLeaf<T extends Json>(
-  calls: Calls,
+  calls: CallRules,
   session: string,
   input: LeafInput,
   work: (leaf: Leaf) => T | Promise<T>,
@@ -67,7 +54,7 @@ async function runLeaf<T extends Json>(
     return end(calls, call, { ...reported, error: errorJson(error) }, { error });
   }
   try {
-    const ended = await calls.finish(call.id, value === undefined ? reported : { ...reported, result: value });
+    const ended = await calls.finish(call, value === undefined ? reported : { ...reported, result: value });
     return { envelope: { value, status: "done", session, head: null, meta: metaOf(ended) }, thrown: null };
   } catch (error) {
     // A value or a response that cannot be kept: what it cost is recorded all the same.
@@ -77,14 +64,14 @@ async function runLeaf<T extends Json>(
 }
 
 async function end(
-  calls: Calls,
+  calls: CallRules,
   call: Call,
   outcome: CallOutcome,
   { error }: { readonly error: unknown },
 ): Promise<WorkOutcome<never, LeafMeta>> {
   const { session } = call;
   try {
-    return failedOutcome(error, { session, head: null, meta: metaOf(await calls.finish(call.id, outcome)) });
+    return failedOutcome(error, { session, head: null, meta: metaOf(await calls.finish(call, outcome)) });
   } catch {
     // It stays "started". What was thrown first matters more than trouble with recording it.
     return failedOutcome(error, { session, head: null });

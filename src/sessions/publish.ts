@@ -6,13 +6,13 @@ import type { Head, HeadInput, HeadStatus } from "../contracts/lineage.ts";
 import type { Prepare, PreparedPayload } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Commit, EventDraft, Guard, HeadDraft, Storage, Write } from "../contracts/storage.ts";
+import type { HEAD_INPUT } from "../contracts/verbs/lineage.ts";
+import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { encodeText, sha256 } from "../core/bytes.ts";
-import { checkOptionalId, checkRecord, checkText } from "../core/check.ts";
 import { NONE } from "../core/counts.ts";
 import type { Decision } from "../core/decide.ts";
 import { committed, headOf, rootOf } from "../core/head.ts";
 import { type LinePosition, readLineageAt, type Segment } from "../core/lineage.ts";
-import { checkHeadId } from "../core/locator.ts";
 import { countLineage } from "./counts.ts";
 import { onBranch, onHead, whileIdle } from "./guards.ts";
 import { preparePayloads } from "./payload-columns.ts";
@@ -29,22 +29,17 @@ export interface PreparedHead {
   readonly expect: string | null | undefined;
 }
 
-const INPUT = ["final", "finalSummary", "vars", "fingerprint", "cacheId", "expect"] as const;
-
 export async function prepareHead(
   { environment }: Storage,
   prepare: Prepare,
-  input: HeadInput | undefined,
+  input: ValueOf<typeof HEAD_INPUT>,
 ): Promise<PreparedHead> {
-  const given = checkRecord(input, "head", INPUT);
-  const { expect, finalSummary } = given;
+  const { expect, finalSummary, fingerprint = null, cacheId = null } = input;
   const said = {
-    finalSummary: finalSummary === undefined ? null : encodeText(checkText(finalSummary, "finalSummary", "titleBytes")),
-    fingerprint: checkOptionalId(given.fingerprint, "fingerprint") ?? null,
-    cacheId: checkOptionalId(given.cacheId, "cacheId") ?? null,
-    expect: expect === undefined || expect === null ? expect : checkHeadId(expect, "expect"),
+    finalSummary: finalSummary === undefined ? null : encodeText(finalSummary),
+    ...{ fingerprint, cacheId, expect },
   };
-  const carried = { final: given.final, vars: given.vars } as Pick<HeadInput, "final" | "vars">;
+  const carried = { final: input.final, vars: input.vars } as Pick<HeadInput, "final" | "vars">;
   const { final, vars } = await preparePayloads(prepare, carried);
   const summary =
     said.finalSummary === null

@@ -4,98 +4,68 @@ import type { Page } from "../contracts/json.ts";
 import type { SessionVerbs } from "../contracts/lineage.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
-import type { Session, SessionFilter, Sessions } from "../contracts/sessions.ts";
+import type { Session, Sessions } from "../contracts/sessions.ts";
 import type { Storage } from "../contracts/storage.ts";
+import { SESSION_VERBS } from "../contracts/verbs/sessions.ts";
+import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
-import {
-  checkBoolean,
-  checkId,
-  checkInt,
-  checkLimit,
-  checkOneOf,
-  checkOptionalId,
-  checkPlain,
-  checkRecord,
-  checkTags,
-  checkText,
-  encodeJson,
-} from "../core/check.ts";
-import { readCursor, writeCursor } from "../core/cursor.ts";
+import { encodeJson } from "../core/check.ts";
+import { writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { existingSession } from "../core/existing.ts";
+import { findAt } from "../core/find.ts";
+import { requireNoHead, type SessionLookup } from "../core/locate.ts";
 import { newId } from "../core/new-id.ts";
+import { bindVerbs } from "../core/verbs.ts";
 import { removeAlias, setAlias } from "./aliases.ts";
-import { checkAttach, startAttach } from "./attach.ts";
+import { readAttachment, startAttach } from "./attach.ts";
 import { fork, resume, rewind } from "./branching.ts";
 import { contextAt } from "./context.ts";
 import { countShownMessages } from "./counts.ts";
 import {
   changes,
-  checkDescribed,
   createCommit,
   createdSession,
+  describeSession,
   describeWrites,
-  INPUT,
+  type NewSession,
   type SessionColumns,
   type SessionOrigin,
-  STATUSES,
   sessionOf,
   tagsColumn,
 } from "./describe.ts";
 import { eraseSession } from "./erase-session.ts";
-import { findAt } from "./find.ts";
-import { acceptLocators, type Locate, type RequireCurrent, requireNoHead, resolveCaller } from "./locate.ts";
 import { viewAt } from "./view.ts";
 
-export function createSessions(
-  storage: Storage,
-  payloads: Payloads,
-  locate: Locate,
-  requireCurrent: RequireCurrent,
-): Sessions & SessionVerbs {
-  const verbs: Sessions & SessionVerbs = {
-    create: async (input) => create(storage, input),
+export function createSessions(storage: Storage, payloads: Payloads, lookup: SessionLookup): Sessions & SessionVerbs {
+  return bindVerbs(SESSION_VERBS, lookup, {
+    create: (input) => create(storage, input),
     get: async (at) => {
-      const name = requireNoHead(await locate(at), "sessions.get() shows a session as it is now", FORK_HINT);
+      const name = requireNoHead(at, "sessions.get() shows a session as it is now", FORK_HINT);
       const [byId] = await storage.query("session.get", name);
       if (byId !== undefined) return byId.deleted_at === null ? withAliases(storage, byId) : null;
       const [byAlias] = await storage.query("session.byAlias", name);
       return byAlias === undefined ? null : withAliases(storage, byAlias);
     },
-    list: async (filter) => list(storage, filter),
-    update: async (id, patch) => update(storage, checkId(id, "session"), patch),
-    setAlias: async (id, name, options) => {
-      const move = checkRecord(options, "options", ["move"]).move;
-      const moves = move !== undefined && checkBoolean(move, "move");
-      return setAlias(storage, checkId(id, "session"), checkId(name, "alias"), moves);
-    },
-    removeAlias: async (name) => removeAlias(storage, checkId(name, "alias")),
+    list: (filter) => list(storage, filter),
+    update: (id, patch) => update(storage, id, patch),
+    setAlias: (id, name, { move }) => setAlias(storage, id, name, move),
+    removeAlias: (name) => removeAlias(storage, name),
     async at(at) {
       noteDirectRead("hf.sessions.at()");
-      const found = await findAt(storage, await locate(at));
+      const found = await findAt(storage, at);
       return viewAt(storage, payloads, await withAliases(storage, found.session), found);
     },
-    fork: async (at, input) => fork(storage, await locate(at), input),
-    resume: async (at) => resume(storage, await locate(at)),
-    rewind: async (at) => rewind(storage, await locate(at)),
-    attach: async (at, input) => {
-      const attachment = checkAttach(input, ["caller"]);
-      const caller = await resolveCaller(requireCurrent, input.caller);
-      return startAttach(storage, await locate(at), caller, attachment);
-    },
+    fork: (at, input) => fork(storage, at, input),
+    resume: (at) => resume(storage, at),
+    rewind: (at) => rewind(storage, at),
+    attach: (at, { caller, ...attachment }) => startAttach(storage, at, caller, readAttachment(attachment)),
     async context(at, options) {
       noteDirectRead("hf.sessions.context()");
-      return contextAt(storage, payloads, await findAt(storage, await locate(at)), options);
+      return contextAt(storage, payloads, await findAt(storage, at), options);
     },
-    delete: async (id, options) => {
-      const everywhere = checkRecord(options, "options", ["everywhere"]).everywhere;
-      const all = everywhere !== undefined && checkBoolean(everywhere, "everywhere");
-      return eraseSession(storage, payloads, checkId(id, "session"), all);
-    },
-  };
-  return acceptLocators(verbs, requireCurrent, {
-    ...{ update: "a session is changed", setAlias: "a name points at a session", delete: "a session is erased" },
+    delete: (id, { everywhere }) => eraseSession(storage, payloads, id, everywhere),
   });
 }
 
@@ -106,42 +76,23 @@ async function withAliases(storage: Storage, row: SessionRow): Promise<Session> 
   return { ...sessionOf(row, aliases), messages: await countShownMessages(storage, row) };
 }
 
-async function create(storage: Storage, input: unknown): Promise<Session> {
-  const given = checkRecord(input, "session", INPUT);
-  const id = checkOptionalId(given.id, "session.id") ?? newId(storage.environment, "ses");
-  const described = checkDescribed(given);
+async function create(storage: Storage, input: NewSession): Promise<Session> {
+  const id = input.id ?? newId(storage.environment, "ses");
+  const described = describeSession(input);
   const at = storage.environment.now();
-  const birth: SessionOrigin = {
-    kind: "entry",
-    origin: checkOptionalId(given.origin, "session.origin") ?? null,
-    cacheId: checkOptionalId(given.cacheId, "session.cacheId") ?? null,
-  };
+  const birth: SessionOrigin = { kind: "entry", origin: input.origin ?? null, cacheId: input.cacheId ?? null };
   return decide(storage, async () => ({
     commit: createCommit(id, described, birth, at),
     answer: ({ events }) => createdSession(id, described, birth, at, events),
   }));
 }
 
-const FILTER = ["agent", "tag", "status", "request", "createdAfter", "createdBefore", "limit", "cursor"] as const;
+type SessionArguments<V extends keyof typeof SESSION_VERBS> = ValuesOf<(typeof SESSION_VERBS)[V]>;
 
-async function list(storage: Storage, filter: SessionFilter | undefined): Promise<Page<Session>> {
-  const given = checkRecord(filter, "filter", FILTER);
-  const limit = checkLimit(given.limit, "page", 100);
-  const status = given.status === undefined ? null : checkOneOf(given.status, "status", STATUSES);
-  const time = (name: string, fallback: number) =>
-    given[name] === undefined ? fallback : checkInt(given[name], name, 0, Number.MAX_SAFE_INTEGER);
-  const params = [
-    readCursor(given.cursor) ?? Number.MAX_SAFE_INTEGER,
-    status,
-    status,
-    time("createdAfter", 0),
-    time("createdBefore", Number.MAX_SAFE_INTEGER),
-    // One more row than requested shows whether there is a next page.
-    limit + 1,
-  ] as const;
-  const agent = checkOptionalId(given.agent, "agent");
-  const tag = checkOptionalId(given.tag, "tag");
-  const request = checkOptionalId(given.request, "request");
+async function list(storage: Storage, filter: SessionArguments<"list">[0]): Promise<Page<Session>> {
+  const { agent, tag, request, status, createdAfter, createdBefore, limit, cursor } = filter;
+  // One more row than requested shows whether there is a next page.
+  const params = [cursor ?? Number.MAX_SAFE_INTEGER, status, status, createdAfter, createdBefore, limit + 1] as const;
   const rows = await found(storage, { agent, tag, request }, params);
   const page = rows.slice(0, limit);
   const items = await Promise.all(page.map((row) => listed(storage, row)));
@@ -201,20 +152,13 @@ async function found(storage: Storage, by: CheckedFilter, params: ListParams): P
   }
 }
 
-async function update(storage: Storage, id: string, patch: unknown): Promise<Session> {
-  const given = checkRecord(checkPlain(patch, "patch"), "patch", ["title", "status", "tags", "metadata", "version"]);
-  const expected =
-    given.version === undefined ? undefined : checkInt(given.version, "version", 1, Number.MAX_SAFE_INTEGER);
-  const title = given.title;
+async function update(storage: Storage, id: string, patch: SessionArguments<"update">[1]): Promise<Session> {
+  const { title, status, tags, metadata, version: expected } = patch;
   const changed = {
-    ...(title === undefined
-      ? {}
-      : { title: title === null ? null : encodeText(checkText(title, "title", "titleBytes")) }),
-    ...(given.status === undefined ? {} : { status: checkOneOf(given.status, "status", STATUSES) }),
-    ...(given.tags === undefined ? {} : { tags: tagsColumn(checkTags(given.tags, "tags")) }),
-    ...(given.metadata === undefined
-      ? {}
-      : { metadata: encodeJson(checkRecord(given.metadata, "metadata"), "metadata", "metadataBytes") }),
+    ...(title === undefined ? {} : { title: title === null ? null : encodeText(title) }),
+    ...(status === undefined ? {} : { status }),
+    ...(tags === undefined ? {} : { tags: tagsColumn(tags) }),
+    ...(metadata === undefined ? {} : { metadata: encodeJson(metadata, "metadata", "metadataBytes") }),
   };
   return decide(storage, async () => {
     const row = await existingSession(storage, id);

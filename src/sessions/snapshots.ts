@@ -4,12 +4,16 @@ import type { Snapshot, Snapshots } from "../contracts/lineage.ts";
 import type { SnapshotRow } from "../contracts/lineage-queries.ts";
 import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
 import type { Storage } from "../contracts/storage.ts";
+import { SNAPSHOT_VERBS } from "../contracts/verbs/lineage.ts";
+import type { RowId } from "../contracts/verbs/vocabulary.ts";
 import { toRef } from "../core/bytes.ts";
-import { checkId, checkOptionalId, checkRecord, encodeJson } from "../core/check.ts";
+import { encodeJson } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { decodeRow, json, whole } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
-import { optionalRowId, parseRowId, rowId } from "../core/row-id.ts";
+import type { SessionLookup } from "../core/locate.ts";
+import { optionalRowId, rowId } from "../core/row-id.ts";
+import { bindVerbs } from "../core/verbs.ts";
 import { noRow } from "./calls.ts";
 import { onBranch } from "./guards.ts";
 import { snapshotEvent } from "./publish.ts";
@@ -26,16 +30,13 @@ export function snapshotOf(row: SnapshotRow): Snapshot {
   };
 }
 
-export function createSnapshots(storage: Storage, payloads: Payloads): Snapshots {
-  const find = async (id: unknown) => {
-    const { session, seq } = parseRowId(id, "snapshot");
+export function createSnapshots(storage: Storage, payloads: Payloads, lookup: SessionLookup): Snapshots {
+  const find = async ({ session, seq }: RowId) => {
     const [row] = await storage.query("snapshot.get", session, seq);
     return row;
   };
-  return {
-    async add(session, vars, options) {
-      const id = checkId(session, "session");
-      const turn = checkOptionalId(checkRecord(options, "options", ["turn"]).turn, "turn");
+  return bindVerbs(SNAPSHOT_VERBS, lookup, {
+    async add(id, vars, { turn }) {
       const bytes = encodeJson(vars, "vars", "payloadBytes");
       return payloads.preparing(async (prepare) => {
         const payload = await prepare(bytes, { media: "application/json", utf8: true, owned: true });
@@ -48,20 +49,20 @@ export function createSnapshots(storage: Storage, payloads: Payloads): Snapshots
     },
     async vars(id): Promise<Json> {
       const row = await find(id);
-      if (row === undefined || row.vars === null) throw noRow("snapshot", String(id));
+      if (row === undefined || row.vars === null) throw noRow("snapshot", rowId(id.session, id.seq));
       const name = { kind: "snapshot", session: row.session, seq: row.seq };
       const [stored] = await storage.query("blob.payload", row.vars);
-      if (stored === undefined) throw noRow("snapshot", String(id));
+      if (stored === undefined) throw noRow("snapshot", rowId(id.session, id.seq));
       return decodeRow(name, { vars: await payloads.read(stored) }, { vars: json }).vars;
     },
-  };
+  });
 }
 
 async function addSnapshot(
   storage: Storage,
   id: string,
   payload: PreparedPayload,
-  turn: string | undefined,
+  turn: RowId | undefined,
 ): Promise<Decision<Snapshot>> {
   const session = await existingSession(storage, id);
   const turnSeq = await checkTurn(storage, session, turn);

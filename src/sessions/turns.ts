@@ -1,18 +1,21 @@
 // Turns: one exchange in a session, from its beginning to the head it ends in.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Head, HeadInput, Turn, TurnStatus, Turns } from "../contracts/lineage.ts";
+import type { Head, Turn, TurnStatus, Turns } from "../contracts/lineage.ts";
 import type { TurnRow } from "../contracts/lineage-queries.ts";
 import type { Payloads, Prepare } from "../contracts/payloads.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { EventDraft, Storage, Write } from "../contracts/storage.ts";
-import { checkId, checkOptionalId, checkRecord } from "../core/check.ts";
+import { type HEAD_INPUT, TURN_VERBS } from "../contracts/verbs/lineage.ts";
+import type { RowId, ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
+import { findHead } from "../core/find.ts";
 import { currentLineage } from "../core/lineage.ts";
-import { parseRowId, rowId } from "../core/row-id.ts";
+import type { SessionLookup } from "../core/locate.ts";
+import { rowId } from "../core/row-id.ts";
+import { bindVerbs } from "../core/verbs.ts";
 import { type BranchPoint, branchEvent, positionOf } from "./branching.ts";
-import { findHead } from "./find.ts";
 import { onBranch, onHead } from "./guards.ts";
 import { decideHead, type HeadPlan, prepareHead } from "./publish.ts";
 
@@ -33,18 +36,12 @@ export function turnOf(row: TurnRow): Turn {
   return { id: rowId(session, seq), session, seq, branch, status, agent, run, at };
 }
 
-export function createTurns(storage: Storage, payloads: Payloads): Turns {
-  return {
-    async begin(session, input) {
-      const id = checkId(session, "session");
-      const given = checkRecord(input, "turn", ["agent", "run"]);
-      const agent = checkOptionalId(given.agent, "agent");
-      const run = checkOptionalId(given.run, "run");
-      return begin(storage, id, agent, run);
-    },
+export function createTurns(storage: Storage, payloads: Payloads, lookup: SessionLookup): Turns {
+  return bindVerbs(TURN_VERBS, lookup, {
+    begin: (id, { agent, run }) => begin(storage, id, agent, run),
     finish: (turn, input) => payloads.preparing((prepare) => end(storage, prepare, turn, input, "done")),
     abort: (turn, input) => payloads.preparing((prepare) => end(storage, prepare, turn, input, "aborted")),
-  };
+  });
 }
 
 async function begin(storage: Storage, id: string, agent: string | undefined, run: string | undefined): Promise<Turn> {
@@ -85,11 +82,10 @@ async function begin(storage: Storage, id: string, agent: string | undefined, ru
 async function end(
   storage: Storage,
   prepare: Prepare,
-  turn: unknown,
-  input: HeadInput | undefined,
+  { session: id, seq: first }: RowId,
+  input: ValueOf<typeof HEAD_INPUT>,
   status: "done" | "aborted",
 ): Promise<Head> {
-  const { session: id, seq: first } = parseRowId(turn, "turn");
   const prepared = await prepareHead(storage, prepare, input);
   return decide(storage, async () => {
     const session = await existingSession(storage, id);
@@ -162,28 +158,28 @@ async function backTo(storage: Storage, session: SessionRow, turn: TurnRow): Pro
 export async function checkTurn(
   storage: Storage,
   session: SessionRow,
-  turn: string | undefined,
+  turn: RowId | undefined,
 ): Promise<number | null> {
   if (turn === undefined) return null;
-  const { session: of, seq } = parseRowId(turn, "turn");
-  if (of !== session.id) throw notOfSession("turn", turn, session.id);
-  return (await openTurn(storage, session, seq)).first_seq;
+  if (turn.session !== session.id) throw notOfSession("turn", turn, session.id);
+  return (await openTurn(storage, session, turn.seq)).first_seq;
 }
 
 /** The seq of a message of the session's own. */
 export async function checkMessage(
   storage: Storage,
   session: SessionRow,
-  message: string | undefined,
+  message: RowId | undefined,
 ): Promise<number | null> {
   if (message === undefined) return null;
-  const { session: of, seq } = parseRowId(message, "message");
+  const { session: of, seq } = message;
   const [event] = of === session.id ? await storage.query("events.at", of, seq) : [];
   if (event?.type === "message/added") return seq;
   throw notOfSession("message", message, session.id);
 }
 
-function notOfSession(kind: string, id: string, session: string): HoldfastError {
+function notOfSession(kind: string, row: RowId, session: string): HoldfastError {
+  const id = rowId(row.session, row.seq);
   return new HoldfastError("InvalidArgument", `${id} is no ${kind} of ${JSON.stringify(session)}`, {
     details: { kind, id, session },
   });

@@ -9,7 +9,11 @@ import { createPayloads } from "../storage/blobs/payloads.ts";
 import { SqlStorage } from "../storage/sql/store.ts";
 import { createState } from "./state.ts";
 
-const byId = (session: string) => session;
+const byId = {
+  locate: (at: unknown) => ({ session: String(at) }),
+  requireCurrent: (at: unknown) => String(at),
+  resolveSessionId: (session: string) => session,
+};
 
 for (const engine of ENGINES) {
   describe(`state on ${engine.name}`, () => {

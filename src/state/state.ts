@@ -1,101 +1,71 @@
 // State: short-term key/value memory of a session. Every value is a version that holds until it is replaced.
 import type { Json } from "../contracts/json.ts";
-import { LIMITS } from "../contracts/limits.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { State, Versioned } from "../contracts/state.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
-import { checkId, checkInt, checkPlain, checkRecord, checkTags, encodeJson, limitExceeded } from "../core/check.ts";
+import { STATE_VERBS } from "../contracts/verbs/state.ts";
 import { decide, refusalError } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { refuseAlias } from "../core/existing.ts";
+import type { SessionLookup } from "../core/locate.ts";
 import { SessionQueue } from "../core/session-queue.ts";
-import { READ_AT_HEAD_HINT, type ResolveSessionId } from "../sessions/locate.ts";
-import {
-  type Change,
-  changeCommit,
-  type EncodedValue,
-  type PreparedValue,
-  prepareValues,
-  textOf,
-  wholeState,
-} from "./changes.ts";
+import { bindVerbs } from "../core/verbs.ts";
+import { type Change, changeCommit, type PreparedValue, prepareValues, textOf, wholeState } from "./changes.ts";
 import { PatchQueue } from "./patches.ts";
 import { decodeValue, readKey, readSnapshot, readValue, versionGuard } from "./rows.ts";
 
-const CHANGED = "state is changed";
-
-export function createState(storage: Storage, payloads: Payloads, resolveSessionId: ResolveSessionId): State {
+export function createState(storage: Storage, payloads: Payloads, lookup: SessionLookup): State {
   const queue = new SessionQueue();
   const patches = new PatchQueue(storage, payloads, queue);
-  const idToRead = (session: string) =>
-    resolveSessionId(checkId(session, "session"), "state is read", READ_AT_HEAD_HINT);
-  // All is checked and encoded before anything is waited for: what the caller does afterwards with its own is its own.
-  return {
+  return bindVerbs(STATE_VERBS, lookup, {
     async get(session) {
       noteDirectRead("hf.state.get()");
-      return (await current(storage, payloads, await idToRead(session))).value;
+      return (await current(storage, payloads, session)).value;
     },
     async getVersioned(session) {
       noteDirectRead("hf.state.getVersioned()");
-      return current(storage, payloads, await idToRead(session));
+      return current(storage, payloads, session);
     },
     async getKey(session, key) {
       noteDirectRead("hf.state.getKey()");
-      const asked = checkId(key, "key");
-      const id = await idToRead(session);
-      const row = await readKey(storage, id, asked);
-      if (row === undefined) await refuseAlias(storage, id);
-      return row === undefined ? undefined : decodeValue(await readValue(payloads, id, row));
+      const row = await readKey(storage, session, key);
+      if (row === undefined) await refuseAlias(storage, session);
+      return row === undefined ? undefined : decodeValue(await readValue(payloads, session, row));
     },
-    async set(session, value, options) {
-      const name = checkId(session, "session");
-      const encoded = encode(value, "state");
+    async set(session, entries, { ttlMs }) {
       const at = storage.environment.now();
-      const expiresAt = expiry(ttlOf(options), at);
-      const found = resolveSessionId(name, CHANGED);
-      const id = typeof found === "string" ? found : await found;
+      const expiresAt = expiry(ttlMs, at);
       const replace = (values: readonly PreparedValue[]) =>
-        replaced(storage, { session: id, type: "state/set", at, values, removed: null, expiresAt });
+        replaced(storage, { session, type: "state/set", at, values, removed: null, expiresAt });
       return payloads.preparing(async (prepare) => {
-        const values = prepareValues(prepare, encoded);
+        const values = prepareValues(prepare, entries);
         // Queued at once, like an append, unless an earlier change is still being prepared.
-        if (!(values instanceof Promise) && !queue.isBusy(id)) return replace(values);
-        return queue.enqueue(id, Promise.resolve(values), (prepared, release) => {
+        if (!(values instanceof Promise) && !queue.isBusy(session)) return replace(values);
+        return queue.enqueue(session, Promise.resolve(values), (prepared, release) => {
           const replacing = replace(prepared);
           release();
           return replacing;
         });
       });
     },
-    async patch(session, patch, options) {
-      const name = checkId(session, "session");
-      const encoded = encode(patch, "patch");
-      const given = checkRecord(options, "options", ["ttlMs", "remove"]);
-      const removed = given.remove === undefined ? [] : checkTags(given.remove, "remove", "stateKeys");
+    async patch(session, entries, { ttlMs, remove: removed = [] }) {
       const at = storage.environment.now();
-      const expiresAt = expiry(given.ttlMs, at);
-      const found = resolveSessionId(name, CHANGED);
-      const id = typeof found === "string" ? found : await found;
-      const change = { session: id, type: "state/patched", at, removed, expiresAt } as const;
-      return payloads.preparing((prepare) => patches.add(change, prepareValues(prepare, encoded)));
+      const change = { session, type: "state/patched", at, removed, expiresAt: expiry(ttlMs, at) } as const;
+      return payloads.preparing((prepare) => patches.add(change, prepareValues(prepare, entries)));
     },
-    async compareAndSet(session, version, value, options) {
-      const name = checkId(session, "session");
-      const expected = checkInt(version, "version", 0, Number.MAX_SAFE_INTEGER);
-      const encoded = encode(value, "state");
+    async compareAndSet(session, expected, entries, { ttlMs }) {
       const at = storage.environment.now();
-      const expiresAt = expiry(ttlOf(options), at);
-      const found = resolveSessionId(name, CHANGED);
-      const id = typeof found === "string" ? found : await found;
+      const expiresAt = expiry(ttlMs, at);
       return payloads.preparing((prepare) =>
-        queue.enqueue(id, Promise.resolve(prepareValues(prepare, encoded)), (values) =>
+        queue.enqueue(session, Promise.resolve(prepareValues(prepare, entries)), (values) =>
           decide<Versioned | null>(storage, async () => {
-            const [row] = await storage.query("session.get", id);
+            const [row] = await storage.query("session.get", session);
             const alive = row !== undefined && row.deleted_at === null;
             if ((alive ? row.state_seq : 0) !== expected) return { answer: null };
-            const guards: Guard[] = [versionGuard(id, alive ? expected : null)];
+            const guards: Guard[] = [versionGuard(session, alive ? expected : null)];
+            const change = { session, type: "state/set", at, values, removed: null, expiresAt } as const;
             return {
-              commit: changeCommit([{ session: id, type: "state/set", at, values, removed: null, expiresAt }], guards),
+              commit: changeCommit([change], guards),
               answer: ({ events }) => ({ value: wholeState(values.map(textOf)), version: events[0]?.seq ?? 0 }),
             };
           }),
@@ -103,21 +73,18 @@ export function createState(storage: Storage, payloads: Payloads, resolveSession
       );
     },
     async clear(session) {
-      const name = checkId(session, "session");
       const at = storage.environment.now();
-      const found = resolveSessionId(name, CHANGED);
-      const id = typeof found === "string" ? found : await found;
-      const change: Change = { session: id, type: "state/cleared", at, values: [], removed: null, expiresAt: null };
-      await queue.enqueue(id, Promise.resolve(), () =>
+      const change: Change = { session, type: "state/cleared", at, values: [], removed: null, expiresAt: null };
+      await queue.enqueue(session, Promise.resolve(), () =>
         decide<void>(storage, async () => {
-          const [row] = await storage.query("session.get", id);
-          if (row === undefined) await refuseAlias(storage, id);
+          const [row] = await storage.query("session.get", session);
+          if (row === undefined) await refuseAlias(storage, session);
           if (row === undefined || row.deleted_at !== null) return { answer: undefined };
           return { commit: changeCommit([change]), answer: () => undefined };
         }),
       );
     },
-  };
+  });
 }
 
 async function replaced(storage: Storage, change: Change): Promise<Versioned> {
@@ -126,22 +93,8 @@ async function replaced(storage: Storage, change: Change): Promise<Versioned> {
   return { value: wholeState(change.values.map(textOf)), version: outcome.events[0]?.seq ?? 0 };
 }
 
-function ttlOf(options: unknown): unknown {
-  return checkRecord(options, "options", ["ttlMs"]).ttlMs;
-}
-
-function expiry(ttl: unknown, at: number): number | null {
-  return ttl === undefined ? null : at + checkInt(ttl, "ttlMs", 0, 1e15);
-}
-
-function encode(value: unknown, what: string): readonly EncodedValue[] {
-  const given = checkPlain(value, what);
-  const entries = Object.entries(given).filter(([, item]) => item !== undefined);
-  if (entries.length > LIMITS.stateKeys) throw limitExceeded("stateKeys", `${what} in keys`, entries.length);
-  return entries.map(([name, item]) => {
-    const bytes = encodeJson(item, `${what}.${name.slice(0, 80)}`, "stateValueBytes");
-    return { key: checkId(name, "state key"), bytes };
-  });
+function expiry(ttlMs: number | undefined, at: number): number | null {
+  return ttlMs === undefined ? null : at + ttlMs;
 }
 
 async function current(storage: Storage, payloads: Payloads, session: string): Promise<Versioned> {

@@ -1,11 +1,14 @@
 // What a store holds and what sharing and compression saved.
-import type { Stats } from "../contracts/holdfast.ts";
+import type { Holdfast, Stats } from "../contracts/holdfast.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { checkLimit, checkRecord } from "../core/check.ts";
+import { STATS_VERBS } from "../contracts/verbs/store.ts";
+import { bindVerbs } from "../core/verbs.ts";
 
-export async function readStats(storage: Storage, asked: unknown): Promise<Stats> {
-  const sessions = checkRecord(asked, "options", ["sessions"]).sessions;
-  const most = checkLimit(sessions, "page", 10);
+export function createStats(storage: Storage): Pick<Holdfast, "stats"> {
+  return bindVerbs(STATS_VERBS, null, { stats: ({ sessions }) => readStats(storage, sessions) });
+}
+
+async function readStats(storage: Storage, most: number): Promise<Stats> {
   const [tables, forms, largest, bytesOnDisk] = await Promise.all([
     storage.query("stats.tables"),
     storage.query("stats.blobs"),

@@ -4,33 +4,30 @@ import type { JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { BoardRow } from "../contracts/queries.ts";
 import type { Commit, Guard, Storage } from "../contracts/storage.ts";
-import type { Task, TaskList, TaskListOptions } from "../contracts/tasks.ts";
+import type { Task, TaskList } from "../contracts/tasks.ts";
+import type { TASK_VERBS } from "../contracts/verbs/tasks.ts";
+import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { encodeText } from "../core/bytes.ts";
-import { checkArray, checkBoolean, checkId, checkInt, checkRecord, checkText, limitExceeded } from "../core/check.ts";
+import { limitExceeded } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { newId } from "../core/new-id.ts";
 import { boardColumns, boardGuard, boardOf, insertTasks, newTasks, taskGuard } from "./rows.ts";
 import { meaningful } from "./transitions.ts";
 
 const DEFAULT_RETRIES = 3;
-const MOST_RETRIES = 1_000_000;
 
 type BoardOptions = Partial<Pick<BoardRow, "label" | "parent" | "max_retries">>;
 
+export type NewBoard = ValueOf<(typeof TASK_VERBS.createTaskList.params)[2]["schema"]>;
+
 export async function createBoard(
   storage: Storage,
-  find: (conversation: string) => Promise<string>,
-  conversation: string,
+  session: string,
   taskTitles: readonly string[],
-  options: TaskListOptions | undefined,
+  { agentId: agent, ifAbsent: isNew, ...options }: NewBoard,
 ): Promise<TaskList> {
-  const titles = checkTitles(taskTitles, "taskTitles");
-  const known = ["agentId", "agentLabel", "parentAgentId", "maxRetries", "ifAbsent"] as const;
-  const given = checkRecord(options, "options", known);
-  const isNew = given.ifAbsent !== undefined && checkBoolean(given.ifAbsent, "ifAbsent");
-  const agent = given.agentId === undefined ? "" : checkAgent(given.agentId, "agentId");
-  const chosen = checkOptions(given);
-  const session = await find(conversation);
+  const titles = meaningful(taskTitles);
+  const chosen = columnsOf(options);
   const make = () =>
     decide(storage, async () => {
       const boards = await storage.query("boards.bySession", session);
@@ -50,26 +47,12 @@ export async function createBoard(
   });
 }
 
-/** The titles that say something, each within its limit. */
-export function checkTitles(value: unknown, what: string): readonly string[] {
-  const titles = checkArray(value, what, "tasksPerBoard");
-  return meaningful(titles.map((title, i) => checkText(title, `${what}[${i}]`, "titleBytes")));
-}
-
-/** "" is the conversation itself. */
-export function checkAgent(value: unknown, what: string): string {
-  return value === "" ? "" : checkId(value, what);
-}
-
 /** Only what was given: a board that is made anew keeps the rest. */
-function checkOptions(given: Readonly<Record<string, unknown>>): BoardOptions {
-  const { agentLabel, parentAgentId, maxRetries } = given;
+function columnsOf({ agentLabel, parentAgentId, maxRetries }: Omit<NewBoard, "agentId" | "ifAbsent">): BoardOptions {
   return {
-    ...(agentLabel === undefined ? {} : { label: encodeText(checkText(agentLabel, "agentLabel", "titleBytes")) }),
-    ...(parentAgentId === undefined
-      ? {}
-      : { parent: parentAgentId === null ? null : checkAgent(parentAgentId, "parentAgentId") }),
-    ...(maxRetries === undefined ? {} : { max_retries: checkInt(maxRetries, "maxRetries", 0, MOST_RETRIES) }),
+    ...(agentLabel === undefined ? {} : { label: encodeText(agentLabel) }),
+    ...(parentAgentId === undefined ? {} : { parent: parentAgentId }),
+    ...(maxRetries === undefined ? {} : { max_retries: maxRetries }),
   };
 }
 

@@ -4,46 +4,35 @@
 import { LIMITS } from "../contracts/limits.ts";
 import type { BoardRow, TaskRow } from "../contracts/queries.ts";
 import type { EventDraft, Storage } from "../contracts/storage.ts";
-import { TASK_STATUSES, type Task, type TaskList, type Tasks } from "../contracts/tasks.ts";
-import { checkId, checkOneOf, checkRecord, checkText, invalid, limitExceeded } from "../core/check.ts";
+import type { Task, TaskList, Tasks } from "../contracts/tasks.ts";
+import { TASK_VERBS } from "../contracts/verbs/tasks.ts";
+import { limitExceeded } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { refuseAlias } from "../core/existing.ts";
-import type { ResolveSessionId } from "../sessions/locate.ts";
-import { checkAgent, checkTitles, createBoard, noBoard } from "./boards.ts";
+import type { SessionLookup } from "../core/locate.ts";
+import { bindVerbs } from "../core/verbs.ts";
+import { createBoard, noBoard } from "./boards.ts";
 import { boardColumns, boardGuard, boardOf, insertTasks, newTasks, putTask, taskGuard, taskOf } from "./rows.ts";
-import { changedFields, moveTo, retitle, retry, revive, settled } from "./transitions.ts";
+import { changedFields, meaningful, moveTo, retitle, retry, revive, settled } from "./transitions.ts";
 
-export function createTasks(storage: Storage, resolveSessionId: ResolveSessionId): Tasks {
-  // Boards belong to a session as a whole, whatever line it is on.
-  const session = async (conversation: string) =>
-    resolveSessionId(checkId(conversation, "conversationId"), "boards are kept", "Name the session without the head.");
-  return {
-    createTaskList: (conversation, titles, options) => createBoard(storage, session, conversation, titles, options),
+export function createTasks(storage: Storage, lookup: SessionLookup): Tasks {
+  return bindVerbs(TASK_VERBS, lookup, {
+    createTaskList: (session, titles, options) => createBoard(storage, session, titles, options),
     getTaskList: (id) => readBoard(storage, id),
-    getByConversation: async (conversation) => mainBoard(storage, await session(conversation)),
-    getBoardsByConversation: async (conversation) => allBoards(storage, await session(conversation)),
-    updateStatus: async (list, task, status, note, options) => {
-      const to = checkOneOf(status, "status", TASK_STATUSES);
-      const text = note === undefined ? "" : checkText(note, "note", "noteBytes");
-      const given = checkRecord(options, "options", ["from"]).from;
-      const from = given === undefined ? undefined : checkOneOf(given, "from", TASK_STATUSES);
-      return changeTask(storage, list, task, (one) => moveTo(one, to, text, from));
-    },
-    addTasks: (list, titles) => addTasks(storage, list, titles),
+    getByConversation: (session) => mainBoard(storage, session),
+    getBoardsByConversation: (session) => allBoards(storage, session),
+    updateStatus: (list, task, status, note, { from }) =>
+      changeTask(storage, list, task, (one) => moveTo(one, status, note, from)),
+    addTasks: (list, titles) => addTasks(storage, list, meaningful(titles)),
     deleteTask: (list, task) => deleteTask(storage, list, task),
     incrementRetry: (list, task) => changeTask(storage, list, task, (one, board) => retry(one, board.max_retries)),
     forceRetry: (list, task) => changeTask(storage, list, task, revive),
-    updateTaskTitle: async (list, task, title) => {
-      const text = checkText(title, "title", "titleBytes");
-      if (text.trim() === "") throw invalid("title", "a text that is not blank", title);
-      return changeTask(storage, list, task, (one) => retitle(one, text));
-    },
-    settle: async (conversation, to, options) => settle(storage, await session(conversation), to, options),
-  };
+    updateTaskTitle: (list, task, title) => changeTask(storage, list, task, (one) => retitle(one, title)),
+    settle: (session, to, { agentId }) => settle(storage, session, to, agentId),
+  });
 }
 
-async function readBoard(storage: Storage, taskListId: string): Promise<TaskList | null> {
-  const id = checkId(taskListId, "taskListId");
+async function readBoard(storage: Storage, id: string): Promise<TaskList | null> {
   const [[board], tasks] = await Promise.all([storage.query("board.get", id), storage.query("tasks.byBoard", id)]);
   return board === undefined ? null : boardOf(board, tasks.map(taskOf));
 }
@@ -69,12 +58,10 @@ async function allBoards(storage: Storage, session: string): Promise<readonly Ta
 /** `change` answers null when it must not happen, and the same task when there is nothing to write. */
 async function changeTask(
   storage: Storage,
-  taskListId: string,
-  taskId: string,
+  list: string,
+  id: string,
   change: (task: Task, board: BoardRow) => Task | null,
 ): Promise<Task | null> {
-  const list = checkId(taskListId, "taskListId");
-  const id = checkId(taskId, "taskId");
   return decide<Task | null>(storage, async () => {
     const { board, row } = await readTask(storage, list, id);
     if (board === undefined || row === undefined) return { answer: null };
@@ -114,9 +101,7 @@ function updated(session: string, row: TaskRow, before: Task, after: Task, at: n
   };
 }
 
-async function addTasks(storage: Storage, taskListId: string, given: readonly string[]): Promise<readonly Task[]> {
-  const list = checkId(taskListId, "taskListId");
-  const titles = checkTitles(given, "titles");
+async function addTasks(storage: Storage, list: string, titles: readonly string[]): Promise<readonly Task[]> {
   return decide<readonly Task[]>(storage, async () => {
     const [board] = await storage.query("board.get", list);
     if (board === undefined) throw noBoard(list);
@@ -143,9 +128,7 @@ function putNextBoard(board: BoardRow): NonNullable<EventDraft["writes"]>[number
   return { op: "put", table: "boards", row: boardColumns({ ...board, version: board.version + 1 }) };
 }
 
-async function deleteTask(storage: Storage, taskListId: string, taskId: string): Promise<boolean> {
-  const list = checkId(taskListId, "taskListId");
-  const id = checkId(taskId, "taskId");
+async function deleteTask(storage: Storage, list: string, id: string): Promise<boolean> {
   return decide<boolean>(storage, async () => {
     const { board, row } = await readTask(storage, list, id);
     if (board === undefined || row === undefined) return { answer: false };
@@ -166,12 +149,9 @@ async function deleteTask(storage: Storage, taskListId: string, taskId: string):
 async function settle(
   storage: Storage,
   session: string,
-  status: "failed" | "planned",
-  options: { readonly agentId?: string } | undefined,
+  to: "failed" | "planned",
+  agent: string | undefined,
 ): Promise<number> {
-  const to = checkOneOf(status, "to", ["failed", "planned"]);
-  const given = checkRecord(options, "options", ["agentId"]).agentId;
-  const agent = given === undefined ? undefined : checkAgent(given, "agentId");
   return decide(storage, async () => {
     const boards = await storage.query("boards.bySession", session);
     if (boards.length === 0) await refuseAlias(storage, session);

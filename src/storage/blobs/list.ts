@@ -3,7 +3,6 @@ import type { BlobRange, BlobStat } from "../../contracts/blobs.ts";
 import type { Page } from "../../contracts/json.ts";
 import type { BlobRow } from "../../contracts/queries.ts";
 import { toHex, toRef } from "../../core/bytes.ts";
-import { checkLimit, checkOneOf, checkRecord } from "../../core/check.ts";
 import { readCursor, readPairCursor, writeCursor, writePairCursor } from "../../core/cursor.ts";
 import type { BlobContext } from "./byte-store.ts";
 import { FORM, NO_TIME } from "./claims.ts";
@@ -36,13 +35,14 @@ export async function statOf(context: BlobContext, row: BlobRow): Promise<BlobSt
 /** Rows of one read: a large blob's chunks come in thousands, and all of them are passed over. */
 const ROWS = 1000;
 
-export async function listBlobs(context: BlobContext, range: BlobRange | undefined): Promise<Page<BlobStat>> {
-  const given = checkRecord(range, "range", ["limit", "cursor", "sort"]);
-  const limit = checkLimit(given.limit, "page", 100);
-  const sort = given.sort === undefined ? "age" : checkOneOf(given.sort, "sort", SORTS);
-  if (sort === "size") return listLargest(context, limit, given.cursor);
+export async function listBlobs(
+  context: BlobContext,
+  range: BlobRange & { readonly limit: number },
+): Promise<Page<BlobStat>> {
+  const { limit, sort, cursor } = range;
+  if (sort === "size") return listLargest(context, limit, cursor);
   const found: BlobRow[] = [];
-  let before = readCursor(given.cursor) ?? Number.MAX_SAFE_INTEGER;
+  let before = readCursor(cursor) ?? Number.MAX_SAFE_INTEGER;
   // One more row than requested shows whether there is a next page.
   for (let asked = limit + 1; found.length <= limit; asked = ROWS) {
     const rows = await context.storage.query("blobs.list", before, asked);
@@ -58,8 +58,6 @@ export async function listBlobs(context: BlobContext, range: BlobRange | undefin
   const last = page.at(-1);
   return { items, next: found.length > limit && last !== undefined ? writeCursor(last.no) : null };
 }
-
-const SORTS = ["age", "size"] as const;
 
 async function listLargest(context: BlobContext, limit: number, cursor: unknown): Promise<Page<BlobStat>> {
   const [size, no] = readPairCursor(cursor) ?? [Number.MAX_SAFE_INTEGER, 0];

@@ -2,7 +2,6 @@
 
 import type { ReferrerRow } from "../../contracts/blob-queries.ts";
 import type { BlobReferrer, ReferrerKind } from "../../contracts/blobs.ts";
-import { checkLimit, checkRecord } from "../../core/check.ts";
 import { rowId } from "../../core/row-id.ts";
 import type { BlobContext } from "./byte-store.ts";
 import { PREFIX_BYTES } from "./inline-content.ts";
@@ -10,10 +9,9 @@ import { PREFIX_BYTES } from "./inline-content.ts";
 export async function findReferrers(
   context: BlobContext,
   digest: Uint8Array,
-  range: unknown,
+  limit: number,
 ): Promise<readonly BlobReferrer[]> {
   const { storage } = context;
-  const limit = checkLimit(checkRecord(range, "range", ["limit"]).limit, "page", 100);
   const rows = await storage.query("blob.referrers", digest, digest, limit);
   const inline = await storage.query("inline.referrers", digest.slice(0, PREFIX_BYTES), digest, limit);
   const recent = await storage.query("inline.referrersUnindexed", digest, limit);

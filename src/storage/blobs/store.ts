@@ -1,22 +1,15 @@
 // The Blobs contract over a Storage: checks what callers hand in, and leaves the work to the files beside.
-import type { BlobBackend, BlobStat, Blobs, GcOptions, StoreOptions } from "../../contracts/blobs.ts";
+import type { BlobBackend, BlobStat, Blobs } from "../../contracts/blobs.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Json } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { BlobRow } from "../../contracts/queries.ts";
 import type { Storage, Write } from "../../contracts/storage.ts";
+import { BLOB_VERBS } from "../../contracts/verbs/blobs.ts";
+import type { ValuesOf } from "../../contracts/verbs/vocabulary.ts";
 import { decodeText, encodeText, isBytes, toRef } from "../../core/bytes.ts";
-import {
-  checkBoolean,
-  checkId,
-  checkInt,
-  checkRecord,
-  checkRef,
-  encodeJson,
-  invalid,
-  limitExceeded,
-  reading,
-} from "../../core/check.ts";
+import { encodeJson, invalid, limitExceeded, reading } from "../../core/check.ts";
+import { bindVerbs } from "../../core/verbs.ts";
 import { type BlobContext, createByteStore } from "./byte-store.ts";
 import { type BlobClaim, FORM, isExpired } from "./claims.ts";
 import { deleteBlob } from "./drop.ts";
@@ -36,6 +29,8 @@ export interface BlobsOptions {
   readonly ttlMs: number | null;
   /** A segment that did not grow for so long is sealed by gc; an hour when not given. */
   readonly sealAfterMs?: number;
+  /** What a collection frees besides blobs; it gives the bytes. */
+  freeBefore?(): Promise<number>;
 }
 
 const BYTES = "application/octet-stream";
@@ -48,41 +43,42 @@ export function createBlobs(storage: Storage, options: BlobsOptions): Blobs {
     backend: options.backend,
     ...(options.sealAfterMs === undefined ? {} : { sealAfterMs: options.sealAfterMs }),
   };
-  const blobs: Blobs = {
+  return bindVerbs(BLOB_VERBS, null, {
     store: (data, given) => store(context, options.ttlMs, data, given),
     storeJson: async (value, given) => {
       const bytes = encodeJson(value, "value", "blobInMemoryBytes");
       const asked = readOptions(context, options.ttlMs, given, JSON_TYPE, true);
       return toRef(await storeWhole(context, bytes, asked));
     },
-    resolve: async (ref) => readBlob(context, checkRef(ref)),
-    resolveText: async (ref) => readText(context, checkRef(ref)),
-    resolveJson: async (ref) => parseJson(ref, await readText(context, checkRef(ref))),
-    stream: (ref) => streamBlob(context, checkRef(ref)),
-    exists: async (ref) => {
-      const row = await find(context, checkRef(ref));
+    resolve: (digest) => readBlob(context, digest),
+    resolveText: (digest) => readText(context, digest),
+    resolveJson: async (digest) => parseJson(toRef(digest), await readText(context, digest)),
+    stream: (digest) => streamBlob(context, digest),
+    exists: async (digest) => {
+      const row = await find(context, digest);
       return row !== null && !isExpired(row, storage.environment.now());
     },
-    stat: async (ref) => stat(context, checkRef(ref)),
-    list: async (range) => listBlobs(context, range),
-    referrers: async (ref, range) => findReferrers(context, checkRef(ref), range),
-    pin: async (ref) => setPinned(context, checkRef(ref), 1),
-    unpin: async (ref) => setPinned(context, checkRef(ref), 0),
-    delete: async (ref) => deleteBlob(context, checkRef(ref)),
-    verify: async (ref) => verify(context, checkRef(ref)),
-    seal: async (ref) => {
-      const row = await findLiveRow(context, checkRef(ref));
+    stat: (digest) => stat(context, digest),
+    list: (range) => listBlobs(context, range),
+    referrers: (digest, { limit }) => findReferrers(context, digest, limit),
+    pin: (digest) => setPinned(context, digest, 1),
+    unpin: (digest) => setPinned(context, digest, 0),
+    delete: (digest) => deleteBlob(context, digest),
+    verify: (digest) => verify(context, digest),
+    seal: async (digest) => {
+      const row = await findLiveRow(context, digest);
       if (row.form === FORM.segments) await sealBlob(context, row);
     },
-    gc: async (given) => {
-      const { dryRun, vacuum } = readGcOptions(given);
+    gc: async ({ dryRun, vacuum }) => {
+      if (dryRun && vacuum) throw new HoldfastError("InvalidArgument", "a dry run changes nothing: it cannot vacuum");
       if (dryRun) return foreseeGarbage(context, settings);
+      // Before the collection: a vacuum leaves no trace of what was freed by then.
+      const freed = (await options.freeBefore?.()) ?? 0;
       const report = await collectGarbage(context, settings);
       if (vacuum) await storage.rewrite();
-      return report;
+      return { ...report, bytes: report.bytes + freed };
     },
-  };
-  return blobs;
+  });
 }
 
 interface CheckedStoreOptions {
@@ -91,33 +87,22 @@ interface CheckedStoreOptions {
   readonly owned: boolean;
 }
 
-const MOST_TTL_MS = 1e15;
+type StoreValues = Omit<ValuesOf<typeof BLOB_VERBS.store>[1], "mediaType"> & { readonly mediaType?: string };
 
 function readOptions(
   context: BlobContext,
   ttlMs: number | null,
-  given: unknown,
+  given: StoreValues,
   media: string,
   utf8: boolean,
 ): CheckedStoreOptions {
-  const known = ["mediaType", "ttlMs", "growsFrom", "owned"] as const satisfies readonly (keyof StoreOptions)[];
-  const { mediaType, ttlMs: asked, growsFrom, owned } = checkRecord(given, "options", known);
+  const { mediaType = media, ttlMs: ttl = ttlMs, growsFrom = null, owned } = given;
   const at = context.storage.environment.now();
-  const ttl = asked === undefined ? ttlMs : asked === null ? null : checkInt(asked, "ttlMs", 0, MOST_TTL_MS);
-  return {
-    claim: {
-      media: mediaType === undefined ? media : checkId(mediaType, "mediaType"),
-      utf8,
-      refs: 0,
-      expiresAt: ttl === null ? null : at + ttl,
-      at,
-    },
-    growsFrom: growsFrom === undefined ? null : checkRef(growsFrom, "growsFrom"),
-    owned: owned !== undefined && checkBoolean(owned, "owned"),
-  };
+  const claim = { media: mediaType, utf8, refs: 0, expiresAt: ttl === null ? null : at + ttl, at };
+  return { claim, growsFrom, owned };
 }
 
-async function store(context: BlobContext, ttlMs: number | null, data: unknown, given: unknown): Promise<string> {
+async function store(context: BlobContext, ttlMs: number | null, data: unknown, given: StoreValues): Promise<string> {
   if (typeof data === "string") {
     const asked = readOptions(context, ttlMs, given, TEXT, true);
     return toRef(await storeWhole(context, encodeChecked(data), asked));
@@ -237,13 +222,4 @@ async function verify(context: BlobContext, digest: Uint8Array): ReturnType<Blob
     if (!(error instanceof HoldfastError) || !expected.includes(error.code)) throw error;
     return { ok: false, reason: error.message };
   }
-}
-
-function readGcOptions(given: unknown): Required<GcOptions> {
-  const known = ["dryRun", "vacuum"] as const satisfies readonly (keyof GcOptions)[];
-  const options = checkRecord(given, "options", known);
-  const asked = (name: keyof GcOptions) => options[name] !== undefined && checkBoolean(options[name], name);
-  const [dryRun, vacuum] = [asked("dryRun"), asked("vacuum")];
-  if (dryRun && vacuum) throw new HoldfastError("InvalidArgument", "a dry run changes nothing: it cannot vacuum");
-  return { dryRun, vacuum };
 }

@@ -18,7 +18,8 @@ export type Kind =
   | "bytes"
   | "binary"
   | "signal"
-  | "work";
+  | "work"
+  | "checked";
 
 export class Leaf {
   readonly kind: Kind;
@@ -109,6 +110,8 @@ const FITTING: Readonly<Record<Kind, readonly string[]>> = {
   binary: [],
   signal: [],
   work: ["function"],
+  // Only what can never be data.
+  checked: ["null", "boolean", "number", "string", "object", "object without prototype", "array", "function"],
 };
 
 const LONE = "lone surrogate \ud800";

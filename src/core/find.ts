@@ -4,7 +4,7 @@ import type { Locator } from "../contracts/lineage.ts";
 import type { HeadRow } from "../contracts/lineage-queries.ts";
 import type { SessionRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
-import { existingSession } from "../core/existing.ts";
+import { existingSession } from "./existing.ts";
 
 export async function findSession(storage: Storage, name: string): Promise<SessionRow> {
   const [byId] = await storage.query("session.get", name);

@@ -1,0 +1,81 @@
+// The verbs of agents and their blocks.
+import {
+  BOOLEAN,
+  CURSOR,
+  ID,
+  input,
+  JSON_OBJECT,
+  limit,
+  list,
+  nullable,
+  ORDER,
+  optional,
+  options,
+  orElse,
+  param,
+  read,
+  set,
+  text,
+  whole,
+  write,
+} from "./vocabulary.ts";
+
+const described = {
+  name: optional(text("titleBytes")),
+  agentType: optional(ID),
+  model: optional(nullable(ID)),
+  system: optional(nullable(text("metadataBytes"))),
+  toolIds: optional(set(ID, "toolIds")),
+  tags: optional(set(ID, "tags")),
+  metadata: optional(JSON_OBJECT),
+};
+const AGENT = param("agent", ID);
+const LABEL = param("label", ID);
+const BLOCK_TEXT = text("messageBytes");
+/** What loadBlocks() gave may be given back: fields that are not the caller's to say are ignored. */
+const BLOCK = {
+  kind: "record",
+  isOpen: true,
+  isPlaced: true,
+  fields: {
+    id: optional(ID),
+    label: ID,
+    value: optional(BLOCK_TEXT),
+    limit: optional(whole(1, 1_000_000)),
+    description: optional(text("titleBytes")),
+    readOnly: optional(BOOLEAN),
+  },
+} as const;
+const EDIT = param("options", options({ version: optional(whole()) }));
+
+export const AGENT_VERBS = {
+  create: write(param("agent", options({ id: optional(ID), ...described }))),
+  get: read(param("id", ID)),
+  list: read(
+    param(
+      "filter",
+      options({
+        tag: optional(ID),
+        agentType: orElse(ID, null),
+        limit: limit("page", 1000),
+        cursor: CURSOR,
+        order: ORDER,
+      }),
+    ),
+  ),
+  update: write(param("id", ID), param("patch", input({ ...described, version: optional(whole(1)) }))),
+  delete: write(param("id", ID)),
+  saveBlocks: write(AGENT, param("blocks", list(BLOCK, "blocksPerAgent"))),
+  loadBlocks: read(AGENT),
+  getBlock: read(AGENT, LABEL),
+  appendBlock: write(AGENT, LABEL, param("text", BLOCK_TEXT), EDIT),
+  replaceInBlock: write(AGENT, LABEL, param("find", BLOCK_TEXT), param("put", BLOCK_TEXT), EDIT),
+  rethinkBlock: write(AGENT, LABEL, param("value", BLOCK_TEXT), EDIT),
+  shareBlock: write(AGENT, LABEL, param("withAgent", ID)),
+  blockVersions: read(
+    AGENT,
+    LABEL,
+    param("options", options({ limit: limit("page", 1000), before: orElse(whole(), Number.MAX_SAFE_INTEGER) })),
+  ),
+  restoreBlock: write(AGENT, LABEL, param("version", whole(1, Number.MAX_SAFE_INTEGER - 1))),
+};

@@ -1,0 +1,106 @@
+// The verbs of sessions.
+import type { ContextOptions } from "../context.ts";
+import {
+  BOOLEAN,
+  CURSOR,
+  callback,
+  choice,
+  currentSession,
+  ID,
+  input,
+  JSON_OBJECT,
+  LOCATOR,
+  limit,
+  nullable,
+  optional,
+  options,
+  orElse,
+  param,
+  ROW_ID,
+  read,
+  readLive,
+  record,
+  set,
+  text,
+  whole,
+  write,
+} from "./vocabulary.ts";
+
+const described = {
+  id: optional(ID),
+  agent: optional(ID),
+  title: optional(text("titleBytes")),
+  tags: optional(set(ID, "tags")),
+  metadata: optional(JSON_OBJECT),
+  request: optional(ID),
+};
+
+/** A session that is to be created. */
+export const NEW_SESSION = optional(record("session", { ...described, origin: optional(ID), cacheId: optional(ID) }));
+const STATUS = choice(["open", "closed"]);
+
+/** What an invocation says of itself. */
+export const INVOCATION_FIELDS = {
+  label: optional(text("titleBytes")),
+  call: optional(ROW_ID),
+  session: NEW_SESSION,
+};
+export const ATTACH_FIELDS = { mode: choice(["continue", "branch"]), ...INVOCATION_FIELDS };
+export const CALLER = currentSession("an invocation begins");
+
+export const CONTEXT_OPTIONS = options({
+  agent: optional(ID),
+  budget: orElse(whole(), null),
+  tokenizer: optional(callback<NonNullable<ContextOptions["tokenizer"]>>()),
+});
+
+const AT = param("at", LOCATOR);
+
+export const SESSION_VERBS = {
+  create: write(param("session", NEW_SESSION)),
+  get: read(AT),
+  list: read(
+    param(
+      "filter",
+      options({
+        agent: optional(ID),
+        tag: optional(ID),
+        status: orElse(STATUS, null),
+        request: optional(ID),
+        createdAfter: orElse(whole(), 0),
+        createdBefore: orElse(whole(), Number.MAX_SAFE_INTEGER),
+        limit: limit("page", 100),
+        cursor: CURSOR,
+      }),
+    ),
+  ),
+  update: write(
+    param("session", currentSession("a session is changed")),
+    param(
+      "patch",
+      input({
+        title: optional(nullable(text("titleBytes"))),
+        status: optional(STATUS),
+        tags: optional(set(ID, "tags")),
+        metadata: optional(JSON_OBJECT),
+        version: optional(whole(1)),
+      }),
+    ),
+  ),
+  setAlias: write(
+    param("session", currentSession("a name points at a session")),
+    param("alias", ID),
+    param("options", options({ move: orElse(BOOLEAN, false) })),
+  ),
+  removeAlias: write(param("alias", ID)),
+  delete: write(
+    param("session", currentSession("a session is erased")),
+    param("options", options({ everywhere: orElse(BOOLEAN, false) })),
+  ),
+  at: readLive(AT),
+  fork: write(AT, param("fork", optional(record("fork", { ...described, message: optional(ROW_ID) })))),
+  resume: write(AT),
+  rewind: write(AT),
+  attach: write(AT, param("attach", record("attach", { caller: CALLER, ...ATTACH_FIELDS }))),
+  context: read(AT, param("options", CONTEXT_OPTIONS)),
+};

@@ -1,0 +1,82 @@
+// The verbs of the store itself.
+import type { ArchiveSource } from "../archive.ts";
+import type { CheckProgress } from "../check.ts";
+import { EVENT_RANGE } from "./log.ts";
+import {
+  BOOLEAN,
+  callback,
+  checked,
+  choice,
+  LOCATOR,
+  limit,
+  local,
+  optional,
+  options,
+  orElse,
+  param,
+  ROW_ID,
+  read,
+  streamBytes,
+  whole,
+  write,
+} from "./vocabulary.ts";
+
+const AT = param("at", LOCATOR);
+
+export const ARCHIVE_VERBS = {
+  export: streamBytes(
+    AT,
+    param("options", options({ children: orElse(BOOLEAN, false), aliases: orElse(BOOLEAN, true) })),
+  ),
+  import: write(param("source", checked<ArchiveSource>("an archive, whole or in pieces"))),
+  markdown: read(AT),
+  diff: read(param("a", LOCATOR), param("b", LOCATOR)),
+  cost: read(param("at", optional(LOCATOR))),
+  tree: read(param("at", optional(LOCATOR)), param("options", options({ limit: limit("page", 100) }))),
+};
+
+export const STATS_VERBS = {
+  stats: read(param("options", options({ sessions: limit("page", 10) }))),
+};
+
+const QUERY = [
+  param("query", checked<string | object>("query")),
+  param("inputs", optional(checked<readonly unknown[]>("inputs of a query"))),
+  param(
+    "options",
+    options({
+      limit: optional(whole(1, 1_000_000)),
+      timeoutMs: orElse(whole(1, 3_600_000), 10_000),
+      maxRows: orElse(whole(1, 1_000_000), 1_000_000),
+    }),
+  ),
+] as const;
+
+export const QUERY_VERBS = {
+  query: read(...QUERY),
+  explain: read(...QUERY),
+  facts: local(),
+};
+
+export const TRACE_VERBS = {
+  trace: read(AT, EVENT_RANGE),
+  causes: read(param("event", ROW_ID), param("options", options({ limit: limit("causes", 100) }))),
+};
+
+export const CHECK_VERBS = {
+  check: read(
+    param(
+      "options",
+      options({
+        mode: orElse(choice(["deep", "quick"]), "deep"),
+        session: optional(LOCATOR),
+        onProgress: optional(callback<(progress: CheckProgress) => void>()),
+      }),
+    ),
+  ),
+};
+
+export const HANDLE_VERBS = {
+  clock: local(),
+  close: write(),
+};

@@ -1,0 +1,206 @@
+// Checks arguments by the schemas of the catalogue. Each schema becomes a function once, when it is first needed.
+import { LIMITS, type LimitName } from "../contracts/limits.ts";
+import type { Fields, Schema, ValueOf } from "../contracts/verbs/vocabulary.ts";
+import { isBytes } from "./bytes.ts";
+import {
+  checkArray,
+  checkBoolean,
+  checkId,
+  checkInt,
+  checkLimit,
+  checkOneOf,
+  checkPlain,
+  checkRecord,
+  checkRef,
+  checkSome,
+  checkText,
+  encodeJson,
+  invalid,
+  limitExceeded,
+  reading,
+} from "./check.ts";
+import { readCursor } from "./cursor.ts";
+import { checkHeadId } from "./locator.ts";
+import { parseRowId } from "./row-id.ts";
+
+/** `what` is the name of the value in errors. */
+export type Check = (value: unknown, what: string) => unknown;
+
+const CHECKS = new WeakMap<Schema, Check>();
+
+/** What an implementation gets for a value, or the error that says what is wrong with it. */
+export function checkArgument<S extends Schema>(schema: S, value: unknown, what: string): ValueOf<S> {
+  return checkFor(schema)(value, what) as ValueOf<S>;
+}
+
+export function checkFor(schema: Schema): Check {
+  const known = CHECKS.get(schema);
+  if (known !== undefined) return known;
+  const check = withPresence(schema, checkOfKind(schema));
+  CHECKS.set(schema, check);
+  return check;
+}
+
+function withPresence(schema: Schema, check: Check): Check {
+  const { optional, nullable, fallback } = schema;
+  const isOptional = optional === true;
+  if (nullable === true) {
+    return (value, what) => (value === null ? null : value === undefined && isOptional ? fallback : check(value, what));
+  }
+  return isOptional ? (value, what) => (value === undefined ? fallback : check(value, what)) : check;
+}
+
+function checkOfKind(schema: Schema): Check {
+  switch (schema.kind) {
+    case "id":
+      return schema.orEmpty === true ? checkIdOrEmpty : checkId;
+    case "ref":
+      return checkRef;
+    case "head":
+      return checkHeadId;
+    case "digest":
+      return checkDigest;
+    case "rowId":
+      return parseRowId;
+    case "cursor":
+      return readCursor;
+    case "boolean":
+      return checkBoolean;
+    case "text":
+      return (value, what) => checkShownText(value, what, schema.limit, schema.isBlankRefused === true);
+    case "whole": {
+      const { min, max, orText } = schema;
+      return (value, what) => (value === orText && orText !== undefined ? value : checkInt(value, what, min, max));
+    }
+    case "limit":
+      return (value, what) => checkLimit(value, schema.limit, undefined, what);
+    case "choice":
+      return (value, what) => checkOneOf(value, what, schema.of);
+    case "list":
+      return checkOfList(schema);
+    case "record":
+      return checkOfRecord(schema);
+    default:
+      return checkOfObject(schema);
+  }
+}
+
+function checkOfObject(schema: Schema): Check {
+  switch (schema.kind) {
+    case "object":
+      return checkObject;
+    case "entries":
+      return (value, what) => encodeEntries(value, what, schema.keys, schema.values);
+    case "signal":
+      return checkSignal;
+    case "bytes":
+      return checkBytes;
+    case "function":
+      return checkFunction;
+    case "checked":
+      return (value, what) => checkGiven(value, what, schema.as);
+    case "session":
+      // Objects are checked where the session is looked up.
+      return schema.use === "id" ? checkId : (value) => value;
+    default:
+      return (value) => value;
+  }
+}
+
+function checkDigest(value: unknown, what: string): string {
+  if (typeof value !== "string" || !/^[0-9a-f]{64}$/.test(value)) throw invalid(what, "64 hex digits", value);
+  return value;
+}
+
+function checkIdOrEmpty(value: unknown, what: string): string {
+  return value === "" ? "" : checkId(value, what);
+}
+
+function checkShownText(value: unknown, what: string, limit: LimitName, isBlankRefused: boolean): string {
+  const text = checkText(value, what, limit);
+  if (isBlankRefused && text.trim() === "") throw invalid(what, "a text that is not blank", value);
+  return text;
+}
+
+function checkObject(value: unknown, what: string): object {
+  if (value === undefined) throw invalid(what, "an object", value);
+  return checkRecord(value, what);
+}
+
+/** The implementation checks the rest. */
+function checkGiven(value: unknown, what: string, wanted: string): unknown {
+  if (value === undefined) throw invalid(what, wanted, value);
+  return value;
+}
+
+function checkFunction(value: unknown, what: string): unknown {
+  if (typeof value !== "function") throw invalid(what, "a function", value);
+  return value;
+}
+
+function checkSignal(value: unknown, what: string): AbortSignal {
+  if (reading(what, () => value instanceof AbortSignal)) return value as AbortSignal;
+  throw invalid(what, "an AbortSignal", value);
+}
+
+function checkBytes(value: unknown, what: string): Uint8Array {
+  if (isBytes(value)) return value;
+  throw invalid(what, "bytes", value);
+}
+
+function checkOfList({ of, limit, isSet }: Extract<Schema, { kind: "list" }>): Check {
+  // What the implementation checks is only counted here: a list may have hundreds of thousands of items.
+  if (of.kind === "checked") return (value, what) => checkArray(value, what, limit);
+  const check = checkFor(of);
+  return (value, what) => {
+    const items = checkArray(value, what, limit).map((item, i) => check(item, `${what}[${i}]`));
+    return isSet === true ? [...new Set(items)] : items;
+  };
+}
+
+function checkOfRecord({ fields, prefix, isPlaced, isOpen }: Extract<Schema, { kind: "record" }>): Check {
+  const names = Object.keys(fields);
+  const checks = fieldChecks(fields, prefix);
+  return (value, what) => {
+    if (value === undefined) throw invalid(what, "an object", value);
+    const given = isOpen === true ? checkSome(value, what, names) : checkRecord(value, what, names);
+    const checked: Record<string, unknown> = {};
+    for (let i = 0; i < checks.length; i++) {
+      const { name, path, check } = checks[i] as FieldCheck;
+      const field = check(given[name], isPlaced === true ? `${what}.${name}` : path);
+      if (field !== undefined) checked[name] = field;
+    }
+    return checked;
+  };
+}
+
+interface FieldCheck {
+  readonly name: string;
+  /** As errors name it. */
+  readonly path: string;
+  readonly check: Check;
+}
+
+function fieldChecks(fields: Fields, prefix: string | undefined): readonly FieldCheck[] {
+  return Object.entries(fields).map(([name, schema]) => ({
+    name,
+    path: prefix === undefined ? name : `${prefix}.${name}`,
+    check: checkFor(schema),
+  }));
+}
+
+/** A value that is kept under a key of its own. */
+export interface EncodedEntry {
+  readonly key: string;
+  /** Its JSON. */
+  readonly bytes: Uint8Array;
+}
+
+function encodeEntries(value: unknown, what: string, keys: LimitName, values: LimitName): readonly EncodedEntry[] {
+  const entries = Object.entries(checkPlain(value, what)).filter(([, item]) => item !== undefined);
+  if (entries.length > LIMITS[keys]) throw limitExceeded(keys, `${what} in keys`, entries.length);
+  return entries.map(([name, item]) => {
+    const bytes = encodeJson(item, `${what}.${name.slice(0, 80)}`, values);
+    return { key: checkId(name, `${what} key`), bytes };
+  });
+}

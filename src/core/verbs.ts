@@ -1,0 +1,195 @@
+// Binds implementations to the catalogue: every call of a bound verb has its arguments checked and its session found as the verb
+// declares, before the implementation sees them. What is wrong is never thrown at the caller: a promise rejects, a stream fails
+// when it is read.
+import type { Param, SessionUse, ValuesOf, Verb } from "../contracts/verbs/vocabulary.ts";
+import { copyArguments } from "./argument-copy.ts";
+import { type Check, checkFor } from "./arguments.ts";
+import { checkId } from "./check.ts";
+import type { SessionLookup } from "./locate.ts";
+
+type AnyFunction = (...args: readonly unknown[]) => unknown;
+type Answer<F> = F extends (...args: never[]) => infer R ? R : never;
+
+/** What implements the verbs of a noun: each gets checked arguments. */
+export type Rules<Noun, Verbs> = {
+  readonly [K in keyof Verbs & keyof Noun]: Verbs[K] extends Verb
+    ? (...args: ValuesOf<Verbs[K]>) => Answer<Noun[K]>
+    : never;
+};
+
+/** The noun whose verbs are declared by `verbs` and implemented by `rules`. Verbs that name no session need no lookup. */
+export function bindVerbs<Noun, const Verbs extends Readonly<Record<string, Verb>>>(
+  verbs: Verbs,
+  lookup: SessionLookup | null,
+  rules: Rules<NoInfer<Noun>, Verbs>,
+): Noun {
+  const implementations = rules as unknown as Readonly<Record<string, AnyFunction>>;
+  const bound = Object.entries(verbs).map(([name, verb]) => {
+    const rule = implementations[name];
+    if (rule === undefined) throw new Error(`bug: nothing implements ${name}`);
+    return [name, verb.kind === "stream" ? bindStream(verb, lookup, rule) : bindCall(verb, lookup, rule)];
+  });
+  return Object.fromEntries(bound) as Noun;
+}
+
+function bindCall(verb: Verb, lookup: SessionLookup | null, rule: AnyFunction): AnyFunction {
+  const check = argumentCheck(verb);
+  const places = sessionPlaces(verb, lookup);
+  return (...args) => {
+    try {
+      const values = check(args);
+      let pending: readonly PendingLookup[] = NONE;
+      for (const place of places) {
+        const found = place.find(values);
+        if (found instanceof Promise) pending = [...pending, { place, found }];
+        else if (found !== undefined) place.put(values, found);
+      }
+      return pending === NONE ? rule(...values) : afterLookup(rule, values, pending);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  };
+}
+
+interface PendingLookup {
+  readonly place: SessionPlace;
+  readonly found: Promise<unknown>;
+}
+
+const NONE: readonly PendingLookup[] = [];
+
+/** The caller may change its objects while the session is looked up: the rule gets them as they were at the call. */
+async function afterLookup(
+  rule: AnyFunction,
+  values: readonly unknown[],
+  pending: readonly PendingLookup[],
+): Promise<unknown> {
+  const copies = [...copyArguments(values)];
+  const sessions = await Promise.all(pending.map(({ found }) => found));
+  for (const [i, { place }] of pending.entries()) place.put(copies, sessions[i]);
+  return rule(...copies);
+}
+
+function bindStream(verb: Verb, lookup: SessionLookup | null, rule: AnyFunction): AnyFunction {
+  const check = argumentCheck(verb);
+  const places = sessionPlaces(verb, lookup);
+  return (...args) => {
+    try {
+      const values = check(args);
+      for (const place of places) {
+        const [...copies] = copyArguments(values);
+        place.put(values, async () => place.find(copies));
+      }
+      return rule(...values);
+    } catch (error) {
+      return new FailedStream(error);
+    }
+  };
+}
+
+class FailedStream implements AsyncIterableIterator<never> {
+  readonly #error: unknown;
+
+  constructor(error: unknown) {
+    this.#error = error;
+  }
+
+  next(): Promise<IteratorResult<never>> {
+    return Promise.reject(this.#error);
+  }
+
+  async return(): Promise<IteratorResult<never>> {
+    return { value: undefined, done: true };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}
+
+interface ParamCheck {
+  readonly name: string;
+  readonly check: Check;
+  /** What stands for an argument that is not given: a record without fields has what they fall back to. */
+  readonly absent: unknown;
+}
+
+function paramCheck({ name, schema }: Param): ParamCheck {
+  const check = checkFor(schema);
+  const isAbsentRecord = schema.kind === "record" && schema.optional === true;
+  return { name, check, absent: isAbsentRecord ? Object.freeze(check({}, name)) : undefined };
+}
+
+function argumentCheck({ params }: Verb): (args: readonly unknown[]) => unknown[] {
+  let checks: readonly ParamCheck[] | null = null;
+  return (args) => {
+    checks ??= params.map(paramCheck);
+    const values: unknown[] = [];
+    for (let i = 0; i < checks.length; i++) {
+      const { name, check, absent } = checks[i] as ParamCheck;
+      const given = args[i];
+      values.push(given === undefined && absent !== undefined ? absent : check(given, name));
+    }
+    return values;
+  };
+}
+
+/** An argument, or a field of one, that names a session. */
+interface SessionPlace {
+  find(values: readonly unknown[]): unknown;
+  put(values: unknown[], session: unknown): void;
+}
+
+function sessionPlaces({ params }: Verb, lookup: SessionLookup | null): readonly SessionPlace[] {
+  return params.flatMap(({ name, schema }, index): SessionPlace[] => {
+    if (schema.kind === "session") {
+      const find = finder(lookup, name, schema);
+      return [
+        {
+          find: (values) => find(values[index]),
+          put: (values, session) => {
+            values[index] = session;
+          },
+        },
+      ];
+    }
+    if (schema.kind !== "record") return [];
+    return Object.entries(schema.fields).flatMap(([field, inner]): SessionPlace[] => {
+      if (inner.kind !== "session") return [];
+      const find = finder(lookup, field, inner);
+      return [
+        {
+          find: (values) => find((values[index] as Readonly<Record<string, unknown>>)[field]),
+          put: (values, session) => {
+            // The check made this object for this call.
+            (values[index] as Record<string, unknown>)[field] = session;
+          },
+        },
+      ];
+    });
+  });
+}
+
+interface SessionParam {
+  readonly use: SessionUse;
+  readonly optional?: true;
+  readonly action?: string;
+  readonly hint?: string;
+}
+
+function finder(
+  lookup: SessionLookup | null,
+  name: string,
+  { use, optional, action = "", hint }: SessionParam,
+): (given: unknown) => unknown {
+  if (lookup === null) throw new Error("bug: nothing looks up the sessions of this noun");
+  const { locate, requireCurrent, resolveSessionId } = lookup;
+  const find = (given: unknown): unknown => {
+    if (use === "locator") return locate(given);
+    // The check of the arguments saw that it is a text.
+    if (use === "id") return resolveSessionId(given as string, action, hint);
+    const id = requireCurrent(given, action, hint);
+    return id instanceof Promise ? id.then((found) => checkId(found, name)) : checkId(id, name);
+  };
+  return optional === true ? (given) => (given === undefined ? undefined : find(given)) : find;
+}
