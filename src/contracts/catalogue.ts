@@ -61,7 +61,7 @@ type Nouns = Omit<Holdfast, NoVerbs | MembersOf<StoreParts>>;
 type MembersOf<P> = { [K in keyof P]: keyof P[K] }[keyof P];
 export type Parts = Nouns & StoreParts;
 
-/** How a member answers, told from its type. */
+/** How a member answers, read from its type. */
 type KindOf<F> = F extends (...args: never[]) => Promise<unknown>
   ? "read" | "write"
   : F extends (...args: never[]) => AsyncIterable<unknown>

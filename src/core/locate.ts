@@ -51,13 +51,13 @@ function completeHead(storage: Storage, locator: Locator): Locator | Promise<Loc
 }
 
 /** Heads that an error names. */
-const NAMED = 10;
+const MOST_NAMED_HEADS = 10;
 
 /** The id of the only head of the session that begins so. */
 async function findHeadId(storage: Storage, name: string, beginning: string): Promise<string> {
   const { no, id } = await findSession(storage, name);
   // Behind every hex digit.
-  const rows = await storage.query("heads.beginning", no, beginning, `${beginning}g`, NAMED);
+  const rows = await storage.query("heads.beginning", no, beginning, `${beginning}g`, MOST_NAMED_HEADS);
   const [head, ...others] = rows.map((row) => row.id);
   if (head !== undefined && others.length === 0) return head;
   if (head === undefined) {
@@ -99,10 +99,10 @@ function createResolver(storage: Storage, requireCurrent: RequireCurrent): Resol
   };
 }
 
-const GO_ON =
+const CONTINUE_HINT =
   "Go on from that head first, with sessions.fork() in a session of its own or with sessions.resume() in this one.";
 
-export function requireNoHead({ session, head }: Locator, action: string, hint = GO_ON): string {
+export function requireNoHead({ session, head }: Locator, action: string, hint = CONTINUE_HINT): string {
   if (head === undefined) return session;
   const named = JSON.stringify(formatLocator({ session, head }));
   throw new HoldfastError("InvalidArgument", `${action}, not at a head: ${named}`, {

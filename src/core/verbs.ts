@@ -34,15 +34,15 @@ export function bindVerbs<Noun, const Verbs extends Readonly<Record<string, Verb
 
 function bindCall(verb: Verb, lookup: SessionLookup | null, rule: AnyFunction): AnyFunction {
   const check = argumentCheck(verb);
-  const places = sessionPlaces(verb, lookup);
+  const sessions = sessionArguments(verb, lookup);
   return (...args) => {
     try {
       const values = check(args);
       let pending: readonly PendingLookup[] = NONE;
-      for (const place of places) {
-        const found = place.find(values);
-        if (found instanceof Promise) pending = [...pending, { place, found }];
-        else if (found !== undefined) place.put(values, found);
+      for (const argument of sessions) {
+        const found = argument.find(values);
+        if (found instanceof Promise) pending = [...pending, { argument, found }];
+        else if (found !== undefined) argument.put(values, found);
       }
       return pending === NONE ? rule(...values) : afterLookup(rule, values, pending);
     } catch (error) {
@@ -52,7 +52,7 @@ function bindCall(verb: Verb, lookup: SessionLookup | null, rule: AnyFunction): 
 }
 
 interface PendingLookup {
-  readonly place: SessionPlace;
+  readonly argument: SessionArgument;
   readonly found: Promise<unknown>;
 }
 
@@ -66,19 +66,19 @@ async function afterLookup(
 ): Promise<unknown> {
   const copies = [...copyArguments(values)];
   const sessions = await Promise.all(pending.map(({ found }) => found));
-  for (const [i, { place }] of pending.entries()) place.put(copies, sessions[i]);
+  for (const [i, { argument }] of pending.entries()) argument.put(copies, sessions[i]);
   return rule(...copies);
 }
 
 function bindStream(verb: Verb, lookup: SessionLookup | null, rule: AnyFunction): AnyFunction {
   const check = argumentCheck(verb);
-  const places = sessionPlaces(verb, lookup);
+  const sessions = sessionArguments(verb, lookup);
   return (...args) => {
     try {
       const values = check(args);
-      for (const place of places) {
+      for (const argument of sessions) {
         const [...copies] = copyArguments(values);
-        place.put(values, async () => place.find(copies));
+        argument.put(values, async () => argument.find(copies));
       }
       return rule(...values);
     } catch (error) {
@@ -135,13 +135,13 @@ function argumentCheck({ params }: Verb): (args: readonly unknown[]) => unknown[
 }
 
 /** An argument, or a field of one, that names a session. */
-interface SessionPlace {
+interface SessionArgument {
   find(values: readonly unknown[]): unknown;
   put(values: unknown[], session: unknown): void;
 }
 
-function sessionPlaces({ params }: Verb, lookup: SessionLookup | null): readonly SessionPlace[] {
-  return params.flatMap(({ name, schema }, index): SessionPlace[] => {
+function sessionArguments({ params }: Verb, lookup: SessionLookup | null): readonly SessionArgument[] {
+  return params.flatMap(({ name, schema }, index): SessionArgument[] => {
     if (schema.kind === "session") {
       const find = finder(lookup, name, schema);
       return [
@@ -154,7 +154,7 @@ function sessionPlaces({ params }: Verb, lookup: SessionLookup | null): readonly
       ];
     }
     if (schema.kind !== "record") return [];
-    return Object.entries(schema.fields).flatMap(([field, inner]): SessionPlace[] => {
+    return Object.entries(schema.fields).flatMap(([field, inner]): SessionArgument[] => {
       if (inner.kind !== "session") return [];
       const find = finder(lookup, field, inner);
       return [

@@ -32,7 +32,7 @@ const RUN = param("run", ID);
 const AGENT = param("agent", checked<AnyAgent>("agent"));
 const EXECUTE = param("options", optional(checked<ExecuteOptions>("options of execute")));
 const VERIFY = param("options", options({ verify: orElse(choice(["whole", "checkpoint"]), "whole") }));
-const asked = { run: optional(ID), limit: limit("page", 100), order: ORDER };
+const decisionFilter = { run: optional(ID), limit: limit("page", 100), order: ORDER };
 
 export const RUN_VERBS = {
   execute: write(AGENT, param("input", checked<RunSetting>("run")), EXECUTE),
@@ -68,8 +68,8 @@ export const RUN_VERBS = {
   recoverAll: write(VERIFY),
   createWorker: localLive(param("options", checked<WorkerOptions>("options of a worker"))),
   tokens: stream(param("options", options({ run: optional(ID), signal: optional(SIGNAL) }))),
-  pending: read(param("filter", options(asked))),
-  decisions: read(param("filter", options({ ...asked, answered: optional(BOOLEAN), cursor: PAIR_CURSOR }))),
+  pending: read(param("filter", options(decisionFilter))),
+  decisions: read(param("filter", options({ ...decisionFilter, answered: optional(BOOLEAN), cursor: PAIR_CURSOR }))),
   answer: write(param("decision", ROW_ID), param("answer", checked<AnswerInput>("answer"))),
   checkpoint: read(RUN, param("iteration", optional(whole(1)))),
   saveCheckpoint: write(param("checkpoint", checked<CheckpointInput>("checkpoint"))),

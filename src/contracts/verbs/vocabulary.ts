@@ -97,7 +97,7 @@ export const list = <S extends Schema>(of: S, limit: LimitName) => ({ kind: "lis
 /** A list in which what is given twice counts once. */
 export const set = <S extends Schema>(of: S, limit: LimitName) => ({ kind: "list", of, limit, isSet: true }) as const;
 /** What only the implementation can check, because it is more than data or has a grammar of its own. */
-export const checked = <T>(as: string) => ({ kind: "checked", as }) as Checked<T>;
+export const checked = <T>(as: string) => ({ kind: "checked", as }) as CheckedSchema<T>;
 
 export interface Callback<F> {
   readonly kind: "function";
@@ -105,7 +105,7 @@ export interface Callback<F> {
   readonly of?: F;
 }
 
-export interface Checked<T> {
+export interface CheckedSchema<T> {
   readonly kind: "checked";
   readonly as: string;
   /** For the compiler only. */
@@ -232,7 +232,7 @@ type PlainValue<S> =
                   ? F
                   : S extends Kind<"object" | "entries">
                     ? object
-                    : S extends Checked<infer T>
+                    : S extends CheckedSchema<infer T>
                       ? T
                       : unknown;
 

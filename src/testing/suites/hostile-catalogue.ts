@@ -158,7 +158,7 @@ export const catalogueCases: readonly Case[] = (Object.keys(CATALOGUE) as NounNa
     `ST7 every verb of the catalogue, ${noun}: what its declaration does not allow is refused`,
     ["lineage"],
     (given) =>
-      // Whoever offers the lineage offers the whole store.
+      // A store that offers the lineage offers every noun.
       everyVerb(given.lineage as Holdfast, noun),
   ),
 );

@@ -1,5 +1,5 @@
 // Hostile arguments for every verb of the catalogue, derived from its declarations: each parameter and each field is replaced by
-// everything that its schema does not allow. Whoever adds a verb gets its cases by declaring it.
+// everything that its schema does not allow. A new verb gets its cases from its declaration.
 import type { ErrorCode } from "../../contracts/errors.ts";
 import { LIMITS, type LimitName } from "../../contracts/limits.ts";
 import type { Schema, Verb } from "../../contracts/verbs/vocabulary.ts";
