@@ -2,7 +2,6 @@
 import { type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { OpenClaims } from "./captures/open-claims.ts";
-import { storedCapture } from "./captures/rows.ts";
 import type { Archives } from "./contracts/archive.ts";
 import type { BlobBackend, Blobs } from "./contracts/blobs.ts";
 import { CATALOGUE } from "./contracts/catalogue.ts";
@@ -119,6 +118,7 @@ interface Base {
 const NOUNS = new LazyModule(() => import("./nouns.ts"));
 const CAPTURES = new LazyModule(() => import("./captures/captures.ts"));
 /** Most programs never see a coding agent. */
+const CAPTURE_ROWS = new LazyModule(() => import("./captures/rows.ts"));
 const CATCH_UP = new LazyModule(() => import("./coding/catch-up.ts"));
 const STATS = new LazyModule(() => import("./stats/stats.ts"));
 const QUERY = new LazyModule(() => import("./query/run.ts"));
@@ -179,7 +179,9 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
       }),
     [STORED]: async (id) => {
       const [row] = await storage.query("capture.get", id);
-      return row === undefined ? null : storedCapture(payloads, row);
+      if (row === undefined) return null;
+      const { storedCapture } = await CAPTURE_ROWS.load();
+      return storedCapture(payloads, row);
     },
   };
   return made;

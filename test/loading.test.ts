@@ -78,11 +78,11 @@ describe("what is loaded", () => {
       { files: ["index.js", "core", "node-version.js", "refusals", "store", "common"], kilobytes: 580 },
       SLOW.filter((name) => name !== "crypto"),
     ],
-    ["holdfast --version", () => command("--version"), { files: line, kilobytes: 190 }, [...SLOW, "sqlite"]],
+    ["holdfast --version", () => command("--version"), { files: line, kilobytes: 150 }, [...SLOW, "sqlite"]],
     [
       "holdfast --help",
       () => command("--help"),
-      { files: [...line, "command-help"], kilobytes: 300 },
+      { files: [...line, "command-help"], kilobytes: 260 },
       [...SLOW, "sqlite"],
     ],
     [

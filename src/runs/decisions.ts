@@ -10,9 +10,10 @@ import type { EventDraft, Storage } from "../contracts/storage.ts";
 import { checkOneOf, checkOptionalId, checkRecord, checkText, encodeJson, invalid } from "../core/check.ts";
 import { decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
-import { decisionReason, waitsFor } from "./idle.ts";
+import { waitsFor } from "./idle.ts";
 import { buildStepRecords, decodeEntry, eventOf, type JournalEntry, lastSeqOf, payloadOf, stepOf } from "./journal.ts";
 import { payloadExtras, payloadFields } from "./moves.ts";
+import { decisionReason } from "./questions.ts";
 import { refuseEnded } from "./rows.ts";
 import { changeRun } from "./verbs.ts";
 

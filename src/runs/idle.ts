@@ -1,20 +1,17 @@
 // Why no worker works on a run, and why a call that executes it has to wait: what the run waits for, as its row keeps it and as a
-// sentence, and the questions that it asks a person.
+// sentence.
 
 import type { DecisionReason } from "../contracts/decisions.ts";
 import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { DecisionRow, RunRow } from "../contracts/run-queries.ts";
+import type { RunRow } from "../contracts/run-queries.ts";
 import type { RunIdle, RunWait, Waits } from "../contracts/run-waits.ts";
 import type { RunError } from "../contracts/runs.ts";
-import type { Storage } from "../contracts/storage.ts";
 import { encodeText } from "../core/bytes.ts";
 import { decodeRow, json } from "../core/decode.ts";
 import { isHeldRun } from "../core/imported-runs.ts";
-import { parseRowId } from "../core/row-id.ts";
 import { quoteArgument } from "../core/shell.ts";
 import { printInstant } from "../query/instant.ts";
-import { eventOf } from "./journal.ts";
 import { describeOwner, isOwnerGone, ownerWords } from "./owner.ts";
 
 const SECOND = 1000;
@@ -155,11 +152,6 @@ export function waitsOf({ waits, id }: Pick<RunRow, "waits" | "id">): readonly W
   });
 }
 
-/** The intent of a step that asks for approval is the question itself. */
-export function decisionReason({ seq, step_seq }: DecisionRow): DecisionReason {
-  return seq === step_seq ? "approval" : "in-doubt";
-}
-
 export interface OpenQuestion {
   readonly reason: DecisionReason;
   readonly tool: string;
@@ -167,35 +159,3 @@ export interface OpenQuestion {
 
 /** By the id of the decision. */
 export type OpenQuestions = ReadonlyMap<string, OpenQuestion>;
-
-export async function readQuestions(storage: Storage, row: RunRow): Promise<OpenQuestions> {
-  const questions = new Map<string, OpenQuestion>();
-  for (const wait of row.status === "waiting" ? waitsOf(row) : []) {
-    if (wait.kind !== "decision") continue;
-    const { session, seq } = parseRowId(wait.decision, "decision");
-    const [asked] = await storage.query("decision.get", session, seq);
-    if (asked === undefined) continue;
-    const { data } = await eventOf(storage, session, asked.step_seq);
-    if (typeof data.name === "string") questions.set(wait.decision, { reason: decisionReason(asked), tool: data.name });
-  }
-  return questions;
-}
-
-/** For repeated reads of one run: reads its questions again only when the run has changed. */
-export class QuestionCache {
-  readonly #storage: Storage;
-  #version = -1;
-  #questions: OpenQuestions = new Map();
-
-  constructor(storage: Storage) {
-    this.#storage = storage;
-  }
-
-  async read(row: RunRow): Promise<OpenQuestions> {
-    if (row.version !== this.#version) {
-      this.#questions = await readQuestions(this.#storage, row);
-      this.#version = row.version;
-    }
-    return this.#questions;
-  }
-}

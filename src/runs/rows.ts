@@ -11,9 +11,10 @@ import { checkId } from "../core/check.ts";
 import { decodeRow, digest, jsonObject, oneOf, optional, plainObject, text, whole } from "../core/decode.ts";
 import { isHeldRun } from "../core/imported-runs.ts";
 import type { OpenQuestions } from "./idle.ts";
-import { idleReason, readQuestions, waitsOf } from "./idle.ts";
+import { idleReason, waitsOf } from "./idle.ts";
 import { errorIn, loadEventPayload } from "./journal.ts";
 import { describeOwner } from "./owner.ts";
+import { readQuestions } from "./questions.ts";
 
 export const STATUSES: readonly RunStatus[] = [
   ...(["running", "paused", "waiting", "recovering", "completed", "failed", "cancelled"] as const),

@@ -27,9 +27,9 @@ import { loadCheckpoint, runCheckpoint, saveCheckpoint } from "./checkpoints.ts"
 import { answerDecision, decisionOf, readDecisions } from "./decisions.ts";
 import { deleteCheckpoint, deleteRun } from "./delete.ts";
 import { executeRun, resumeRun } from "./execute.ts";
-import { readQuestions } from "./idle.ts";
 import { lastSeqOf } from "./journal.ts";
 import { LocalWorkers } from "./local-workers.ts";
+import { readQuestions } from "./questions.ts";
 import { recoverAll, recoverRun } from "./recover.ts";
 import { endingOf, errorOf, existingRun, namedRun, resultOf, runOf, STATUSES } from "./rows.ts";
 import type { Tokens } from "./tokens.ts";

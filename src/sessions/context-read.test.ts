@@ -12,8 +12,9 @@ import { findAt } from "../core/find.ts";
 import { open } from "../open.ts";
 import { createPayloads } from "../storage/blobs/payloads.ts";
 import { SqlStorage } from "../storage/sql/store.ts";
-import { contextAt, estimate } from "./context.ts";
+import { contextAt } from "./context.ts";
 import { cut, sum } from "./context-cut.ts";
+import { estimate } from "./token-estimate.ts";
 
 const AGENTS = ["ada", "ben"] as const;
 const tool = fc.constantFrom("a", "b", "c");

@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
-import { estimate } from "./context.ts";
 import { cut, sum } from "./context-cut.ts";
 import { EARLIER, INTERRUPTED, repair, repairFrom } from "./context-repair.ts";
+import { estimate } from "./token-estimate.ts";
 
 const id = fc.constantFrom("a", "b", "c", "a-2");
 const word = fc.constantFrom("yes", "no", "perhaps");

@@ -2,7 +2,6 @@
 import type { Context, ContextMessage, ContextOptions } from "../contracts/context.ts";
 import type { Compaction } from "../contracts/lineage.ts";
 import type { MessageAtRow } from "../contracts/lineage-queries.ts";
-import type { ContentBlock } from "../contracts/messages.ts";
 import type { Payloads } from "../contracts/payloads.ts";
 import type { MessageRow } from "../contracts/queries.ts";
 import type { Storage } from "../contracts/storage.ts";
@@ -18,10 +17,7 @@ import { erasedMessage, readRows } from "../history/messages.ts";
 import { type CutContext, cutInSteps, sumInSteps, type Tokenizer } from "./context-cut.ts";
 import { allRows, type ContextRange, contextRangeOf, countRows, pagesBack, summaryRow } from "./context-read.ts";
 import { repairInSteps } from "./context-repair.ts";
-
-const MESSAGE_TOKENS = 4;
-const BYTES_PER_TOKEN = 4;
-const MEDIA_TOKENS = 1000;
+import { estimate } from "./token-estimate.ts";
 
 export async function contextAt(
   storage: Storage,
@@ -186,41 +182,4 @@ function checkTokenizer(given: Tokenizer | undefined): Tokenizer {
     const tokens: unknown = given(message);
     return checkInt(tokens, "what the tokenizer gives", 0, Number.MAX_SAFE_INTEGER);
   };
-}
-
-/** Said in contracts/context.ts, because callers plan with it. */
-export function estimate({ content }: ContextMessage): number {
-  const { bytes, media } = sizeOf(content);
-  return MESSAGE_TOKENS + Math.ceil(bytes / BYTES_PER_TOKEN) + media * MEDIA_TOKENS;
-}
-
-function sizeOf(content: readonly ContentBlock[]): { readonly bytes: number; readonly media: number } {
-  let bytes = 0;
-  let media = 0;
-  for (const block of content) {
-    if (block.type === "image" || block.type === "audio" || block.type === "document") media += 1;
-    else if (block.type === "tool_result" && typeof block.content !== "string") {
-      const inner = sizeOf(block.content);
-      bytes += inner.bytes + Buffer.byteLength(block.toolUseId);
-      media += inner.media;
-    } else bytes += Buffer.byteLength(textOf(block));
-  }
-  return { bytes, media };
-}
-
-function textOf(block: ContentBlock): string {
-  switch (block.type) {
-    case "text":
-      return block.text;
-    case "thinking":
-      return block.thinking;
-    case "tool_use":
-      return `${block.id}${block.name}${JSON.stringify(block.input)}`;
-    case "tool_result":
-      return `${block.toolUseId}${String(block.content)}`;
-    case "opaque":
-      return JSON.stringify(block.value);
-    default:
-      return "";
-  }
 }
