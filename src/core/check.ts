@@ -180,11 +180,6 @@ export function checkOrder(value: unknown): ListOrder {
   return value === undefined ? "newest" : checkOneOf(value, "order", ORDERS);
 }
 
-/** Distinct ids, in the order given. */
-export function checkTags(value: unknown, what: string, limit: LimitName = "tags"): readonly string[] {
-  return [...new Set(checkArray(value, what, limit).map((tag, i) => checkId(tag, `${what}[${i}]`)))];
-}
-
 export function checkRef(value: unknown, what = "ref"): Uint8Array {
   const digest = typeof value === "string" ? fromRef(value) : null;
   if (digest === null) throw invalid(what, "a blob ref like sha256:<64 hex digits>", value);
