@@ -28,6 +28,9 @@ export const GLOBAL_OPTIONS = {
   version: { type: "flag", short: "v", summary: "print the version" },
 } as const satisfies Options;
 
+/** Options whose value names one thing. Nothing has an empty name. */
+const IDS: ReadonlySet<string> = new Set(["request", "session-id", "capture"]);
+
 type Syntaxes = Readonly<Record<string, OptionSyntax>>;
 
 /** What the user asked for, before the command's own rules are applied. */
@@ -204,6 +207,9 @@ function checkValue(one: Given, spec: OptionSyntax): string {
   if (value === undefined || (!one.inline && value.startsWith("-") && value !== "-")) {
     const dashed = value === undefined ? "" : `; if you mean "${value}", write ${one.typed}=${value}`;
     throw new UsageError(`${one.typed} needs a value${dashed}`);
+  }
+  if (value === "" && IDS.has(one.name)) {
+    throw new UsageError(`${one.typed} is empty: give an ID (is the variable that it came from set?)`);
   }
   if (spec.type === "number") checkNumber(value, one.typed, spec);
   return value;
