@@ -36,7 +36,7 @@ export async function tell(context: Context, told: Told): Promise<void> {
     const secretKinds = kindsOf(secrets);
     const other = start.how === "resumed" ? null : start.apart;
     const apart = other === null ? null : { sessionId: other.sessionId, capture: other.capture?.id ?? null };
-    await output.error(safeJson({ ...done, apart, secretKinds, error, missing }));
+    await output.error(safeJson({ ...done, createdStore: told.isNew, apart, secretKinds, error, missing }));
     return;
   }
   const { killedAfter } = told;
@@ -92,15 +92,14 @@ function began({ start, follower, chose }: Told): string {
     : `could not resume (${start.why}), began anew; ${session}`;
 }
 
-function kept(context: Context, { follower, bundle, isNew }: Told): readonly string[] {
+function kept(context: Context, { follower, bundle }: Told): readonly string[] {
   const { saved } = follower;
   const last = saved.at(-1);
   const written = bundle === null ? [] : [`wrote ${bundle.file} (${formatBytes(bundle.bytes)})`];
   const before = bundle?.kept ? [`what was there is ${bundle.kept}`] : [];
   if (last === undefined && written.length === 0) return [nothing(context, follower)];
   const others = saved.length > 1 ? [`and ${plural(saved.length - 1, "session")} it worked in before`] : [];
-  const made = isNew && last !== undefined ? [`in the new store ${context.storeName}`] : [];
-  return [...(last === undefined ? [] : [[savedAs(last), ...made, ...others].join(", ")]), ...written, ...before];
+  return [...(last === undefined ? [] : [[savedAs(last), ...others].join(", ")]), ...written, ...before];
 }
 
 function savedAs({ fileCount, size, generation, id, diverged }: Capture): string {
