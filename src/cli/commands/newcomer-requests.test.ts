@@ -1,11 +1,12 @@
 // Who works with requests by the names that were printed: what was imported first, a store that is not there yet, a variable that is
 // not set, and another agent on the same request.
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { newFolder, SESSION, transcript, write } from "../../../test/coding/claude-tree.ts";
 import { postgresUrl } from "../../../test/engines.ts";
+import { exported } from "../../../test/opencode-machine.ts";
 import { lineOf, Machine, newStore, says } from "../../../test/run-machine.ts";
 import { cli, enter, leave, within } from "../../../test/shell.ts";
 import { projectKey } from "../../coding/claude/key.ts";
@@ -88,5 +89,75 @@ describe("an empty request", () => {
       stderr: expect.stringContaining("--request is empty: give an ID (is the variable that it came from set?)"),
     });
     expect(existsSync(file)).toBe(false);
+  });
+});
+
+describe("another agent on the same request", () => {
+  /** `opencode run …` says what it was given, and leaves a session. */
+  function withOpenCode(): Machine {
+    const here = new Machine();
+    const fake = `'${process.execPath}' '${path.resolve(import.meta.dirname, "../../../test/fake-opencode.ts")}'`;
+    const put = path.join(here.home, "put.json");
+    writeFileSync(put, JSON.stringify(exported("ses_root", 2)).replaceAll('"/work/app"', JSON.stringify(here.cwd)));
+    const program = path.join(here.bin, "opencode");
+    writeFileSync(
+      program,
+      `#!/bin/sh\nif [ "$1" = run ]; then printf '%s\\n' "$@"; exec ${fake} import ${put} >/dev/null; fi\nexec ${fake} "$@"\n`,
+    );
+    chmodSync(program, 0o755);
+    return here;
+  }
+
+  test("CA4 is told the conversation of the other one, and the line says whose it is", async () => {
+    const at = newStore();
+    await new Machine().run(says("TURN LEFT"), lineOf(at, "fix-42"));
+    const here = withOpenCode();
+    const line = (...more: string[]) => [
+      ...["--store", at, "--request", "fix-42", ...more],
+      "--",
+      "opencode",
+      "run",
+      "hi",
+    ];
+    const refused = await here.run({}, line("--must-resume"));
+    expect(refused.code).toBe(7);
+    expect(refused.stderr).not.toContain("nothing is stored");
+    expect(refused.stderr).toContain(
+      'request "fix-42" has a conversation of Claude Code, which OpenCode cannot resume',
+    );
+    expect(refused.stderr).toContain(`\`holdfast handover --request fix-42 --agent claude-code --store ${at}\``);
+    const ran = await here.run({}, line());
+    expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining("TURN LEFT") });
+    expect(ran.stderr).toContain('(request "fix-42" has a conversation of Claude Code, which OpenCode cannot resume)');
+    expect(ran.stderr).toContain("told the stored conversation instead; session ses_root");
+    const told = await cli(["handover", "--request", "fix-42", "--agent", "opencode", "--store", at]);
+    expect(told.stdout).toMatch(/^- Goes on from: `claude-code\//m);
+    // Each agent resumes the session that it has itself.
+    expect((await new Machine().run(says("MORE"), lineOf(at, "fix-42"))).stderr).toContain("holdfast: resumed ");
+    expect((await here.run({}, line())).stderr).toContain("holdfast: resumed ses_root");
+  });
+});
+
+describe("hints", () => {
+  test.each(["search", "find", "grep", "continue", "chat"])(
+    "%s, which is no command, leads to those that do it",
+    async (name) => {
+      const { code, stderr } = await cli([name, "login"]);
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/`holdfast (messages SESSION|run --request ID)/);
+      expect(stderr).toContain("`holdfast handover --request ID`");
+    },
+  );
+
+  test("a command for a store with a password can be pasted, or says what to fill in", async () => {
+    const url = new URL(postgresUrl());
+    url.searchParams.set("schema", `hint_${randomBytes(4).toString("hex")}`);
+    await cli(["init", "--store", url.href]);
+    const asked = ["messages", "nope", "--store", url.href];
+    const typed = await cli(asked);
+    expect(typed.stderr).toContain(":***@");
+    expect(typed.stderr).toContain("(*** stands for the password: fill it in)");
+    const set = await cli(asked, { env: { HOLDFAST_STORE: url.href } });
+    expect(set.stderr).toContain("hint: `holdfast sessions` lists those there are\n");
   });
 });

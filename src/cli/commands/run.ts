@@ -24,7 +24,7 @@ import { type Beginning, begin, type Start } from "../coding/start.ts";
 import { isSameFile, type StoreFile, storeFile } from "../coding/store-file.ts";
 import { Interrupted, type OpenedStore, openPatiently } from "../coding/store-opening.ts";
 import { untilEnd, withinGrace } from "../coding/supervise.ts";
-import { stepsWhenApart, tell } from "../coding/tell.ts";
+import { stepsAfter, tell } from "../coding/tell.ts";
 import { hasSessions } from "../coding/whose.ts";
 import type { Command, Context, OptionSpec } from "../command.ts";
 import { EXIT } from "../exit.ts";
@@ -338,10 +338,10 @@ async function requireResumed(context: Context, start: Start, work: Work): Promi
   if (isHere) return;
   const nothing = `nothing is stored for request ${JSON.stringify(request)}`;
   const why = start.why ?? (sessionId === null ? nothing : `session ${sessionId} is neither here nor in the store`);
-  const steps = stepsWhenApart(context, { start, request, agent: line.agent });
+  const steps = stepsAfter(context, { start, request, agent: line.agent });
   throw new HoldfastError("NotResumed", `the session cannot be restored (${why}); the agent was not started`, {
     details: { request, sessionId, start: start.how },
-    hint: `${[...steps, WITHOUT_MUST_RESUME].join("; ")}.`,
+    hint: [...steps.map((step) => `T${step.slice(1)}.`), `${WITHOUT_MUST_RESUME}.`].join(" "),
   });
 }
 
