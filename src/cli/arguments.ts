@@ -88,8 +88,16 @@ function commandsNamed([name, second]: readonly string[], commands: readonly Any
   return sub === undefined ? [named] : [named, sub];
 }
 
+const READING =
+  "; `holdfast messages SESSION` prints what was said, `holdfast handover --request ID` what a coding agent did, and " +
+  "`holdfast query` asks about all sessions";
+const GOING_ON =
+  "; `holdfast run --request ID -- claude` goes on with a coding agent's session, `holdfast handover --request ID` tells what it did";
+
 /** What people look for under a name of its own. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
+  ...{ search: READING, find: READING, grep: READING, history: READING, chat: READING },
+  continue: GOING_ON,
   causes: "; `holdfast trace --causes SESSION#SEQ` tells what led to an event",
   tree: "; `holdfast sessions tree` draws sessions with their heads and forks",
   calls: "; `holdfast cost SESSION` sums them up, `holdfast log SESSION --type call/put` lists them",
