@@ -98,7 +98,12 @@ describe("another agent on the same request", () => {
     const here = new Machine();
     const fake = `'${process.execPath}' '${path.resolve(import.meta.dirname, "../../../test/fake-opencode.ts")}'`;
     const put = path.join(here.home, "put.json");
-    writeFileSync(put, JSON.stringify(exported("ses_root", 2)).replaceAll('"/work/app"', JSON.stringify(here.cwd)));
+    // As OpenCode calls a session that it has given no title.
+    const text = JSON.stringify(exported("ses_root", 2)).replace(
+      "title of ses_root",
+      "New session - 2026-01-02T03:04:05.678Z",
+    );
+    writeFileSync(put, text);
     const program = path.join(here.bin, "opencode");
     writeFileSync(
       program,
@@ -132,6 +137,9 @@ describe("another agent on the same request", () => {
     expect(ran.stderr).toContain("told the stored conversation instead; session ses_root");
     const told = await cli(["handover", "--request", "fix-42", "--agent", "opencode", "--store", at]);
     expect(told.stdout).toMatch(/^- Goes on from: `claude-code\//m);
+    const listed = await cli(["sessions", "--request", "fix-42", "--json", "--store", at]);
+    const titles = JSON.parse(listed.stdout).items.map(({ title }: { title: string }) => title);
+    expect(titles).toContainEqual(expect.stringMatching(/^message 0 of ses_root/));
     // Each agent resumes the session that it has itself.
     expect((await new Machine().run(says("MORE"), lineOf(at, "fix-42"))).stderr).toContain("holdfast: resumed ");
     expect((await here.run({}, line())).stderr).toContain("holdfast: resumed ses_root");
