@@ -173,7 +173,11 @@ async function sessionFor(
     // What one request said is not another's to read, nor to erase.
     const isForeign = isNamedHere && known !== null && known.request !== request;
     const isOthers = known !== null && (isBeside || (isForeign && (await isCapturedByOthers(storage, id, request))));
-    if (known !== null && !isOthers) return id;
+    if (known !== null && !isOthers) {
+      // A session that was only imported so far belongs to the request of its first capture.
+      if (isForeign) await sessions.update(id, { request });
+      return id;
+    }
     if (isOthers) continue;
     try {
       return (await sessions.create({ id, agent, request })).id;

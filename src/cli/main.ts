@@ -67,7 +67,10 @@ function topicOf({ named, command, path }: Request, commands: readonly AnyComman
 async function execute(request: Request, command: CommandSyntax, io: Io, output: Output): Promise<number> {
   const args = checkArguments(request, command);
   const choice = chooseStore(args.text("store"), args.text("blob-dir"), io);
-  output.sameStore(storeOptions(args.text("store") === undefined ? undefined : choice.name, args.text("blob-dir")));
+  const store = args.text("store");
+  // A password cannot be shown: where HOLDFAST_STORE names the same store, the next command needs no option for it.
+  const isHidden = store === io.env.HOLDFAST_STORE && choice.name !== store;
+  output.sameStore(storeOptions(store === undefined || isHidden ? undefined : choice.name, args.text("blob-dir")));
   const opened: Holdfast[] = [];
   const exposed = new Set<string>();
   const context: Context = {

@@ -98,8 +98,7 @@ withAgents("CA21 `holdfast run` is killed with -9 while the real Claude Code wor
     const words: string[][] = [];
     for (const line of commands) {
       const prompt = "-p --dangerously-skip-permissions '[[recall CODEWORD-\\d+]]'";
-      const ran = await home.start("/bin/sh", ["-c", `"${process.execPath}" "${CLI}" ${line.replace("…", prompt)}`])
-        .ended;
+      const ran = await home.start("/bin/sh", ["-c", `"${process.execPath}" "${CLI}" ${line} ${prompt}`]).ended;
       expect(ran, ran.stderr).toMatchObject({ code: 0 });
       words.push([...ran.stdout.matchAll(/CODEWORD-\d+/g)].map(([word]) => word));
     }
@@ -149,12 +148,14 @@ withAgents("CA21 `holdfast run` is killed with -9 while the real OpenCode works"
     await go(machines.add(), store, "CODEWORD-73 elsewhere [[say ok]]").done();
     await home.opencode("CODEWORD-74 here [[say ok]]", { args: ["--session", sessionId] }).done();
     const apart = await go(home, store, "[[say told]]").ended;
-    const [, line = ""] = /`holdfast (run [^`]+ --session \S+) …`/.exec(apart.stderr) ?? [];
+    const [, line = ""] = /`holdfast (run [^`]+ --session \S+)`/.exec(apart.stderr) ?? [];
+    // Without a terminal, OpenCode takes its prompt as `run`.
+    const piped = line.replace("-- opencode ", "-- opencode run ");
     const [, remove = ""] = /`(opencode session delete \S+)`/.exec(apart.stderr) ?? [];
     expect(remove, apart.stderr).not.toBe("");
     expect((await sessionsIn(store)).filter((one) => one.sessionId === sessionId)).toHaveLength(2);
     const again = () =>
-      home.start("/bin/sh", ["-c", `"${process.execPath}" "${CLI}" ${line}`], { input: "[[recall CODEWORD-\\d+]]" })
+      home.start("/bin/sh", ["-c", `"${process.execPath}" "${CLI}" ${piped}`], { input: "[[recall CODEWORD-\\d+]]" })
         .ended;
     expect((await again()).stdout).toContain("CODEWORD-74");
     await home.start("/bin/sh", ["-c", remove]).done();

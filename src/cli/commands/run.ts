@@ -1,5 +1,4 @@
 // holdfast run: a coding agent whose session outlives its machine.
-import { access } from "node:fs/promises";
 import * as path from "node:path";
 import { agentHere, type FoundHere, type Here } from "../../coding/here.ts";
 import type { Saved } from "../../coding/saver.ts";
@@ -23,9 +22,9 @@ import { checkOut, type WrittenBundle, writeBundle } from "../coding/out.ts";
 import { type ClaimedRequest, claimRequest } from "../coding/request-claim.ts";
 import { type Beginning, begin, type Start } from "../coding/start.ts";
 import { isSameFile, type StoreFile, storeFile } from "../coding/store-file.ts";
-import { Interrupted, openPatiently } from "../coding/store-opening.ts";
+import { Interrupted, type OpenedStore, openPatiently } from "../coding/store-opening.ts";
 import { untilEnd, withinGrace } from "../coding/supervise.ts";
-import { stepsWhenApart, tell } from "../coding/tell.ts";
+import { stepsAfter, tell } from "../coding/tell.ts";
 import { hasSessions } from "../coding/whose.ts";
 import type { Command, Context, OptionSpec } from "../command.ts";
 import { EXIT } from "../exit.ts";
@@ -147,8 +146,7 @@ export const run: Command = {
     const hasStore = args.text("store") !== undefined || Boolean(io.env.HOLDFAST_STORE);
     const handed = await handedOver(io, { from: args.text("from"), out, hasStore });
     const needsStore = hasStore || (handed.source === null && out === undefined);
-    const isNew = needsStore && !hasStore && (await isMissing(path.resolve(io.cwd, context.storeName)));
-    const store = needsStore ? await openOrExit(context, environment, times) : null;
+    const { store, isNew } = needsStore ? await openOrExit(context, environment, times) : NO_STORE;
     const file = await storeFile(context, store);
     const work: Work = { line, here, handed, store, file, isNew, log, asked, request, ...times };
     try {
@@ -161,8 +159,14 @@ export const run: Command = {
   },
 };
 
+const NO_STORE = { store: null, isNew: false } as const;
+
 /** A store that does not answer would not let the process end either. */
-async function openOrExit(context: Context, environment: Environment, { graceMs, waitMs }: Times): Promise<Holdfast> {
+async function openOrExit(
+  context: Context,
+  environment: Environment,
+  { graceMs, waitMs }: Times,
+): Promise<OpenedStore> {
   try {
     return await openPatiently(context, environment, { graceMs, waitMs });
   } catch (error) {
@@ -201,13 +205,6 @@ function timesOf({ args }: Context): Times {
     everyMs: every === undefined ? null : parseDuration(every, "--every"),
     ttlMs: ttl === undefined ? undefined : parseDurationOrNever(ttl, "--ttl"),
   };
-}
-
-async function isMissing(file: string): Promise<boolean> {
-  return access(file).then(
-    () => false,
-    () => true,
-  );
 }
 
 interface Work extends Times {
@@ -341,10 +338,10 @@ async function requireResumed(context: Context, start: Start, work: Work): Promi
   if (isHere) return;
   const nothing = `nothing is stored for request ${JSON.stringify(request)}`;
   const why = start.why ?? (sessionId === null ? nothing : `session ${sessionId} is neither here nor in the store`);
-  const steps = stepsWhenApart(context, { start, request, agent: line.agent });
+  const steps = stepsAfter(context, { start, request, agent: line.agent });
   throw new HoldfastError("NotResumed", `the session cannot be restored (${why}); the agent was not started`, {
     details: { request, sessionId, start: start.how },
-    hint: `${[...steps, WITHOUT_MUST_RESUME].join("; ")}.`,
+    hint: [...steps.map((step) => `T${step.slice(1)}.`), `${WITHOUT_MUST_RESUME}.`].join(" "),
   });
 }
 
