@@ -63,7 +63,7 @@ export interface Received {
 
 export async function receive(
   frames: AsyncGenerator<ReadFrame>,
-  intake: Intake,
+  intake: Pick<Intake, "put">,
   manifest: Manifest,
   slice: TimeSlice,
 ): Promise<Received> {
