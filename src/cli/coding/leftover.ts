@@ -1,12 +1,16 @@
 // What is on this disk of a session and not in the store: an agent worked on after its `holdfast run` was killed, or the store did
 // not answer at its end. It is saved before another agent goes on.
 import { captureWithAllOf } from "../../coding/basis.ts";
-import type { AgentHere } from "../../coding/here.ts";
+import type { AgentHere, Here } from "../../coding/here.ts";
 import { type Saved, Saver } from "../../coding/saver.ts";
-import type { CaptureWithFiles } from "../../contracts/captures.ts";
+import type { CaptureWithFiles, RequestClaim, UnsavedWork } from "../../contracts/captures.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { converses, type Log } from "./follow.ts";
+import { sessionsBegun } from "./whose.ts";
+
+/** An agent that was started begins its session within this time, also on a busy machine. */
+const AGENT_BEGINS_MS = 120_000;
 
 export interface LeftoverOptions {
   readonly store: Holdfast;
@@ -19,11 +23,19 @@ export interface LeftoverOptions {
   readonly mask: boolean;
   readonly log: Log;
   readonly onSaved: (saved: Saved) => void;
+  /** What is here of that session could not be saved. */
+  readonly onUnsaved: (sessionId: string, error: unknown) => void;
 }
 
-/** The capture that has all that is here; null: there is nothing here, or it could not be saved, which is logged. */
+/** The capture that has all that is here; null: there is nothing here, or it could not be saved, which `onUnsaved` is told. */
 export async function saveLeftover(options: LeftoverOptions): Promise<CaptureWithFiles | null> {
-  const { agent, sessionId, log } = options;
+  const outcome = await trySave(options);
+  return outcome === "absent" || outcome === "failed" ? null : outcome;
+}
+
+/** null: nothing was said in it. absent: there is no such session here. */
+async function trySave(options: LeftoverOptions): Promise<CaptureWithFiles | null | "absent" | "failed"> {
+  const { agent, sessionId, log, onUnsaved } = options;
   try {
     const found = await agent.find(sessionId);
     try {
@@ -32,10 +44,76 @@ export async function saveLeftover(options: LeftoverOptions): Promise<CaptureWit
       await found.done();
     }
   } catch (error) {
-    if (isHoldfastError(error) && error.code === "NotFound") return null;
+    if (isHoldfastError(error) && error.code === "NotFound") return "absent";
     log("error", "capture.leftover", { error: String(error), sessionId });
-    return null;
+    onUnsaved(sessionId, error);
+    return "failed";
   }
+}
+
+export interface UnsavedOptions extends Omit<LeftoverOptions, "sessionId" | "basis"> {
+  readonly claim: RequestClaim;
+  readonly here: Here;
+  /** Several sessions may be what a run left, and nothing tells which of them is. */
+  readonly onAmbiguous: (sessions: readonly string[]) => void;
+}
+
+/**
+ * Saves what runs that were killed left on this disk. What cannot be saved now stays in the claim for the next run, and so does
+ * what another machine has. Returns the capture of the run that had the claim last.
+ */
+export async function saveUnsaved(options: UnsavedOptions): Promise<CaptureWithFiles | null> {
+  const { claim, log } = options;
+  let last: CaptureWithFiles | null = null;
+  for (const unsaved of claim.previous?.unsaved ?? []) {
+    const outcome = await saveOne(options, unsaved);
+    last = typeof outcome === "string" ? null : outcome;
+    const isElsewhere = outcome === "absent" && unsaved.isLocal === false;
+    try {
+      if (last !== null) await claim.describe({ capture: last.id });
+      if (outcome !== "failed" && !isElsewhere) await claim.settle(unsaved);
+    } catch (error) {
+      // The next run looks at it again, and finds it saved.
+      log("warn", "capture.claim", { error: String(error) });
+    }
+  }
+  return last;
+}
+
+async function saveOne(options: UnsavedOptions, unsaved: UnsavedWork): ReturnType<typeof trySave> {
+  const { log, onAmbiguous } = options;
+  if (unsaved.sessionId !== null) return trySave({ ...options, sessionId: unsaved.sessionId });
+  if (unsaved.isLocal !== true) return "absent";
+  try {
+    const sessions = await unknownSessions(options, unsaved);
+    const [sessionId, ...others] = sessions;
+    if (sessionId === undefined) return "absent";
+    if (others.length === 0) return await trySave({ ...options, sessionId });
+    log("warn", "capture.leftover", { sessions });
+    onAmbiguous(sessions);
+    return null;
+  } catch (error) {
+    log("error", "capture.leftover", { error: String(error) });
+    return "failed";
+  }
+}
+
+/** OpenCode makes the id of a session itself: those that began while that run had the claim, and that no capture has. */
+async function unknownSessions(
+  { store, agent: { agent }, here }: UnsavedOptions,
+  { since, lastSeenAt }: UnsavedWork,
+): Promise<readonly string[]> {
+  if (agent !== "opencode") return [];
+  const { machineAheadMs, uncertaintyMs } = store.clock();
+  const from = since + machineAheadMs - uncertaintyMs;
+  const begun = await sessionsBegun(here, from, lastSeenAt + machineAheadMs + uncertaintyMs + AGENT_BEGINS_MS);
+  const known = await Promise.all(
+    begun.map(async (sessionId) => {
+      const { items } = await store.captures.list({ sessionId, agent, diverged: true, limit: 1 });
+      return items.length > 0;
+    }),
+  );
+  return begun.filter((_, i) => !known[i]);
 }
 
 async function save(options: LeftoverOptions, found: Awaited<ReturnType<AgentHere["find"]>>) {

@@ -21,6 +21,8 @@ export interface Told {
   readonly chose: boolean;
   /** The agent did not end when it was asked to; how long it had, in words. */
   readonly killedAfter: string | null;
+  /** Sessions that earlier runs left here and that could not be saved, which was said before the agent started. */
+  readonly unsaved: readonly string[];
 }
 
 export async function tell(context: Context, told: Told): Promise<void> {
@@ -36,7 +38,7 @@ export async function tell(context: Context, told: Told): Promise<void> {
     const secretKinds = kindsOf(secrets);
     const other = start.how === "resumed" ? null : start.apart;
     const apart = other === null ? null : { sessionId: other.sessionId, capture: other.capture?.id ?? null };
-    await output.error(safeJson({ ...done, apart, secretKinds, error, missing }));
+    await output.error(safeJson({ ...done, apart, unsaved: told.unsaved, secretKinds, error, missing }));
     return;
   }
   const { killedAfter } = told;
