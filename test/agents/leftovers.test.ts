@@ -79,19 +79,23 @@ describe("CA21 what an agent wrote after its `holdfast run` was killed", () => {
     const store = newStore();
     const { machine, session } = await leaveUnsaved(store);
     const database = new DatabaseSync(store);
-    database.exec("CREATE TRIGGER full BEFORE INSERT ON captures BEGIN SELECT raise(ABORT, 'disk full'); END");
+    const refuses = `BEFORE INSERT ON captures WHEN NEW.agent_session = '${session}'`;
+    database.exec(`CREATE TRIGGER full ${refuses} BEGIN SELECT raise(ABORT, 'disk full'); END`);
     const failed = await machine.run({ sessions: [] }, lineOf(store, "r"));
     expect(failed.stderr).toMatch(
       /left here of session \S+ could not be saved \(.*disk full.*\); the next run tries again/s,
     );
     expect(failed.stderr).toContain(`holdfast capture --session-id ${session} --request r`);
-    const json = await machine.run({ sessions: [] }, lineOf(store, "r", "--json"));
-    expect(JSON.parse(json.stderr)).toMatchObject({ unsaved: [session] });
+    const json = await machine.run(says("NEW"), lineOf(store, "r", "--json"));
+    const { unsaved, sessionId } = JSON.parse(json.stderr);
+    expect(unsaved).toEqual([session]);
     database.exec("DROP TRIGGER full");
     database.close();
-    const next = await machine.run({ sessions: [] }, lineOf(store, "r"));
-    expect(next.stderr).toContain(`resumed ${session} (1 message)`);
-    expect(await saved(store, "r")).toEqual(["LATER"]);
+    // It is saved now; what the run between did is later than that, and is gone on with.
+    const next = await machine.run(says("MORE"), lineOf(store, "r"));
+    expect(next.stderr).toContain(`resumed ${sessionId} (1 message)`);
+    expect((await saved(store, "r")).toSorted()).toEqual(["LATER", "NEW,MORE"]);
+    expect(claimIn(store)).toContain('"unsaved":[]');
   });
 
   test("and OpenCode's session, whose id no run knew, is found by when it began", async () => {

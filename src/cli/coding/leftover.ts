@@ -3,10 +3,11 @@
 import { captureWithAllOf } from "../../coding/basis.ts";
 import type { AgentHere, Here } from "../../coding/here.ts";
 import { type Saved, Saver } from "../../coding/saver.ts";
-import type { CaptureWithFiles, RequestClaim, UnsavedWork } from "../../contracts/captures.ts";
+import type { CaptureWithFiles, UnsavedWork } from "../../contracts/captures.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { converses, type Log } from "./follow.ts";
+import type { ClaimedRequest } from "./request-claim.ts";
 import { sessionsBegun } from "./whose.ts";
 
 /** An agent that was started begins its session within this time, also on a busy machine. */
@@ -51,8 +52,7 @@ async function trySave(options: LeftoverOptions): Promise<CaptureWithFiles | nul
   }
 }
 
-export interface UnsavedOptions extends Omit<LeftoverOptions, "sessionId" | "basis"> {
-  readonly claim: RequestClaim;
+export interface UnsavedOptions extends Omit<LeftoverOptions, "sessionId" | "basis">, ClaimedRequest {
   readonly here: Here;
   /** Several sessions may be what a run left, and nothing tells which of them is. */
   readonly onAmbiguous: (sessions: readonly string[]) => void;
@@ -60,24 +60,37 @@ export interface UnsavedOptions extends Omit<LeftoverOptions, "sessionId" | "bas
 
 /**
  * Saves what runs that were killed left on this disk. What cannot be saved now stays in the claim for the next run, and so does
- * what another machine has. Returns the capture of the run that had the claim last.
+ * what another machine has. Returns the capture to go on from; null: the newest.
  */
-export async function saveUnsaved(options: UnsavedOptions): Promise<CaptureWithFiles | null> {
-  const { claim, log } = options;
+export async function saveUnsaved(options: UnsavedOptions): Promise<string | null> {
+  const { hasWaited, claim, log } = options;
+  const { unsaved = [], capture = null, isReleased = false } = claim.previous ?? {};
+  // The run before ended well: what an earlier one left is saved now, but it is not what was done last.
+  const isSuperseded = isReleased && capture !== null;
+  const newest = isSuperseded && unsaved.length > 0 ? await newestCapture(options) : null;
   let last: CaptureWithFiles | null = null;
-  for (const unsaved of claim.previous?.unsaved ?? []) {
-    const outcome = await saveOne(options, unsaved);
-    last = typeof outcome === "string" ? null : outcome;
-    const isElsewhere = outcome === "absent" && unsaved.isLocal === false;
+  for (const one of unsaved) {
+    const outcome = await saveOne(options, one);
+    last = typeof outcome === "string" || isSuperseded ? null : outcome;
+    const isElsewhere = outcome === "absent" && one.isLocal === false;
     try {
       if (last !== null) await claim.describe({ capture: last.id });
-      if (outcome !== "failed" && !isElsewhere) await claim.settle(unsaved);
+      if (outcome !== "failed" && !isElsewhere) await claim.settle(one);
     } catch (error) {
       // The next run looks at it again, and finds it saved.
       log("warn", "capture.claim", { error: String(error) });
     }
   }
-  return last;
+  return hasWaited ? (last?.id ?? capture) : newest;
+}
+
+async function newestCapture({ store, request, agent: { agent }, log }: UnsavedOptions): Promise<string | null> {
+  try {
+    return (await store.captures.latest(request, agent))?.id ?? null;
+  } catch (error) {
+    log("error", "capture.leftover", { error: String(error) });
+    return null;
+  }
 }
 
 async function saveOne(options: UnsavedOptions, unsaved: UnsavedWork): ReturnType<typeof trySave> {

@@ -369,17 +369,16 @@ async function startOf(
   const { line, asked, here, handed, store, log, request, ttlMs } = given;
   const agent = agentHere(line.agent, here);
   const common = { agent, request, ttlMs, mask: args.flag("mask-secrets"), log, ...told };
-  const claim = claimed?.claim ?? null;
   // Runs before were killed, and their agents may have worked on.
-  const leftover = store === null || claim === null ? null : await saveUnsaved({ ...common, store, claim, here });
+  const goesOn = store === null || claimed === null ? null : await saveUnsaved({ ...common, ...claimed, store, here });
   // Nothing names the session that is gone on with: only when there is none here can it be that of the request.
   const isHere = asked.choosesSession && asked.sessionId === null && (await hasSessions(line.agent, here));
   if (isHere) return { how: "new", why: null, apart: null };
-  const awaited = claimed?.hasWaited === true ? (leftover?.id ?? claim?.previous?.capture ?? null) : null;
+  const sessionId = asked.sessionId ?? (handed.source === null ? io.env.AGENT_SESSION_ID || null : null);
+  const isNamed = asked.choosesSession || (sessionId !== null && claimed?.hasWaited !== true);
   return begin({
-    ...{ ...common, store, handed: handed.source, why: handed.why },
-    capture: asked.choosesSession ? null : awaited,
-    sessionId: asked.sessionId ?? (handed.source === null ? io.env.AGENT_SESSION_ID || null : null),
+    ...{ ...common, store, handed: handed.source, why: handed.why, sessionId },
+    capture: isNamed ? null : goesOn,
     tells: !asked.choosesSession,
     rewritePaths: args.flag("rewrite-paths"),
     overwrite: args.flag("overwrite"),
