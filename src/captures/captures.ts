@@ -16,7 +16,8 @@ import { decodeRow, jsonObject, plainObject } from "../core/decode.ts";
 import type { StoredCapture } from "../core/stored-capture.ts";
 import { bundleOf, filesToSave, unbundle } from "./bundle.ts";
 import { change, prefer } from "./change.ts";
-import { checkClaim, claimRequest, forgetClaims } from "./claim.ts";
+import { checkClaim, claimRequest } from "./claim.ts";
+import { sweepClaims } from "./claim-sweep.ts";
 import { checkCapture, type Given } from "./given.ts";
 import { AGENTS } from "./manifest.ts";
 import type { OpenClaims } from "./open-claims.ts";
@@ -92,7 +93,7 @@ export function createCaptures(needs: CapturesNeeds): Captures {
       const { dryRun } = checkRecord(options, "options", ["dryRun"]);
       const isDry = dryRun !== undefined && checkBoolean(dryRun, "dryRun");
       const removed = await sweep(depot, isDry, importFirst);
-      if (!isDry) await forgetClaims(storage);
+      if (!isDry) await sweepClaims(storage);
       return removed;
     },
     claim: async (request, agent, options) =>

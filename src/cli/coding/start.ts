@@ -65,6 +65,8 @@ export interface Beginning {
   readonly log: Log;
   /** What was on this disk only is saved before the agent starts. */
   readonly onSaved: (saved: Saved) => void;
+  /** What is on this disk only could not be saved. */
+  readonly onUnsaved: (sessionId: string, error: unknown) => void;
 }
 
 export async function begin(given: Beginning): Promise<Start> {

@@ -22,6 +22,8 @@ export interface Told {
   readonly chose: boolean;
   /** The agent did not end when it was asked to; how long it had, in words. */
   readonly killedAfter: string | null;
+  /** Sessions that earlier runs left here and that could not be saved, which was said before the agent started. */
+  readonly unsaved: readonly string[];
 }
 
 export async function tell(context: Context, told: Told): Promise<void> {
@@ -37,7 +39,8 @@ export async function tell(context: Context, told: Told): Promise<void> {
     const secretKinds = kindsOf(secrets);
     const other = start.how === "resumed" ? null : start.apart;
     const apart = other === null ? null : { sessionId: other.sessionId, capture: other.capture?.id ?? null };
-    await output.error(safeJson({ ...done, createdStore: told.isNew, apart, secretKinds, error, missing }));
+    const added = { createdStore: told.isNew, apart, unsaved: told.unsaved, secretKinds };
+    await output.error(safeJson({ ...done, ...added, error, missing }));
     return;
   }
   const { killedAfter } = told;
