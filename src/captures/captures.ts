@@ -17,7 +17,8 @@ import type { StoredCapture } from "../core/stored-capture.ts";
 import { createBundle, filesToSave, readCaptureBundle } from "./bundle.ts";
 import { change, prefer } from "./change.ts";
 import { type CheckedCapture, checkCapture } from "./checked-input.ts";
-import { checkClaim, claimRequest, forgetClaims } from "./claim.ts";
+import { checkClaim, claimRequest } from "./claim.ts";
+import { sweepClaims } from "./claim-sweep.ts";
 import { AGENTS } from "./manifest.ts";
 import type { OpenClaims } from "./open-claims.ts";
 import { removeCaptures } from "./remove.ts";
@@ -92,7 +93,7 @@ export function createCaptures(needs: CapturesOptions): Captures {
       const { dryRun } = checkRecord(options, "options", ["dryRun"]);
       const isDry = dryRun !== undefined && checkBoolean(dryRun, "dryRun");
       const removed = await sweep(context, isDry, importFirst);
-      if (!isDry) await forgetClaims(storage);
+      if (!isDry) await sweepClaims(storage);
       return removed;
     },
     claim: async (request, agent, options) =>
@@ -173,7 +174,11 @@ async function sessionFor(
     // A request must not read or erase the conversation of another.
     const isForeign = isNamedHere && known !== null && known.request !== request;
     const isOthers = known !== null && (isBeside || (isForeign && (await isCapturedByOthers(storage, id, request))));
-    if (known !== null && !isOthers) return id;
+    if (known !== null && !isOthers) {
+      // A session that was only imported so far belongs to the request of its first capture.
+      if (isForeign) await sessions.update(id, { request });
+      return id;
+    }
     if (isOthers) continue;
     try {
       return (await sessions.create({ id, agent, request })).id;

@@ -201,8 +201,10 @@ async function found(storage: Storage, by: CheckedFilter, params: ListParams): P
   }
 }
 
+const PATCH = ["title", "status", "tags", "metadata", "request", "version"] as const;
+
 async function update(storage: Storage, id: string, patch: unknown): Promise<Session> {
-  const given = checkRecord(checkPlain(patch, "patch"), "patch", ["title", "status", "tags", "metadata", "version"]);
+  const given = checkRecord(checkPlain(patch, "patch"), "patch", PATCH);
   const expected =
     given.version === undefined ? undefined : checkInt(given.version, "version", 1, Number.MAX_SAFE_INTEGER);
   const title = given.title;
@@ -215,6 +217,7 @@ async function update(storage: Storage, id: string, patch: unknown): Promise<Ses
     ...(given.metadata === undefined
       ? {}
       : { metadata: encodeJson(checkRecord(given.metadata, "metadata"), "metadata", "metadataBytes") }),
+    ...(given.request === undefined ? {} : { request: checkOptionalId(given.request ?? undefined, "request") ?? null }),
   };
   return decide(storage, async () => {
     const row = await existingSession(storage, id);
@@ -236,7 +239,8 @@ async function update(storage: Storage, id: string, patch: unknown): Promise<Ses
             session: id,
             type: "session/updated",
             at,
-            data: changes(described),
+            // The request stands in the log where it is given or changes: most updates leave it alone.
+            data: { ...changes(described), ...(request === row.request ? {} : { request }) },
             writes: describeWrites(described, version),
           },
         ],
