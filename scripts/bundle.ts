@@ -34,6 +34,9 @@ const STORE = ["src/open.ts", "src/storage/sql/sqlite/driver.ts"];
 const NOUNS = ["src/nouns.ts"];
 const OTHERS = [ENTRIES.claude, ENTRIES.coding, ENTRIES.testing];
 
+/** What programs import. None of it may load the command line: an app that bundles the package would carry all of it along. */
+const LIBRARY = [ENTRIES.index, ...OTHERS];
+
 /** Writes the bundle into that folder. */
 export async function bundle(folder: string): Promise<void> {
   const modules = new ModuleGraph();
@@ -43,6 +46,8 @@ export async function bundle(folder: string): Promise<void> {
     input: ENTRIES,
     platform: "node",
     external: [/^node:/, "postgres"],
+    // The groups below say which module is in which file; the bundler would move some of them elsewhere.
+    experimental: { chunkOptimization: false },
     plugins: [modules.plugin, lazyBuiltins, lazyCommands(path.join(root, "src/cli"))],
     onLog: (level, log) => {
       if (level === "warn") throw new Error(`the bundler warns: ${log.message}`);
@@ -65,7 +70,9 @@ export async function bundle(folder: string): Promise<void> {
         { name: "node-version", test: (id) => id === path.join(root, ENTRIES["node-version"]), priority: 3 },
         {
           name: "core",
-          test: (id) => modules.sharedBy([[ENTRIES.index], [ENTRIES.cli], [...STORE, ...NOUNS]]).has(id),
+          test: (id) =>
+            modules.sharedBy([[ENTRIES.index], [ENTRIES.cli], [...STORE, ...NOUNS]]).has(id) ||
+            (modules.reachedFrom(COMMAND).has(id) && modules.everReachedFrom(LIBRARY).has(id)),
           priority: 2,
         },
         // Apart from what other entries import too: those must load on a Node without SQLite, to say what is missing.
@@ -98,23 +105,28 @@ async function bundleEdge(folder: string): Promise<void> {
   await build.close();
 }
 
-/** Which modules an entry imports, directly or through others, without those it imports with `import()`. */
+/** Which modules an entry imports, directly or through others. */
 class ModuleGraph {
   readonly #imports = new Map<string, readonly string[]>();
+  readonly #dynamicImports = new Map<string, readonly string[]>();
   readonly #reached = new Map<string, ReadonlySet<string>>();
 
   readonly plugin: Plugin = {
     name: "module-graph",
-    moduleParsed: ({ id, importedIds }) => {
+    moduleParsed: ({ id, importedIds, dynamicallyImportedIds }) => {
       this.#imports.set(id, importedIds);
+      this.#dynamicImports.set(id, dynamicallyImportedIds);
     },
   };
 
+  /** Without what is imported with `import()`. */
   reachedFrom(entries: readonly string[]): ReadonlySet<string> {
-    const key = entries.join();
-    const known = this.#reached.get(key) ?? this.#reach(entries.map((entry) => path.join(root, entry)));
-    this.#reached.set(key, known);
-    return known;
+    return this.#reach(entries, [this.#imports]);
+  }
+
+  /** With what is imported with `import()`. */
+  everReachedFrom(entries: readonly string[]): ReadonlySet<string> {
+    return this.#reach(entries, [this.#imports, this.#dynamicImports]);
   }
 
   /** By at least two of the groups of entries. */
@@ -127,9 +139,15 @@ class ModuleGraph {
     return shared;
   }
 
-  #reach(ids: readonly string[]): ReadonlySet<string> {
-    const reached = new Set(ids);
-    for (const id of reached) for (const imported of this.#imports.get(id) ?? []) reached.add(imported);
+  #reach(entries: readonly string[], imports: readonly ReadonlyMap<string, readonly string[]>[]): ReadonlySet<string> {
+    const key = `${imports.length} ${entries.join()}`;
+    const known = this.#reached.get(key);
+    if (known !== undefined) return known;
+    const reached = new Set(entries.map((entry) => path.join(root, entry)));
+    for (const id of reached) {
+      for (const one of imports) for (const imported of one.get(id) ?? []) reached.add(imported);
+    }
+    this.#reached.set(key, reached);
     return reached;
   }
 }

@@ -10,7 +10,7 @@ import type { Storage } from "./contracts/storage.ts";
 import { CAPTURE_VERBS } from "./contracts/verbs/captures.ts";
 import { HISTORY_VERBS } from "./contracts/verbs/history.ts";
 import { SESSION_VERBS } from "./contracts/verbs/sessions.ts";
-import { checkFields, checkInt, checkRecord, checkText, invalid } from "./core/check.ts";
+import { checkFields, checkInt, checkRecord, checkText, invalid, reading } from "./core/check.ts";
 import { createFence, FENCE, type Fencing } from "./core/fence.ts";
 import { createSessionLookup, type SessionLookup } from "./core/locate.ts";
 import { platformEnvironment } from "./core/platform-environment.ts";
@@ -132,23 +132,47 @@ function targetOf(connection: unknown, schema: unknown): Extract<StoreTarget, { 
 function urlOf(connection: unknown): string {
   if (typeof connection === "string") return connection;
   const isThing = (typeof connection === "object" && connection !== null) || typeof connection === "function";
-  const { connectionString, options } = isThing ? (connection as Partial<EdgeConnection & PostgresClient>) : {};
+  const { connectionString, options } = isThing ? readConnection(connection) : {};
   if (typeof connectionString === "string") return connectionString;
-  if (options !== undefined && Array.isArray(options.host)) return urlOfClient(options);
+  if (options !== undefined) return urlOfClient(options);
   throw invalid("connection", "a URL, a Hyperdrive binding, or a client of the package postgres", connection);
 }
 
-function urlOfClient({ host, port, database, user, pass, ssl }: PostgresClient["options"]): string {
+type ClientOptions = Readonly<Record<Exclude<keyof PostgresClient["options"], "host" | "port">, unknown>> & {
+  readonly host: readonly unknown[];
+  readonly port: readonly number[];
+};
+
+/** Every field is read here, once: a getter may throw whatever it likes. */
+function readConnection(connection: object): { readonly connectionString?: unknown; readonly options?: ClientOptions } {
+  return reading("connection", () => {
+    const { connectionString, options } = connection as { connectionString?: unknown; options?: unknown };
+    if (typeof options !== "object" || options === null) return { connectionString };
+    const { host, port, database, user, pass, ssl } = options as Readonly<Record<string, unknown>>;
+    if (!Array.isArray(host)) return { connectionString };
+    const ports = Array.isArray(port) ? Array.from(port, Number) : [];
+    return { connectionString, options: { host: [...host], port: ports, database, user, pass, ssl } };
+  });
+}
+
+function urlOfClient({ host, port, database, user, pass, ssl }: ClientOptions): string {
   if (typeof pass === "function") {
     throw new HoldfastError("InvalidArgument", "the client's password is a function", {
       hint: "Give openEdge a URL with the password that it returns.",
     });
   }
-  const names = host.map((name, i) => `${name.includes(":") ? `[${name}]` : name}:${port[i] ?? 5432}`).join(",");
-  const password = typeof pass === "string" && pass !== "" ? `:${encodeURIComponent(pass)}` : "";
+  // Passwords can be long: some are signed tokens.
+  const encoded = (value: unknown, what: string) => encodeURIComponent(checkText(value, what, "noteBytes"));
+  const names = host.map((one, i) => {
+    const name = checkText(one, "connection.options.host", "idBytes");
+    const number = port[i] === undefined ? 5432 : checkInt(port[i], "connection.options.port", 1, 65_535);
+    return `${name.includes(":") ? `[${name}]` : name}:${number}`;
+  });
+  const password = typeof pass === "string" && pass !== "" ? `:${encoded(pass, "connection.options.pass")}` : "";
   const mode =
     ssl === undefined || ssl === false || ssl === null ? "" : `?sslmode=${typeof ssl === "string" ? ssl : "require"}`;
-  return `postgres://${encodeURIComponent(user)}${password}@${names}/${encodeURIComponent(database)}${mode}`;
+  const login = `${encoded(user, "connection.options.user")}${password}`;
+  return `postgres://${login}@${names.join(",")}/${encoded(database, "connection.options.database")}${mode}`;
 }
 
 /** What cannot be parsed is refused where all URLs are. */

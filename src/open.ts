@@ -227,7 +227,10 @@ function createStoreCalls({ storage, payloads, settings, lookup, lazy }: Base, b
 }
 
 /** A private store in memory; SQLite also where the store itself is PostgreSQL. */
-async function openScratch({ environment, busyMs }: Settings): Promise<Storage> {
+export async function openScratch({
+  environment,
+  busyMs = BUSY_MS,
+}: Pick<Settings, "environment"> & Partial<Pick<Settings, "busyMs">>): Promise<Storage> {
   const { openSqlite } = await import("./storage/sql/sqlite/driver.ts");
   const driver = await openSqlite({ path: ":memory:", durability: "normal", busyMs, environment });
   return (await openStorage(driver, { create: true, migrate: true, environment, target: ":memory:" })).storage;

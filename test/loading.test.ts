@@ -88,7 +88,7 @@ describe("what is loaded", () => {
     [
       "holdfast sessions",
       () => command("sessions", "--store", "store.db"),
-      { files: [...line, "sessions", "store", "common", "nouns"], kilobytes: 820 },
+      { files: [...line, "sessions", "store", "common", "nouns"], kilobytes: 830 },
       SLOW,
     ],
   ] as const)("%s: these files, and no slow module of Node", (_, run, { files, kilobytes }, slow) => {
@@ -107,6 +107,36 @@ describe("what is loaded", () => {
       expect(text.replace(/^(import .*|export \{[^}]*\};|\/\/.*|)$/gm, "").trim(), file).not.toBe("");
       expect(/[^\0-\x7f]/.test(text), file).toBe(false);
     }
+  });
+
+  /** The files that these import, directly or through others, also with `import()`. */
+  function importedBy(...files: readonly string[]): ReadonlySet<string> {
+    const reached = new Set<string>();
+    const pending = [...files];
+    for (let file = pending.pop(); file !== undefined; file = pending.pop()) {
+      const text = fs.readFileSync(path.join(dist, file), "utf8");
+      for (const [, name = ""] of text.matchAll(/(?:\bfrom |\bimport\(|^import )"(\.[^"]+)"/gm)) {
+        const target = path.posix.join(path.posix.dirname(file), name);
+        if (!reached.has(target)) pending.push(target);
+        reached.add(target);
+      }
+    }
+    return reached;
+  }
+
+  test("nothing that a program imports loads the command line", () => {
+    expect([...importedBy("cli.js")].join()).toMatch(/\bchunks\/gc-/);
+    const library = importedBy("index.js", "claude.js", "coding.js", "edge.js", "testing.js");
+    expect([...library].join()).toMatch(/\bchunks\/captures-.*\bchunks\/store-|\bchunks\/store-.*\bchunks\/captures-/);
+    expect([...library]).not.toContain("cli.js");
+  });
+
+  test("no file imports itself", () => {
+    const files = fs.readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".js"));
+    const own = files.filter((file) =>
+      fs.readFileSync(path.join(dist, file), "utf8").includes(`/${path.basename(file)}"`),
+    );
+    expect(own).toEqual([]);
   });
 
   test.each([

@@ -10,7 +10,7 @@ import { open } from "../src/open.ts";
 import { COMPILED } from "./compiled.ts";
 import type { FakeClaude } from "./fake-claude.ts";
 
-export const CLI = path.resolve(import.meta.dirname, "../src/cli/main.ts");
+export const CLI = path.resolve(import.meta.dirname, "../src/cli/entry.ts");
 const FAKE = path.resolve(import.meta.dirname, "fake-claude.ts");
 export const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "holdfast-run-")));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -2,6 +2,8 @@
 import { openEdge } from "holdfast/edge";
 
 export interface Job {
+  /** Its answer is found by it. */
+  readonly id: string;
   /** What the conversation belongs to. */
   readonly request: string;
   readonly prompt: string;
@@ -12,6 +14,7 @@ export interface Agent {
 }
 
 interface Answer {
+  /** The exit code of the agent; null if a signal ended it. */
   readonly code: number | null;
   readonly output: string;
   /** A bundle, in base64. */
@@ -20,11 +23,16 @@ interface Answer {
 
 const WEEK_MS = 7 * 24 * 3600 * 1000;
 
+export interface Outcome extends Pick<Answer, "code" | "output"> {
+  readonly generation: number | null;
+}
+
+/** "busy": the container works on another job of the request. */
 export async function work(
-  { request, prompt }: Job,
+  { request, prompt }: Pick<Job, "request" | "prompt">,
   agent: Agent,
   hyperdrive: { readonly connectionString: string },
-): Promise<{ readonly code: number | null; readonly output: string; readonly generation: number | null }> {
+): Promise<Outcome | "busy"> {
   const store = await openEdge(hyperdrive);
   try {
     const basis = await store.captures.latest(request);
@@ -32,6 +40,7 @@ export async function work(
     const session = bundle === null ? null : Buffer.from(bundle).toString("base64");
     const body = JSON.stringify({ prompt, session });
     const response = await agent.fetch(new Request("http://container/", { method: "POST", body }));
+    if (response.status === 409) return "busy";
     if (!response.ok) throw new Error(`the container answered ${response.status}: ${await response.text()}`);
     const answer = (await response.json()) as Answer;
     if (answer.session === null) return { code: answer.code, output: answer.output, generation: null };

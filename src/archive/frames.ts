@@ -84,23 +84,6 @@ export async function* readFrames(source: AsyncIterable<Uint8Array> | Iterable<U
   }
 }
 
-/** The same bytes, of which the first line was read: what is no archive is refused before anything is made for it. */
-export async function beginArchive(source: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
-  const pieces = source[Symbol.asyncIterator]();
-  const head: Uint8Array[] = [];
-  for (let size = 0; size < LONGEST_FIRST_LINE; ) {
-    const next = await pieces.next();
-    if (next.done === true) break;
-    head.push(next.value);
-    size += next.value.byteLength;
-  }
-  await firstLine(new Input(head));
-  return (async function* () {
-    yield* head;
-    yield* { [Symbol.asyncIterator]: () => pieces };
-  })();
-}
-
 async function* framesOf(input: Input): AsyncGenerator<ReadFrame> {
   const hash = createHash("sha256");
   hash.update(await firstLine(input));

@@ -1,14 +1,16 @@
 // Imports an archive: the blobs come first, in bounded commits, held by the intake; the rows are kept until the whole
 // file is verified and then written in one commit, so that an import becomes visible all at once or not at all.
 
+import { createHash } from "node:crypto";
 import type { ImportedSession, ImportReport } from "../contracts/archive.ts";
+import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Payloads } from "../contracts/payloads.ts";
+import type { ArrivingBlob, Intake, Payloads } from "../contracts/payloads.ts";
 import type { RestoredRow } from "../contracts/portable.ts";
 import type { DiscardedRow, SessionRow } from "../contracts/queries.ts";
 import type { Commit, Guard, SessionUse, Storage } from "../contracts/storage.ts";
-import { fromHex, isBytes, toHex } from "../core/bytes.ts";
+import { fromHex, isBytes, sameBytes, toHex } from "../core/bytes.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import { deletedSession, IN_PART } from "../core/existing.ts";
 import { isHeldRun, toggleHold } from "../core/imported-runs.ts";
@@ -16,9 +18,9 @@ import { runInSlices, TimeSlice } from "../core/time-slice.ts";
 import { afterwards } from "../sessions/erase.ts";
 import { type Completion, completePart } from "./complete.ts";
 import type { Manifest } from "./export.ts";
-import { readFrames } from "./frames.ts";
+import { type ReadFrame, readFrames } from "./frames.ts";
 import { linkRows } from "./links.ts";
-import { readManifest, receiveArchive } from "./receive.ts";
+import { type ReceivedArchive, readManifest, receiveArchive } from "./receive.ts";
 import { agentsOf, rowsOf, usesOf } from "./restores.ts";
 import { checkContents, type OpenScratch } from "./scratch.ts";
 import { decideSources, knownErasures, type Sources } from "./sources.ts";
@@ -37,9 +39,7 @@ export async function importArchive(
     // Before gigabytes are read for nothing; asked again by the commit.
     await wholeOutcomes(storage, manifest);
     const slice = new TimeSlice(storage.environment);
-    const { rows, blobs, names } = await receiveArchive(frames, intake, manifest, slice);
-    const contents = await runInSlices(verifyArchive(manifest, rows, blobs), slice);
-    await checkContents(scratch, contents, blobs, names);
+    const { contents, blobs, names } = await readContents(frames, intake, manifest, scratch, slice);
     const handOver = await intake.handOver(names);
     const { report, cleared, unused } = await writeOnce(storage, () =>
       decideImport(storage, manifest, contents, blobs, handOver, slice),
@@ -55,6 +55,48 @@ export async function importArchive(
   } finally {
     await frames.return(undefined);
   }
+}
+
+/** Verifies what an import verifies, and writes nothing: for a store that is created only when there is something for it. */
+export async function checkArchive(
+  environment: Environment,
+  scratch: OpenScratch,
+  source: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const frames = readFrames(source);
+  try {
+    const manifest = readManifest(await frames.next());
+    await readContents(frames, { put: hasItsHash }, manifest, scratch, new TimeSlice(environment));
+  } finally {
+    await frames.return(undefined);
+  }
+}
+
+async function hasItsHash(
+  blob: ArrivingBlob,
+  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<boolean> {
+  const hash = createHash("sha256");
+  for await (const piece of source) hash.update(piece);
+  return sameBytes(hash.digest(), blob.sha256);
+}
+
+interface ReadContents extends Omit<ReceivedArchive, "rows"> {
+  readonly contents: readonly Contents[];
+}
+
+/** All of the file, verified. */
+async function readContents(
+  frames: AsyncGenerator<ReadFrame>,
+  intake: Pick<Intake, "put">,
+  manifest: Manifest,
+  scratch: OpenScratch,
+  slice: TimeSlice,
+): Promise<ReadContents> {
+  const { rows, blobs, names } = await receiveArchive(frames, intake, manifest, slice);
+  const contents = await runInSlices(verifyArchive(manifest, rows, blobs), slice);
+  await checkContents(scratch, contents, blobs, names);
+  return { contents, blobs, names };
 }
 
 /** A concurrent import may have created a session meanwhile, whole or in part: then the rule decides again. */

@@ -63,7 +63,7 @@ export interface ReceivedArchive {
 
 export async function receiveArchive(
   frames: AsyncGenerator<ReadFrame>,
-  intake: Intake,
+  intake: Pick<Intake, "put">,
   manifest: Manifest,
   slice: TimeSlice,
 ): Promise<ReceivedArchive> {

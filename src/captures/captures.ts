@@ -19,7 +19,8 @@ import { bindVerbs } from "../core/verbs.ts";
 import { createBundle, filesToSave, readCaptureBundle } from "./bundle.ts";
 import { change, prefer } from "./change.ts";
 import { type CheckedCapture, checkCapture } from "./checked-input.ts";
-import { claimRequest, forgetClaims } from "./claim.ts";
+import { claimRequest } from "./claim.ts";
+import { sweepClaims } from "./claim-sweep.ts";
 import type { OpenClaims } from "./open-claims.ts";
 import { removeCaptures } from "./remove.ts";
 import { captureOf, existingCapture, liveCapture, manifestOf, readFile, storedCapture } from "./rows.ts";
@@ -86,7 +87,7 @@ export function createCaptures(needs: CapturesOptions): Captures {
     deleteForRequest: (request) => removeRequest(context, request),
     deleteExpired: async ({ dryRun }) => {
       const removed = await sweep(context, dryRun, importFirst);
-      if (!dryRun) await forgetClaims(storage);
+      if (!dryRun) await sweepClaims(storage);
       return removed;
     },
     claim: (request, agent, options) => claimRequest(storage, needs.claims, { request, agent }, options),
@@ -145,7 +146,11 @@ async function sessionFor(
     // A request must not read or erase the conversation of another.
     const isForeign = isNamedHere && known !== null && known.request !== request;
     const isOthers = known !== null && (isBeside || (isForeign && (await isCapturedByOthers(storage, id, request))));
-    if (known !== null && !isOthers) return id;
+    if (known !== null && !isOthers) {
+      // A session that was only imported so far belongs to the request of its first capture.
+      if (isForeign) await sessions.update(id, { request });
+      return id;
+    }
     if (isOthers) continue;
     try {
       return (await sessions.create({ id, agent, request })).id;

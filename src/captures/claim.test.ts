@@ -196,13 +196,13 @@ for (const engine of ENGINES) {
       alive.delete("a/7/1/1/1/x");
       const taken = await pushing(b.environment, waiting);
       expect(told).toMatchObject([{ pid: 1, orphan: 7 }]);
-      expect(taken.previous).toEqual({ isReleased: false, sessionId: "s", capture: "cap_1" });
+      expect(taken.previous).toMatchObject({ isReleased: false, sessionId: "s", capture: "cap_1" });
       await expect(taken.describe({ workerPid: 0 })).rejects.toMatchObject({ code: "InvalidArgument" });
       await taken.describe({ sessionId: "s", capture: "cap_2" });
       await taken.release();
       // What was released is free, and says what it left until the sweep.
       const third = await second.claim("r", "claude-code", { onWait: () => expect.unreachable() });
-      expect(third.previous).toEqual({ isReleased: true, sessionId: null, capture: "cap_2" });
+      expect(third.previous).toEqual({ isReleased: true, sessionId: null, capture: "cap_2", unsaved: [] });
       await third.describe({ capture: "cap_3" });
       await third.release();
       await second.deleteExpired();

@@ -1,6 +1,13 @@
 // Which process works on a request: a lease with the identity of its process (decisions/0017, 0023). It is a row beside the
 // facts about the store and no part of any session, because signs of life are no history.
-import type { ClaimedWork, ClaimOptions, ClaimOwner, PreviousClaim, RequestClaim } from "../contracts/captures.ts";
+import type {
+  ClaimedWork,
+  ClaimOptions,
+  ClaimOwner,
+  PreviousClaim,
+  RequestClaim,
+  UnsavedWork,
+} from "../contracts/captures.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Guard, Storage } from "../contracts/storage.ts";
 import { sha256Hex } from "../core/bytes.ts";
@@ -13,11 +20,14 @@ import {
   type ClaimRecord,
   decodeClaim,
   encodeClaim,
+  hostOf,
   leaseOf,
   ownerOf,
   previousOf,
   remainingMs,
   stateOf,
+  takenRecord,
+  withoutUnsaved,
 } from "./claim-record.ts";
 import type { OpenClaims } from "./open-claims.ts";
 
@@ -26,8 +36,6 @@ const LEASE_MS = 10_000;
 const BEATS = 3;
 /** How often a process that waits looks again. */
 const LOOK_MS = 250;
-/** Rows of claims that showed no sign of life for so long are removed by the sweep. */
-const FORGOTTEN_MS = 7 * 24 * 3_600_000;
 
 export interface ClaimedRequest {
   readonly request: string;
@@ -55,22 +63,18 @@ export async function claimRequest(
       seen !== null && (watch.hasMoved(leaseOf(seen)) || ownerLiveness(environment, seen.owner) === "alive");
     const state = seen === null ? "free" : stateOf(environment, watch, seen);
     if (seen === null || state === "free") {
-      const mine = firstRecord(environment.now(), { owner, epoch: (seen?.epoch ?? 0) + 1, leaseMs });
+      const mine = takenRecord(seen, { owner, leaseMs, at: environment.now() });
       if (!(await replace(storage, name, text, mine, [STORE_LOCK]))) continue;
-      return new HeldClaim(storage, claims, name, mine, previousOf(seen));
+      return new HeldClaim(storage, claims, name, mine, previousOf(environment, seen, mine));
     }
-    const by = ownerOf(seen, state);
+    const by = ownerOf(environment, seen, state);
     if (!wait && (isAlive || state === "orphaned")) throw requestBusy(request, agent, by);
-    const who = `${seen.owner} ${state}`;
+    const who = `${seen.owner} ${state} ${by.isStalled}`;
     if (told !== who) onWait?.(by);
     told = who;
     const restMs = state === "orphaned" ? LOOK_MS : remainingMs(environment, watch, seen);
     await environment.sleep(Math.min(LOOK_MS, Math.max(1, restMs)), ended);
   }
-}
-
-function firstRecord(at: number, claim: Pick<ClaimRecord, "owner" | "epoch" | "leaseMs">): ClaimRecord {
-  return { ...claim, beat: 0, since: at, at, isReleased: false, worker: null, sessionId: null, capture: null };
 }
 
 function notClaimed(request: string, { closing }: OpenClaims): HoldfastError {
@@ -113,13 +117,31 @@ class HeldClaim implements RequestClaim {
     const { workerPid, sessionId, capture } = checkWork(given);
     const { processes } = this.#storage.environment;
     const before = this.#record;
+    const host = hostOf(this.#storage.environment);
+    // What this process says of its own session holds for what an earlier one left of it here.
+    const isOwn = (one: { readonly sessionId: string | null; readonly host: string | null }) =>
+      sessionId !== undefined && one.sessionId === sessionId && one.host === host;
     const record = {
-      ...before,
+      ...withoutUnsaved(before, isOwn),
       ...(workerPid === undefined ? {} : { worker: processes?.identify?.(workerPid) ?? null }),
       ...(sessionId === undefined ? {} : { sessionId }),
       ...(capture === undefined ? {} : { capture }),
     };
-    if (encodeClaim(record) === encodeClaim(before)) return;
+    await this.#change(record);
+  }
+
+  async settle(unsaved: UnsavedWork): Promise<void> {
+    const { sessionId, since, lastSeenAt } = checkRecord(unsaved, "unsaved", UNSAVED_FIELDS);
+    await this.#change(
+      withoutUnsaved(
+        this.#record,
+        (one) => one.sessionId === sessionId && one.since === since && one.at === lastSeenAt,
+      ),
+    );
+  }
+
+  async #change(record: ClaimRecord): Promise<void> {
+    if (encodeClaim(record) === encodeClaim(this.#record)) return;
     this.#record = record;
     if (!this.#over.signal.aborted) await this.#showLife();
   }
@@ -130,11 +152,12 @@ class HeldClaim implements RequestClaim {
     this.#over.abort();
     await this.#beating;
     if (this.#lost.signal.aborted) return;
-    const { capture } = this.#record;
-    // A process that waits goes on from the capture; nothing else of the work is kept.
+    const { capture, unsaved } = this.#record;
+    // A process that waits goes on from the capture; of the work itself only that of earlier processes is kept.
+    const isEmpty = capture === null && unsaved.length === 0;
     const left = { ...this.#record, isReleased: true, worker: null, sessionId: null };
     await this.#write((text) =>
-      capture === null ? removeRow(this.#storage, this.#name, text) : replace(this.#storage, this.#name, text, left),
+      isEmpty ? removeRow(this.#storage, this.#name, text) : replace(this.#storage, this.#name, text, left),
     );
   }
 
@@ -180,6 +203,8 @@ class HeldClaim implements RequestClaim {
   }
 }
 
+const UNSAVED_FIELDS = ["sessionId", "isLocal", "since", "lastSeenAt"];
+
 function checkWork(given: unknown): ClaimedWork {
   const { workerPid, sessionId, capture } = checkRecord(given, "work", ["workerPid", "sessionId", "capture"]);
   return {
@@ -187,14 +212,6 @@ function checkWork(given: unknown): ClaimedWork {
     ...(sessionId === undefined ? {} : { sessionId: checkId(sessionId, "work.sessionId") }),
     ...(capture === undefined ? {} : { capture: checkId(capture, "work.capture") }),
   };
-}
-
-/** Claims of processes that are long gone, and what was left for those that waited. */
-export async function forgetClaims(storage: Storage): Promise<void> {
-  const before = storage.environment.now() - FORGOTTEN_MS;
-  for (const { name, value } of await storage.query("claims.list")) {
-    if ((decodeClaim(value)?.at ?? 0) < before) await removeRow(storage, name, value);
-  }
 }
 
 async function readText(storage: Storage, name: string): Promise<string | null> {
@@ -228,14 +245,18 @@ async function removeRow(storage: Storage, name: string, before: string): Promis
   return outcome.ok;
 }
 
-function requestBusy(request: string, agent: string, { host, pid, since, orphan }: ClaimOwner): HoldfastError {
+function requestBusy(request: string, agent: string, owner: ClaimOwner): HoldfastError {
+  const { host, pid, orphan, isStalled } = owner;
   const who = pid === null ? "Another process" : `Process ${pid} on ${host}`;
   const works = `works on request ${quoted(request)}`;
+  const stalled = isStalled ? ", and has shown no sign of life for its lease: it is stopped, or it hangs" : "";
   const message =
-    orphan === null ? `${who} ${works}` : `${who} is gone, and process ${orphan}, which it started, still ${works}`;
+    orphan === null
+      ? `${who} ${works}${stalled}`
+      : `${who} is gone, and process ${orphan}, which it started, still ${works}`;
   return new HoldfastError("RequestBusy", message, {
     retryable: true,
-    details: { request, agent, host, pid, since, orphan },
+    details: { request, agent, ...owner },
     hint: "Wait for its end (claim with wait: true), or work beside it without a claim: both results are then kept.",
   });
 }

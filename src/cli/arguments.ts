@@ -28,6 +28,9 @@ export const GLOBAL_OPTIONS = {
   version: { type: "flag", short: "v", summary: "print the version" },
 } as const satisfies Options;
 
+/** Options whose value names one thing. Nothing has an empty name. */
+const IDS: ReadonlySet<string> = new Set(["request", "session-id", "capture"]);
+
 type Syntaxes = Readonly<Record<string, OptionSyntax>>;
 
 /** What the user asked for, before the command's own rules are applied. */
@@ -85,8 +88,16 @@ function commandsNamed([name, second]: readonly string[], commands: readonly Any
   return sub === undefined ? [named] : [named, sub];
 }
 
+const READING =
+  "; `holdfast messages SESSION` prints what was said, `holdfast handover --request ID` what a coding agent did, and " +
+  "`holdfast query` asks about all sessions";
+const GOING_ON =
+  "; `holdfast run --request ID -- claude` goes on with a coding agent's session, `holdfast handover --request ID` tells what it did";
+
 /** What people look for under a name of its own. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
+  ...{ search: READING, find: READING, grep: READING, history: READING, chat: READING },
+  continue: GOING_ON,
   causes: "; `holdfast trace --causes SESSION#SEQ` tells what led to an event",
   tree: "; `holdfast sessions tree` draws sessions with their heads and forks",
   calls: "; `holdfast cost SESSION` sums them up, `holdfast log SESSION --type call/put` lists them",
@@ -204,6 +215,9 @@ function checkValue(one: Given, spec: OptionSyntax): string {
   if (value === undefined || (!one.inline && value.startsWith("-") && value !== "-")) {
     const dashed = value === undefined ? "" : `; if you mean "${value}", write ${one.typed}=${value}`;
     throw new UsageError(`${one.typed} needs a value${dashed}`);
+  }
+  if (value === "" && IDS.has(one.name)) {
+    throw new UsageError(`${one.typed} is empty: give an ID (is the variable that it came from set?)`);
   }
   if (spec.type === "number") checkNumber(value, one.typed, spec);
   return value;

@@ -1,7 +1,6 @@
 // The `holdfast` command: parses, runs one command, tells failures, and answers with the exit code. It never ends the
-// process itself, so that output is flushed and the store is closed.
-import { realpathSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+// process itself, so that output is flushed and the store is closed. Nothing happens on import: the programs that call main are
+// entry.ts in a clone and bin/holdfast.js in the package.
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { realEnvironment } from "../core/environment.ts";
 import { checkArguments, GLOBAL_OPTIONS, type Request, readRequest, wants, withRest } from "./arguments.ts";
@@ -67,7 +66,10 @@ function topicOf({ named, command, path }: Request, commands: readonly AnyComman
 async function execute(request: Request, command: CommandSyntax, io: Io, output: Output): Promise<number> {
   const args = checkArguments(request, command);
   const choice = chooseStore(args.text("store"), args.text("blob-dir"), io);
-  output.sameStore(storeOptions(args.text("store") === undefined ? undefined : choice.name, args.text("blob-dir")));
+  const store = args.text("store");
+  // A password cannot be shown: where HOLDFAST_STORE names the same store, the next command needs no option for it.
+  const isHidden = store === io.env.HOLDFAST_STORE && choice.name !== store;
+  output.sameStore(storeOptions(store === undefined || isHidden ? undefined : choice.name, args.text("blob-dir")));
   const opened: Holdfast[] = [];
   const exposed = new Set<string>();
   const context: Context = {
@@ -95,16 +97,3 @@ async function execute(request: Request, command: CommandSyntax, io: Io, output:
   if (command.tellsExposure) await noteExposure(exposed, output);
   return code;
 }
-
-/** Node 22 has no import.meta.main; it is also unset where a test runner loads this file. */
-function isEntryPoint(): boolean {
-  if (import.meta.main !== undefined) return import.meta.main;
-  const script = process.argv[1];
-  try {
-    return script !== undefined && realpathSync(script) === fileURLToPath(import.meta.url);
-  } catch {
-    return false;
-  }
-}
-
-if (isEntryPoint()) process.exitCode = await main(process.argv.slice(2));

@@ -13,6 +13,8 @@ const NARROWEST = 40;
 const NARROWEST_TABLE = 20;
 
 /** In backticks, as in wrapWhole. Hints of the library say npx: they are printed by programs of projects that have the package. */
+/** Whoever copies a command with a hidden password. */
+const FILL_IN = "(*** stands for the password: fill it in)";
 const COMMAND = /`(?:npx )?holdfast ((?:\\.|'[^']*'|[^`'\\])*)`/gs;
 
 export class Output {
@@ -81,7 +83,9 @@ export class Output {
 
   /** Text whose `holdfast …` commands can be copied as they are, by whoever reads here. */
   withCommands(text: string): string {
-    return text.replace(COMMAND, (_, words: string) => `\`${this.commandLine(words)}\``);
+    const told = text.replace(COMMAND, (_, words: string) => `\`${this.commandLine(words)}\``);
+    const isHidden = told !== text && this.#store.includes(":***@") && !told.includes(FILL_IN);
+    return isHidden ? `${told} ${FILL_IN}` : told;
   }
 
   get frame(): Frame {

@@ -7,7 +7,7 @@ const SELF = fileURLToPath(import.meta.url);
 
 /** The programs that this one starts: in a clone, and built. */
 const PROGRAMS = {
-  holdfast: ["src/cli/main.ts", "bin/holdfast.js"],
+  holdfast: ["src/cli/entry.ts", "bin/holdfast.js"],
   "demo-agent": ["src/cli/demo/agent.ts", "dist/demo-agent.js"],
 } as const;
 

@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { open } from "../open.ts";
 
-const entry = path.join(import.meta.dirname, "main.ts");
+const entry = path.join(import.meta.dirname, "entry.ts");
 let cwd: string;
 let store: string;
 

@@ -247,7 +247,7 @@ function sayOf(
       return { text: `begun by ${agent} ${data.agentVersion}${sourceOf(data)}`, tone: "plain" };
     case "run/claimed":
       if (data.status === "recovering")
-        return { text: `taken over, its worker was gone: ${ownerWords(String(data.owner))}`, tone: "warn" };
+        return { text: `its worker was gone; taken over by ${ownerWords(String(data.owner))}`, tone: "warn" };
       return { text: `taken by ${ownerWords(String(data.owner))}`, tone: "plain" };
     case "run/released":
       if (data.recovered === true) return { text: "recovered: its worker was gone; for another to take", tone: "warn" };

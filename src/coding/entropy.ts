@@ -3,12 +3,29 @@
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const HEX = /^(?:0x)?[0-9a-f]+$/i;
 const NUMBER = /^[-+]?[\d.]+(?:e[-+]?\d+)?$/i;
-const PLACEHOLDER = /x{4}|\*{3}|\.{3}|…|example|placeholder|redacted|changeme|your[_-]|dummy|sample|<|\$\{|%[sd]|0{8}/i;
+/** No key has these. */
+const OMISSION = /\*{3}|\.{3}|…|<|\$\{|%[sd]/;
+/** A key has one of these by chance: of ten thousand with 90 characters one has four x of either case in a row. */
+const FILLER = /x{4,}|0{8,}|example|placeholder|redacted|changeme|your[_-]|dummy|sample/gi;
+/** What chance makes of so many characters is no filler's surroundings. */
+const KEY_LENGTH = 16;
 /** a.b.c, a::b, /a/b, camelCase and snake_case: code that says where a secret comes from. */
 const CODE = /^[@#./~-]|^[A-Za-z_]+(?:[.:/>?-]+[A-Za-z_]+\d*)*[:.!?*]*$|^(?:process|os|env|config|req|self|this)\b/;
 
+/** A text that stands for a secret. One in which filler is a small part of what is otherwise made by chance is a secret. */
 export function isPlaceholder(text: string): boolean {
-  return PLACEHOLDER.test(text.slice(0, 500));
+  const part = text.slice(0, 500);
+  if (OMISSION.test(part)) return true;
+  const rest = part.replace(FILLER, "");
+  if (rest.length === part.length) return false;
+  return rest.length < KEY_LENGTH || rest.length * 3 < part.length * 2 || !isShuffled(rest);
+}
+
+/** Small letters, capitals and digits follow each other as in no word or number: in chance, after two characters of five. */
+function isShuffled(text: string): boolean {
+  const kinds = [...text].map((one) => (/\d/.test(one) ? "digit" : /[A-Z]/.test(one) ? "capital" : "small"));
+  const changes = kinds.filter((kind, i) => i > 0 && kind !== kinds[i - 1]).length;
+  return changes * 10 >= text.length * 3;
 }
 
 /** Bits a character, of those that are there. */

@@ -170,6 +170,25 @@ describe("CA1 likely secrets", () => {
   });
 
   test.each([
+    "sk-ant-api03-rUv07kRjyfc2Fe0nkyD3Qjc3Zkk8f3bnySJFwXXxxGeN8TsxZBDafK6qps6gbUHH9N5JRTToyVe3rTrHIJz8o1fmaBccyAA",
+    "ghp_0123xxxxA9bC8dE7fG6hI5jK4lM3nO2pQ1rS",
+    "ghp_dummyA9bC8dE7fG6hI5jK4lM3nO2pQ1rS0t9",
+    "Bearer 7hq2xXxx9k3m1z8v0b4n6c5q2w7e1r9t",
+  ])("a key that has filler by chance: %s", (text) => {
+    expect(scan(text)).toHaveLength(1);
+    expect(mask(text)).toContain("[redacted:");
+  });
+
+  test.each([
+    "sk-ant-api03-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx sk-ant-api03-your-api-key-here-0123456789",
+    "ghp_XXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX ghp_exampleTokenOfTheDocumentation000000",
+    "sk-XXXXXXXXXXXXXXXXXXXXXXXXA1b2C3d4E5f6G7h8 sk_test_00000000000000000000000a",
+    "Bearer dummy-token-1234567890-abcdef Bearer A1b2C3d4...w7X8y9Z0",
+  ])("placeholders: none in %s", (text) => {
+    expect(scan(text)).toEqual([]);
+  });
+
+  test.each([
     "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     "commit 3cb0e99f1f2a4c5d6e7f8091a2b3c4d5e6f70819",
     "1d9a0c52-6a0e-4f0b-9c3e-0a5f6a1b2c3d",

@@ -49,7 +49,7 @@ export interface CaptureQueries {
   "captures.ofRequest": Read<[request: string, limit: number], CaptureRow>;
   "captures.expired": Read<[now: number, after: number, afterNo: number, limit: number], CaptureRow>;
   "claim.get": Read<[name: string], { readonly value: string }>;
-  "claims.list": Read<[], { readonly name: string; readonly value: string }>;
+  "claims.list": Read<[after: string, limit: number], { readonly name: string; readonly value: string }>;
 }
 
 export interface CheckedCaptureRow {

@@ -179,6 +179,8 @@ export interface ClaimOwner {
   readonly since: number;
   /** The process is gone, and this one, which it named as its worker, is still running; null: it is not so. */
   readonly orphan: number | null;
+  /** The process runs on this machine and has shown no sign of life for its lease: it is stopped (Ctrl-Z), or it hangs. */
+  readonly isStalled: boolean;
 }
 
 export interface ClaimOptions {
@@ -202,13 +204,27 @@ export interface ClaimedWork {
   readonly capture?: string;
 }
 
+/** Work of a process that ended without releasing its claim: its last part may be on that machine's disk only. */
+export interface UnsavedWork {
+  /** The agent's session; null: the process ended before it named one. */
+  readonly sessionId: string | null;
+  /** Whether this machine has it on its disk; null where the platform does not tell. */
+  readonly isLocal: boolean | null;
+  /** When that process claimed the request, and its last sign of life, by the store's clock; epoch milliseconds. */
+  readonly since: number;
+  readonly lastSeenAt: number;
+}
+
 /** What the process that had the claim before said of its work. */
 export interface PreviousClaim {
   /** false: that process ended without releasing its claim, and its last work may be on its disk only. */
   readonly isReleased: boolean;
   /** null after a release. */
   readonly sessionId: string | null;
+  /** The capture that it named, or that was named before it. */
   readonly capture: string | null;
+  /** Of that process and of earlier ones, the last one last: what no process has settled yet. */
+  readonly unsaved: readonly UnsavedWork[];
 }
 
 export interface RequestClaim {
@@ -221,6 +237,11 @@ export interface RequestClaim {
    * `workerPid` of this machine runs, the request stays claimed, also when this process is killed.
    */
   describe(work: ClaimedWork): Promise<void>;
+  /**
+   * Says that work which an earlier process left is saved, or that there is none. Until then every process that claims the
+   * request is told of it, for a week.
+   */
+  settle(unsaved: UnsavedWork): Promise<void>;
   /** Idempotent. */
   release(): Promise<void>;
 }

@@ -57,6 +57,8 @@ export interface SessionPatch<M extends object = JsonObject> {
   readonly status?: SessionStatus;
   readonly tags?: readonly string[];
   readonly metadata?: JsonableObject<M>;
+  /** The request it belongs to from now on; null: none. */
+  readonly request?: string | null;
   /** Refuse with Conflict when the session has another version. */
   readonly version?: number;
 }

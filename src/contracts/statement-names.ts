@@ -55,6 +55,7 @@ export type StatementName =
   | "capture.diverge"
   | "claim.put"
   | "claim.remove"
+  | "claim.sweep"
   | `${"runs" | "signals" | "decisions" | "checkpoints"}.${"drop" | "removeAll"}`
   | "checkpoints.dropSaved"
   | "state.close"

@@ -100,7 +100,11 @@ export function reading<T>(what: string, read: () => T): T {
     return read();
   } catch (cause) {
     if (cause instanceof HoldfastError) throw cause;
-    throw new HoldfastError("InvalidArgument", `${what} cannot be read`, { details: { what }, cause });
+    throw new HoldfastError("InvalidArgument", `${what} cannot be read`, {
+      hint: "Give plain data: a getter or a proxy in it threw the error that is the cause of this one.",
+      details: { what },
+      cause,
+    });
   }
 }
 

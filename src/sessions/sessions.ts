@@ -153,12 +153,13 @@ async function found(storage: Storage, by: CheckedFilter, params: ListParams): P
 }
 
 async function update(storage: Storage, id: string, patch: SessionArguments<"update">[1]): Promise<Session> {
-  const { title, status, tags, metadata, version: expected } = patch;
+  const { title, status, tags, metadata, request, version: expected } = patch;
   const changed = {
     ...(title === undefined ? {} : { title: title === null ? null : encodeText(title) }),
     ...(status === undefined ? {} : { status }),
     ...(tags === undefined ? {} : { tags: tagsColumn(tags) }),
     ...(metadata === undefined ? {} : { metadata: encodeJson(metadata, "metadata", "metadataBytes") }),
+    ...(request === undefined ? {} : { request }),
   };
   return decide(storage, async () => {
     const row = await existingSession(storage, id);
@@ -180,7 +181,8 @@ async function update(storage: Storage, id: string, patch: SessionArguments<"upd
             session: id,
             type: "session/updated",
             at,
-            data: changes(described),
+            // The request stands in the log where it is given or changes: most updates leave it alone.
+            data: { ...changes(described), ...(request === row.request ? {} : { request }) },
             writes: describeWrites(described, version),
           },
         ],

@@ -52,7 +52,7 @@ withAgents("the command line with the real agents", (agents) => {
     fs.writeFileSync(path.join(a.home, ".claude/settings.json"), settings);
     const bin = path.join(a.home, "bin");
     fs.mkdirSync(bin);
-    const program = path.resolve(import.meta.dirname, "../../src/cli/main.ts");
+    const program = path.resolve(import.meta.dirname, "../../src/cli/entry.ts");
     fs.writeFileSync(path.join(bin, "holdfast"), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`, {
       mode: 0o755,
     });

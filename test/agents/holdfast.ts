@@ -6,7 +6,7 @@ import { open } from "../../src/open.ts";
 import { takeSchema } from "../schemas.ts";
 import { type Machine, type Machines, MODEL, type Running, type RunOptions } from "./machine.ts";
 
-const CLI = path.resolve(import.meta.dirname, "../../src/cli/main.ts");
+const CLI = path.resolve(import.meta.dirname, "../../src/cli/entry.ts");
 
 export const CLAUDE = ["claude", "-p", "--model", MODEL, "--dangerously-skip-permissions"];
 

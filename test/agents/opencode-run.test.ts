@@ -16,7 +16,7 @@ import { type Machine, Machines, type Running, startMachines } from "./machine.t
 import { CountedProgram, dataOf, type OpenCodeState, openCodeState } from "./opencode-state.ts";
 import { call } from "./rich.ts";
 
-const CLI = path.resolve(import.meta.dirname, "../../src/cli/main.ts");
+const CLI = path.resolve(import.meta.dirname, "../../src/cli/entry.ts");
 const NEWEST = "1.18.33";
 /** The first that is supported, the first with a database, and two with other schemas. */
 const OLDER = ["1.1.65", "1.2.27", "1.14.41", "1.17.19"];

@@ -1,19 +1,17 @@
 // An agent that works on although its `holdfast run` was killed with -9, and runs that wait for another one or went apart from it:
 // the next run knows of both, and goes on from the right line.
 
-import type { ChildProcess } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { scaled } from "../../src/testing/scale.ts";
-import type { FakeClaude } from "../fake-claude.ts";
 import { testLong } from "../long-test.ts";
-import { CLI, folder, lineOf, Machine, newStore, type ProgramResult, saved, says } from "../run-machine.ts";
+import { CLI } from "../run-machine.ts";
 import { withAgents } from "./agents.ts";
 import { eventually, holdfast, runClaude, savedTranscript, newStore as storeFor, withStore } from "./holdfast.ts";
 import { type Machines, type Machine as RealMachine, startMachines } from "./machine.ts";
+import { claimIn } from "./orphan-cases.ts";
 import { call } from "./rich.ts";
 
 withAgents("CA21 `holdfast run` is killed with -9 while the real Claude Code works", (agents) => {
@@ -98,8 +96,7 @@ withAgents("CA21 `holdfast run` is killed with -9 while the real Claude Code wor
     const words: string[][] = [];
     for (const line of commands) {
       const prompt = "-p --dangerously-skip-permissions '[[recall CODEWORD-\\d+]]'";
-      const ran = await home.start("/bin/sh", ["-c", `"${process.execPath}" "${CLI}" ${line.replace("…", prompt)}`])
-        .ended;
+      const ran = await home.start("/bin/sh", ["-c", `"${process.execPath}" "${CLI}" ${line} ${prompt}`]).ended;
       expect(ran, ran.stderr).toMatchObject({ code: 0 });
       words.push([...ran.stdout.matchAll(/CODEWORD-\d+/g)].map(([word]) => word));
     }
@@ -140,6 +137,24 @@ withAgents("CA21 `holdfast run` is killed with -9 while the real OpenCode works"
     expect(await sessionsIn(store)).toHaveLength(1);
   });
 
+  testLong("also when it was killed before OpenCode had made its session", {}, async () => {
+    const { url: store } = await storeFor(machines, "sqlite");
+    const machine = machines.add();
+    const [marker, end] = ["early", "early-end"].map((name) => path.join(machines.folder, `opencode-${name}`));
+    const command = `touch '${marker}'; while [ ! -e '${end}' ]; do sleep 0.1; done; echo CODEWORD-64`;
+    const first = go(machine, store, `ASKED-1 ${call("bash", { command, description: "wait" })}`);
+    await eventually(() => claimIn(store).includes('"worker":"'), "the agent is named");
+    process.kill(first.pid, "SIGKILL");
+    expect(await sessionsIn(store)).toEqual([]);
+    await eventually(() => existsSync(marker ?? ""), "the agent works on");
+    const waiting = go(machine, store, "[[recall CODEWORD-\\d+]]", ["--wait"]);
+    await sleep(500);
+    writeFileSync(end ?? "", "");
+    const ran = await waiting.ended;
+    expect(ran, ran.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining("CODEWORD-64") });
+    expect(await sessionsIn(store)).toHaveLength(1);
+  });
+
   testLong("a run in the home that went apart says what to do, and it works", {}, async () => {
     const { url: store } = await storeFor(machines, "sqlite");
     const home = machines.add();
@@ -149,113 +164,18 @@ withAgents("CA21 `holdfast run` is killed with -9 while the real OpenCode works"
     await go(machines.add(), store, "CODEWORD-73 elsewhere [[say ok]]").done();
     await home.opencode("CODEWORD-74 here [[say ok]]", { args: ["--session", sessionId] }).done();
     const apart = await go(home, store, "[[say told]]").ended;
-    const [, line = ""] = /`holdfast (run [^`]+ --session \S+) …`/.exec(apart.stderr) ?? [];
+    const [, line = ""] = /`holdfast (run [^`]+ --session \S+)`/.exec(apart.stderr) ?? [];
+    // Without a terminal, OpenCode takes its prompt as `run`.
+    const piped = line.replace("-- opencode ", "-- opencode run ");
     const [, remove = ""] = /`(opencode session delete \S+)`/.exec(apart.stderr) ?? [];
     expect(remove, apart.stderr).not.toBe("");
     expect((await sessionsIn(store)).filter((one) => one.sessionId === sessionId)).toHaveLength(2);
     const again = () =>
-      home.start("/bin/sh", ["-c", `"${process.execPath}" "${CLI}" ${line}`], { input: "[[recall CODEWORD-\\d+]]" })
+      home.start("/bin/sh", ["-c", `"${process.execPath}" "${CLI}" ${piped}`], { input: "[[recall CODEWORD-\\d+]]" })
         .ended;
     expect((await again()).stdout).toContain("CODEWORD-74");
     await home.start("/bin/sh", ["-c", remove]).done();
     const stored = await again();
     expect(stored.stdout, stored.stderr).toContain("CODEWORD-73");
   });
-});
-
-interface Case {
-  readonly machine: Machine;
-  readonly child: ChildProcess;
-  readonly ended: Promise<ProgramResult>;
-}
-
-function start(fake: FakeClaude, args: readonly string[], machine = new Machine()): Case {
-  let child: ChildProcess | undefined;
-  const ended = machine.run(fake, args, {}, (one) => {
-    child = one;
-  });
-  if (child === undefined) throw new Error("bug: it was not started");
-  return { machine, child, ended };
-}
-
-let files = 0;
-const goFile = () => path.join(folder, `go-${++files}`);
-const begun = ({ home }: Machine) => eventually(() => existsSync(path.join(home, "env.json")), "the agent begins");
-const isSaved = (store: string, text: string) =>
-  eventually(async () => (await saved(store, "r")).some((one) => one.includes(text)), `${text} is saved`);
-
-describe("CA21 what an agent wrote after its `holdfast run` was killed", () => {
-  test("is in the store before the next agent starts", async () => {
-    const [store, go] = [newStore(), goFile()];
-    const said = { session: "own", says: "SAID", until: go };
-    const first = start({ sessions: [said, { session: "own", says: "LATER" }] }, lineOf(store, "r"));
-    await isSaved(store, "SAID");
-    first.child.kill("SIGKILL");
-    writeFileSync(go, "");
-    await first.ended;
-    const end = goFile();
-    const idle = { sessions: [{ session: randomUUID(), says: "", until: end }], exit: 3 };
-    const next = start(idle, lineOf(store, "r", "--every", "10m"), first.machine);
-    // It says nothing, so that no save follows from what it does.
-    await isSaved(store, "SAID,LATER");
-    writeFileSync(end, "");
-    expect(await next.ended).toMatchObject({ code: 3 });
-  });
-
-  test("also when nothing of its session had been saved", async () => {
-    const [store, go] = [newStore(), goFile()];
-    const sessions = [
-      { session: "own", says: "", until: go },
-      { session: "own", says: "LATER" },
-    ];
-    const first = start({ sessions }, lineOf(store, "r"));
-    await begun(first.machine);
-    const session = first.machine.args[1] ?? "?";
-    await eventually(() => existsSync(first.machine.transcript(session)), "its transcript begins");
-    await sleep(500);
-    first.child.kill("SIGKILL");
-    writeFileSync(go, "");
-    await first.ended;
-    const next = await first.machine.run({ sessions: [] }, lineOf(store, "r"));
-    expect(next.stderr).toContain(`resumed ${session} (1 message)`);
-    expect(await saved(store, "r")).toEqual(["LATER"]);
-  });
-
-  test("and what went apart from the newest is kept beside it, once", async () => {
-    const [store, go] = [newStore(), goFile()];
-    const said = { session: "own", says: "SAID", until: go };
-    const first = start({ sessions: [said, { session: "own", says: "LATER" }] }, lineOf(store, "r"));
-    await isSaved(store, "SAID");
-    first.child.kill("SIGKILL");
-    expect(await new Machine().run(says("BESIDE"), lineOf(store, "r", "--beside"))).toMatchObject({ code: 0 });
-    writeFileSync(go, "");
-    await first.ended;
-    for (let n = 0; n < 2; n++) {
-      const next = await first.machine.run({ sessions: [] }, lineOf(store, "r"));
-      expect(next.stderr).toMatch(/could not resume .*went on apart/);
-      expect((await saved(store, "r")).toSorted()).toEqual(["SAID,BESIDE", "SAID,LATER"]);
-    }
-    const json = await first.machine.run({ sessions: [] }, lineOf(store, "r", "--json"));
-    expect(JSON.parse(json.stderr)).toMatchObject({
-      apart: { sessionId: expect.any(String), capture: expect.stringMatching(/^cap_/) },
-    });
-  });
-});
-
-test("CA21 --wait goes on from what the awaited run left, also when a run beside it saved last", async () => {
-  const [store, go] = [newStore(), goFile()];
-  const said = { session: "own", says: "SAID", until: go };
-  const first = start({ sessions: [said, { session: "own", says: "AFTER" }] }, lineOf(store, "r"));
-  await isSaved(store, "SAID");
-  const waiting = start(says("MORE"), lineOf(store, "r", "--wait"));
-  let told = "";
-  waiting.child.stderr?.on("data", (text) => {
-    told += text;
-  });
-  await eventually(() => told.includes("waiting until it has ended"), "it waits");
-  expect(await new Machine().run(says("BESIDE"), lineOf(store, "r", "--beside"))).toMatchObject({ code: 0 });
-  writeFileSync(go, "");
-  expect(await first.ended).toMatchObject({ code: 0 });
-  expect(await waiting.ended).toMatchObject({ code: 0, stderr: expect.stringContaining("(2 messages)") });
-  expect((await saved(store, "r")).toSorted()).toEqual(["SAID,AFTER,MORE", "SAID,BESIDE"]);
 });

@@ -10,7 +10,7 @@ import { withAgents } from "./agents.ts";
 import { type Machine, type Machines, MODEL, type Running, type RunOptions, startMachines } from "./machine.ts";
 import { linkOrCopy, NOBODY, ownedBy, troubleAs } from "./other-user.ts";
 
-const CLI = path.resolve(import.meta.dirname, "../../src/cli/main.ts");
+const CLI = path.resolve(import.meta.dirname, "../../src/cli/entry.ts");
 const CLAUDE = ["claude", "-p", "--model", MODEL, "--dangerously-skip-permissions"];
 
 withAgents("holdfast run", (agents) => {

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { repetitiveTranscript } from "../../bench/transcripts.ts";
 import { readCaptureBundle } from "../../src/captures/bundle.ts";
 import type { Capture } from "../../src/contracts/captures.ts";
+import { HoldfastError } from "../../src/contracts/errors.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { Message } from "../../src/contracts/messages.ts";
 import { openEdge } from "../../src/edge.ts";
@@ -172,5 +173,36 @@ describe("ST18 holdfast/edge", () => {
     await expect(store.captures.latest("r")).rejects.toMatchObject({ code: "Closed" });
     const secret = postgres("postgres://me@host/db", { password: async () => "x", max: 1 });
     await expect(openEdge(secret as never)).rejects.toMatchObject({ code: "InvalidArgument" });
+  });
+
+  const fail = () => {
+    throw new Error("read");
+  };
+  const hostile = new Proxy({}, { get: fail, has: fail, ownKeys: fail, getPrototypeOf: fail });
+  const client = (options: object) => ({
+    options: { host: ["h"], port: [5432], database: "d", user: "u", pass: null, ...options },
+  });
+  const revoked = Proxy.revocable({}, {});
+  revoked.revoke();
+
+  test.each([
+    ["a proxy that throws", hostile],
+    ["a function that throws", new Proxy(() => {}, { get: fail })],
+    ["a proxy that was revoked", revoked.proxy],
+    ["options that throw", { options: hostile }],
+    ["options that are null", { options: null }],
+    ["a list of hosts that throws", client({ host: new Proxy([], { get: fail }) })],
+    ["a host that throws", client({ host: [hostile] })],
+    ["a host that is a number", client({ host: [1] })],
+    ["a port that throws", client({ port: [hostile] })],
+    ["a port that is none", client({ port: ["x"] })],
+    ["a database that throws", client({ database: hostile })],
+    ["a user that is a symbol", client({ user: Symbol("u") })],
+    ["a user that is not Unicode", client({ user: "\ud800" })],
+  ])("refuses %s as a connection with an error of its own", async (_, connection) => {
+    const error: unknown = await openEdge(connection as never).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(HoldfastError);
+    expect(error).toMatchObject({ code: expect.stringMatching(/^Invalid(Argument|Text)$/) });
+    expect(String(error)).toContain("connection");
   });
 });

@@ -1,7 +1,7 @@
 // A Worker in the real workerd: bundled as a Worker is, with its own copy of what it imports, and with a Hyperdrive binding to a
 // PostgreSQL server.
 import * as path from "node:path";
-import { Miniflare } from "miniflare";
+import { Miniflare, type WorkerOptions } from "miniflare";
 import { rolldown } from "rolldown";
 
 const root = path.resolve(import.meta.dirname, "../..");
@@ -14,14 +14,18 @@ export interface BundledWorker {
   readonly modules: readonly string[];
 }
 
-export async function bundleWorker(entry: string): Promise<BundledWorker> {
+/** `alias` names files that stand for packages. */
+export async function bundleWorker(
+  entry: string,
+  alias: Readonly<Record<string, string>> = {},
+): Promise<BundledWorker> {
   const bundle = await rolldown({
     input: entry,
     platform: "neutral",
     external: [/^node:/, /^cloudflare:/],
     resolve: {
       conditionNames: ["workerd", "worker", "import"],
-      alias: { "holdfast/edge": path.join(root, "src/edge.ts") },
+      alias: { "holdfast/edge": path.join(root, "src/edge.ts"), ...alias },
     },
     logLevel: "silent",
   });
@@ -35,14 +39,20 @@ export async function bundleWorker(entry: string): Promise<BundledWorker> {
   };
 }
 
-type Services = NonNullable<ConstructorParameters<typeof Miniflare>[0]["serviceBindings"]>;
+export type Bindings = Partial<
+  Pick<
+    WorkerOptions,
+    "bindings" | "durableObjects" | "kvNamespaces" | "queueConsumers" | "queueProducers" | "serviceBindings"
+  >
+>;
 
-export function startWorker(code: string, postgresUrl: string, serviceBindings: Services = {}): Miniflare {
+export function startWorker(code: string, postgresUrl: string, bindings: Bindings = {}): Miniflare {
   return new Miniflare({
     modules: [{ type: "ESModule", path: "worker.mjs", contents: code }],
     compatibilityDate: "2026-07-01",
     compatibilityFlags: ["nodejs_compat"],
     hyperdrives: { HYPERDRIVE: postgresUrl },
-    serviceBindings,
+    unsafeTriggerHandlers: true,
+    ...bindings,
   });
 }

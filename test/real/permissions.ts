@@ -9,7 +9,7 @@ import { SESSION, writeRichSession } from "../coding/claude-tree.ts";
 import { COMPILED } from "../compiled.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
-const CLI = path.join(ROOT, "src/cli/main.ts");
+const CLI = path.join(ROOT, "src/cli/entry.ts");
 const HELD_STORE = path.join(import.meta.dirname, "held-store.ts");
 const FAKE_CLAUDE = path.join(ROOT, "test/fake-claude.ts");
 export const EVERY_UMASK: readonly number[] = [0o000, 0o022, 0o077];

@@ -13,7 +13,7 @@ import { COMPILED } from "../compiled.ts";
 import { steady, stubborn } from "./agents.ts";
 import { ENGINES, TestStores } from "./stores.ts";
 
-const ENTRY = path.resolve(import.meta.dirname, "../../src/cli/main.ts");
+const ENTRY = path.resolve(import.meta.dirname, "../../src/cli/entry.ts");
 const AGENTS = path.join(import.meta.dirname, "agents.ts");
 const stores = new TestStores();
 const started: ChildProcess[] = [];

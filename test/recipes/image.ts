@@ -1,5 +1,6 @@
 // A Dockerfile without a container daemon: its instructions as shell lines that root executes in a root directory of their own, an
-// overlay over this machine's in a mount namespace. Nothing of it is left on the machine. What `FROM` names is this machine with its Node.
+// overlay over this machine's in a mount namespace. Nothing of it is left on the machine. What `FROM` names is this machine with its Node
+// and without git, as in node:24-slim.
 
 /** An instruction with what follows it. */
 export type Instruction = readonly [name: string, rest: string];
@@ -45,7 +46,17 @@ export function buildScript({ instructions, context, shared, script }: Build): s
   ].join("\n");
 }
 
+/** A package manager whose packages are the programs that the base image lacks. */
+const APT = `#!/bin/sh
+[ "$1" = install ] || exit 0
+for one; do [ ! -e "/packages/$one" ] || mv "/packages/$one" /usr/bin/; done
+`;
+
 function shellOf([name, rest]: Instruction, context: string): readonly string[] {
+  if (name === "FROM") {
+    const apt = "/usr/local/bin/apt-get";
+    return ["mkdir /packages && mv /usr/bin/git /packages/", `printf %s ${quote(APT)} > ${apt} && chmod 755 ${apt}`];
+  }
   if (name === "ARG") {
     const [variable = "", value = ""] = rest.split("=");
     return [`export ${variable}="\${${variable}:-${value}}"`];

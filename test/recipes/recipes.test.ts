@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { Response } from "miniflare";
 import postgres from "postgres";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { parse } from "yaml";
 import { withAgents } from "../agents/agents.ts";
 import { type Machine, type Machines, type Running, startMachines } from "../agents/machine.ts";
@@ -29,6 +29,7 @@ interface Step {
   readonly run?: string;
 }
 interface Workflow {
+  readonly permissions: Readonly<Record<string, string>>;
   readonly jobs: {
     readonly agent: {
       readonly if: string;
@@ -48,7 +49,11 @@ interface Job {
         readonly volumes: readonly [{ readonly persistentVolumeClaim: { readonly claimName: string } }];
         readonly containers: readonly [
           {
-            readonly env: readonly { readonly name: string; readonly value?: string }[];
+            readonly env: readonly {
+              readonly name: string;
+              readonly value?: string;
+              readonly valueFrom?: { readonly secretKeyRef: { readonly name: string; readonly key: string } };
+            }[];
             readonly volumeMounts: readonly [{ readonly mountPath: string }];
             readonly lifecycle: { readonly preStop: { readonly exec: { readonly command: readonly string[] } } };
           },
@@ -57,6 +62,20 @@ interface Job {
     };
   };
 }
+interface Wrangler {
+  readonly main: string;
+  readonly compatibility_flags: readonly string[];
+  readonly containers: readonly [{ readonly class_name: string }];
+  readonly durable_objects: { readonly bindings: readonly [{ readonly name: string; readonly class_name: string }] };
+  readonly hyperdrive: readonly [{ readonly binding: string }];
+  readonly kv_namespaces: readonly [{ readonly binding: string }];
+  readonly queues: {
+    readonly producers: readonly [{ readonly queue: string; readonly binding: string }];
+    readonly consumers: readonly [{ readonly queue: string; readonly max_retries: number }];
+  };
+  readonly vars: Readonly<Record<string, number>>;
+}
+const wrangler = () => JSON.parse(textOf("cloudflare/wrangler.jsonc")) as Wrangler;
 const workflow = () => parse(textOf("github-actions/agent.yml")) as Workflow;
 const job = () => parse(textOf("kubernetes/job.yaml")) as Job;
 
@@ -77,10 +96,12 @@ describe("the files of the recipes", () => {
       expect([uses, run].filter((one) => one !== undefined)).toHaveLength(1);
       expect(run ?? "").not.toContain("${{");
     }
+    // It pushes a branch, and does nothing else that needs a permission.
+    expect(workflow().permissions).toEqual({ contents: "write" });
     for (const [right, wrong] of [
       ["runs-on", "runs-om"],
-      ["issues: write", "isues: write"],
-      ["issues: write", "issues: maybe"],
+      ["contents: write", "content: write"],
+      ["contents: write", "contents: maybe"],
       ["issue_comment:", "issue_coment:"],
       ["github.event.issue.number", "gihub.event.issue.number"],
     ] as const) {
@@ -121,6 +142,16 @@ describe("the files of the recipes", () => {
     }
   });
 
+  test.each(["recipes/kubernetes/job.yaml", "docs/recipes.md"])("%s says how to make the Secret of the Job", (name) => {
+    const text = fs.readFileSync(path.join(folder, "..", name), "utf8").replaceAll(/\\\n#?/g, " ");
+    const line = /kubectl create secret generic .*/.exec(text)?.[0] ?? "";
+    const secret = line.split(" ")[4];
+    const made = [...line.matchAll(/--from-literal=(\w+)=/g)].map(([, key]) => ({ name: secret, key }));
+    const refs = job().spec.template.spec.containers[0].env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? []);
+    expect(refs).toHaveLength(2);
+    expect(made).toEqual(refs);
+  });
+
   test("every recipe installs the tarball of this version unless it is told otherwise, and says what is not saved", () => {
     const { version } = JSON.parse(fs.readFileSync(path.join(folder, "../package.json"), "utf8"));
     for (const name of ["docker/Dockerfile", "cloudflare/Dockerfile"]) {
@@ -157,12 +188,21 @@ describe("the files of the recipes", () => {
     },
   );
 
-  test("wrangler.jsonc binds what the Worker uses", () => {
-    const config = JSON.parse(textOf("cloudflare/wrangler.jsonc"));
+  test("wrangler.jsonc binds what the Worker uses, and the document names the secrets and what must be made", () => {
+    const config = wrangler();
     const worker = textOf("cloudflare/worker.js");
-    for (const name of [...worker.matchAll(/\benv\.([A-Z]+)/g)].map(([, binding]) => binding)) {
-      expect(JSON.stringify([config.hyperdrive, config.durable_objects])).toContain(`"${name}"`);
-    }
+    const doc = fs.readFileSync(path.join(folder, "../docs/recipes.md"), "utf8");
+    const bound = [
+      ...[...config.hyperdrive, ...config.kv_namespaces, ...config.queues.producers].map(({ binding }) => binding),
+      ...config.durable_objects.bindings.map(({ name }) => name),
+      ...Object.keys(config.vars),
+      ...[...doc.matchAll(/wrangler secret put (\w+)/g)].map(([, name]) => name),
+    ];
+    const used = [...worker.matchAll(/\benv\.([A-Z_]+)/g)].map(([, name]) => name);
+    expect(bound.toSorted()).toEqual([...new Set(used)].toSorted());
+    expect(config.queues.producers[0].queue).toBe(config.queues.consumers[0].queue);
+    expect(doc).toContain(`wrangler queues create ${config.queues.producers[0].queue}\n`);
+    expect(doc).toContain(`wrangler kv namespace create ${config.kv_namespaces[0].binding}\n`);
     expect(config.compatibility_flags).toContain("nodejs_compat");
     expect(worker).toContain(`class ${config.containers[0].class_name} extends Container`);
     expect(fs.existsSync(path.join(folder, "cloudflare", config.main))).toBe(true);
@@ -173,6 +213,13 @@ describe("the files of the recipes", () => {
     expect(guide).toContain(textOf("claude-code/settings.json").trim());
   });
 });
+
+/** What the agent is asked to do in a shell: a commit of its own, and the tests of the project. */
+const bash = (command: string) => `[[tool Bash ${JSON.stringify({ command, description: "work" })}]]`;
+const COMMIT = bash("git add . && git commit -qm 'by the agent'");
+const TEST = bash("npm test");
+const PACKAGE = JSON.stringify({ scripts: { test: "echo passed > tested" } });
+const REPOSITORY = `git init -q . && echo '${PACKAGE}' > package.json`;
 
 withAgents("the recipes with the real Claude Code", (agents) => {
   let machines: Machines;
@@ -273,14 +320,14 @@ withAgents("the recipes with the real Claude Code", (agents) => {
     const store = path.join(scratch, "image-store");
     fs.mkdirSync(store);
     fs.chmodSync(store, 0o777);
-    const script = 'id -u; pwd; holdfast --version; touch edited; "$@"';
+    const script = `id -u; pwd; holdfast --version; ${REPOSITORY}; "$@"; git log --format=%s; cat tested`;
     const more = {
       HOLDFAST_STORE: path.join(store, "agents.db"),
       REQUEST: "image",
-      PROMPT: "Begin. [[say CODEWORD-1]]",
+      PROMPT: `Begin. ${COMMIT} ${TEST} [[say CODEWORD-1]]`,
     };
     const said = await inImage("docker/Dockerfile", script, more).done();
-    expect(said).toMatch(/^10001\n\/home\/agent\/work\n\d+\.\d+\.\d+\nCODEWORD-1$/m);
+    expect(said).toMatch(/^10001\n\/home\/agent\/work\n\d+\.\d+\.\d+\nCODEWORD-1\nby the agent\npassed$/m);
     // With another package, or none, it is that one that npm looks for.
     const { code, stderr } = await inImage("docker/Dockerfile", "true", { HOLDFAST: "@yours/holdfast" }).ended;
     expect([code, stderr]).toEqual([expect.any(Number), expect.stringMatching(/404[\s\S]*@yours\/holdfast/)]);
@@ -293,9 +340,11 @@ withAgents("the recipes with the real Claude Code", (agents) => {
   /** Until the server that was started last is there. */
   const LISTENING = "until grep -s listening said; do kill -0 $!; sleep 0.1; done; kill $!";
   asRoot("Cloudflare: the image has what its entry point starts", async () => {
-    const script = `id -u; pwd; holdfast --version; claude --version; touch edited; "$@" > said & ${LISTENING}`;
+    const commit = `${REPOSITORY}; git add . && git commit -qm made && git log --format=%s`;
+    const programs = "holdfast --version; claude --version";
+    const script = `id -u; pwd; ${programs}; ${commit}; "$@" > said & ${LISTENING}`;
     const said = await inImage("cloudflare/Dockerfile", script, { PORT: "0" }).done();
-    expect(said).toMatch(/^10001\n\/home\/agent\/work\n\d+\.\d+\.\d+\n.*Claude Code\)\nlistening on \d+$/m);
+    expect(said).toMatch(/^10001\n\/home\/agent\/work\n\d+\.\d+\.\d+\n.*Claude Code\)\nmade\nlistening on \d+$/m);
   });
 
   test("GitHub Actions: two comments on an issue are one conversation and one branch, and the summary says what was done", async () => {
@@ -319,8 +368,8 @@ withAgents("the recipes with the real Claude Code", (agents) => {
     const origin = path.join(scratch, "store/origin");
     const maker = machines.add();
     const commit = "git -c user.name=a -c user.email=a@localhost commit -qm begin && git push -q origin HEAD";
-    const begin = `git init -q --bare ${origin} && git clone -q ${origin} . && mkdir .github && cp ${tarball} .github/ && git add .`;
-    await shell(maker, `${begin} && ${commit}`, {}).done();
+    const begin = `git init -q --bare ${origin} && git clone -q ${origin} . && mkdir .github && cp ${tarball} .github/`;
+    await shell(maker, `${begin} && echo '${PACKAGE}' > package.json && git add . && ${commit}`, {}).done();
     const runner = async (
       body: string,
       edit: string,
@@ -338,56 +387,145 @@ withAgents("the recipes with the real Claude Code", (agents) => {
       "[ ! -e hacked ] && echo one > one.txt",
     );
     await first.machine.die();
-    const { machine, said } = await runner("/agent And? [[recall CODEWORD-\\d]]", "cat one.txt && echo two > two.txt");
+    const { machine, said } = await runner(
+      `/agent And? ${bash("echo three > three.txt")} ${COMMIT} ${TEST} [[recall CODEWORD-\\d]]`,
+      "cat one.txt && echo two > two.txt",
+    );
     expect(said).toContain("CODEWORD-5");
     expect(fs.readFileSync(path.join(machine.home, "summary.md"), "utf8")).toContain("CODEWORD-5");
-    const kept = await shell(maker, "git fetch -q && git ls-tree --name-only origin/agent/issue-7", {}).done();
-    expect(kept.split("\n")).toEqual(expect.arrayContaining(["one.txt", "two.txt"]));
+    const list = "git ls-tree --name-only origin/agent/issue-7 && git log --format=%s origin/agent/issue-7";
+    const kept = await shell(maker, `git fetch -q && ${list}`, {}).done();
+    const files = ["one.txt", "two.txt", "three.txt", "tested"];
+    expect(kept.split("\n")).toEqual(expect.arrayContaining([...files, "by the agent", "Work on issue-7"]));
   });
 
-  test("the SessionEnd hook captures a session when it ends", async () => {
+  /** A machine with the hook in Claude Code's settings. */
+  function withHook(): Machine {
     const machine = machines.add();
     fs.mkdirSync(path.join(machine.home, ".claude"), { recursive: true });
     fs.writeFileSync(path.join(machine.home, ".claude/settings.json"), textOf("claude-code/settings.json"));
+    return machine;
+  }
+
+  test("the SessionEnd hook captures a session when it ends", async () => {
+    const machine = withHook();
     const begin = 'claude -p "Begin. [[say CODEWORD-6]]"';
     await shell(machine, begin, { HOLDFAST_REQUEST: "by-hook" }).done();
     const told = await shell(machine, "holdfast handover --request by-hook", {}).done();
     expect(told).toContain("CODEWORD-6");
   });
 
-  test("CA6 Cloudflare: a container without a database, and a Worker that keeps its sessions in PostgreSQL", async () => {
+  test("the SessionEnd hook does nothing without a request, names a missing store, and creates none", async () => {
+    const machine = withHook();
+    const begin = 'claude -p "Begin. [[say CODEWORD-7]]"';
+    // Also what is not set at all, as opposed to empty.
+    const ended = await shell(machine, `unset HOLDFAST_REQUEST; ${begin}`, { HOLDFAST_STORE: "" }).ended;
+    expect(ended).toMatchObject({ code: 0, stdout: "CODEWORD-7\n", stderr: "" });
+    const stored = await shell(machine, begin, { HOLDFAST_REQUEST: "" }).ended;
+    expect(stored).toMatchObject({ code: 0, stderr: "" });
+    const named = await shell(machine, `unset HOLDFAST_STORE; ${begin}`, { HOLDFAST_REQUEST: "no-store" }).ended;
+    expect(named.stderr).toContain("HOLDFAST_STORE");
+    expect(fs.readdirSync(machine.cwd)).toEqual([]);
+  });
+
+  /** `container.mjs` on a machine, with what the Worker gives a container as its environment. */
+  async function startContainer(machine: Machine, env: Readonly<Record<string, string>>): Promise<number> {
+    const stdoutFile = path.join(machine.home, "said.txt");
+    const program = path.join(scratch, "recipes/cloudflare/container.mjs");
+    const own = options(machine, { PORT: "0", HOLDFAST_STORE: "", ANTHROPIC_API_KEY: "", ...env });
+    const serving = machine.start(path.join(scratch, "programs/node"), [program], { ...own, stdoutFile });
+    await serving.until(() => grown(stdoutFile, "listening on"));
+    return Number(/\d+/.exec(fs.readFileSync(stdoutFile, "utf8"))?.[0]);
+  }
+
+  test("Cloudflare: a container works on one request at a time, and turns others away", async () => {
+    const machine = machines.add();
+    const port = await startContainer(machine, { ANTHROPIC_API_KEY: "test-key" });
+    const post = (prompt: string) =>
+      fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: JSON.stringify({ prompt, session: null }) });
+    const both = await Promise.all([post("[[say CODEWORD-1]]"), post("[[say CODEWORD-2]]")]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+    // It is free again, also after a request that it cannot read.
+    expect((await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: "{" })).status).toBe(500);
+    const last = await post(`${bash(`${REPOSITORY} && npm test`)} [[say CODEWORD-3]]`);
+    expect(await last.json()).toMatchObject({ code: 0, output: expect.stringContaining("CODEWORD-3") });
+    expect(fs.readFileSync(path.join(machine.cwd, "tested"), "utf8")).toBe("passed\n");
+  });
+
+  test("CA6 Cloudflare: a Worker takes jobs, retries those that failed, and keeps sessions and answers", async () => {
     const sql = postgres(postgresUrl(), { max: 1, onnotice: () => {} });
     const database = `hf_recipe_${process.pid}`;
     await sql.unsafe(`CREATE DATABASE ${database}`);
     const url = new URL(postgresUrl());
     url.pathname = `/${database}`;
-    const { code } = await bundleWorker(path.join(import.meta.dirname, "worker.ts"));
-    let port = 0;
-    const worker = startWorker(code, url.href, {
-      AGENT: async (request: { text(): Promise<string> }) => {
-        const answer = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: await request.text() });
-        return new Response(await answer.text(), { status: answer.status });
-      },
+    const { durable_objects, kv_namespaces, queues, vars } = wrangler();
+    const [{ queue, max_retries: maxRetries }] = queues.consumers;
+    const [{ name, class_name }] = durable_objects.bindings;
+    const containers = path.join(import.meta.dirname, "containers.js");
+    const { code } = await bundleWorker(path.join(folder, "cloudflare/worker.js"), {
+      ...{ "@cloudflare/containers": containers },
     });
-    const ask = async (prompt: string) => {
+    const attempts: number[] = [];
+    let busy = 0;
+    // A container for each attempt: nothing is left of the last one.
+    const MACHINE = async (request: { text(): Promise<string>; headers: { get(name: string): string | null } }) => {
+      if (busy-- > 0) return new Response("busy", { status: 409 });
       const container = machines.add({ cwd: "cloudflare" });
-      const stdoutFile = path.join(container.home, "said.txt");
-      const program = path.join(scratch, "recipes/cloudflare/container.mjs");
-      const own = options(container, { PORT: "0", HOLDFAST_STORE: "" });
-      const serving = container.start(path.join(scratch, "programs/node"), [program], { ...own, stdoutFile });
-      await serving.until(() => grown(stdoutFile, "listening on"));
-      port = Number(/\d+/.exec(fs.readFileSync(stdoutFile, "utf8"))?.[0]);
-      const body = JSON.stringify({ request: "issue-9", prompt });
-      const answer = await worker.dispatchFetch("http://worker/", { method: "POST", body });
+      const { port: inside, env } = JSON.parse(request.headers.get("start") ?? "");
+      const port = await startContainer(container, env);
+      const answer = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: await request.text() });
       const text = await answer.text();
       await container.die({ keepsCwd: true });
-      return text;
+      attempts.push(inside);
+      return new Response(text, { status: answer.status });
+    };
+    const worker = startWorker(code, url.href, {
+      bindings: { ...vars, BUSY_SECONDS: 0, ANTHROPIC_API_KEY: "test-key", TOKEN: "a-token" },
+      durableObjects: { [name]: class_name },
+      kvNamespaces: kv_namespaces.map(({ binding }) => binding),
+      queueProducers: Object.fromEntries(queues.producers.map((one) => [one.binding, one.queue])),
+      queueConsumers: { [queue]: { maxBatchSize: 1, maxBatchTimeout: 0, maxRetries, retryDelay: 0 } },
+      serviceBindings: { MACHINE },
+    });
+    const headers = { authorization: "Bearer a-token" };
+    const post = (body: unknown, by: Readonly<Record<string, string>> = headers) =>
+      worker.dispatchFetch("http://worker/", { method: "POST", body: JSON.stringify(body), headers: by });
+    /** The answer to a job after as many attempts. */
+    const ask = async (prompt: string, tries: number) => {
+      attempts.length = 0;
+      const sent = await post({ request: "issue-9", prompt });
+      expect(sent.status).toBe(202);
+      const { id } = (await sent.json()) as { readonly id: string };
+      return vi.waitFor(
+        async () => {
+          const answer = await worker.dispatchFetch(`http://worker/${id}`, { headers });
+          expect([answer.status, attempts.length]).toEqual([200, tries]);
+          const told = (await answer.json()) as { readonly attempt: number };
+          expect(told.attempt).toBe(tries);
+          return told;
+        },
+        { timeout: 40_000, interval: 100 },
+      );
     };
     try {
-      expect(JSON.parse(await ask("It is CODEWORD-8. [[say noted]]"))).toMatchObject({ code: 0, generation: 1 });
-      const second = JSON.parse(await ask("And? [[recall CODEWORD-\\d]]"));
+      for (const by of [{}, { authorization: "Bearer other" }, { authorization: "Bearer undefined" }]) {
+        expect((await post({ request: "issue-9", prompt: "[[say hacked]]" }, by)).status).toBe(401);
+      }
+      for (const body of [null, {}, { request: "", prompt: "x" }, { request: "issue-9", prompt: 7 }]) {
+        expect((await post(body)).status).toBe(400);
+      }
+      expect((await worker.dispatchFetch("http://worker/", { headers })).status).toBe(404);
+      expect(await ask("It is CODEWORD-8. [[say noted]]", 1)).toMatchObject({ code: 0, generation: 1 });
+      // The busy container is asked again, and that is no failure.
+      busy = maxRetries + 2;
+      const second = await ask("And? [[recall CODEWORD-\\d]]", 1);
       expect(second).toMatchObject({ code: 0, generation: 2, output: expect.stringContaining("CODEWORD-8") });
-      expect(await (await worker.dispatchFetch("http://worker/sweep")).json()).toBe(0);
+      // Tried as often as the queue allows. The answer says how it failed, and the session is kept.
+      const failed = await ask("LATE-9 [[error 400 invalid_request_error no]]", maxRetries + 1);
+      expect(failed).toMatchObject({ code: 1, output: expect.stringContaining("400") });
+      expect(await ask("[[recall LATE-\\d]]", 1)).toMatchObject({ code: 0, output: expect.stringContaining("LATE-9") });
+      expect(attempts).toEqual([8080]);
+      expect((await worker.dispatchFetch("http://worker/cdn-cgi/handler/scheduled")).status).toBe(200);
     } finally {
       await worker.dispose();
       await sql.unsafe(`DROP DATABASE ${database} WITH (FORCE)`);

@@ -185,7 +185,10 @@ export async function importLocalSession(
     const read = (name: string) => (mask ? maskSecretsIn(onDisk.read(name), known) : onDisk.read(name));
     const conversation = await conversationIn({ ...onDisk, read });
     if (conversation === null || conversation.messages.length === 0) return { outcome: "empty", session };
-    const imported = await importConversation(holdfast, conversation, { session, request });
+    const before = await holdfast.sessions.get({ session });
+    // A capture may have given it to another request meanwhile.
+    const to = { session, request: before?.request ?? request };
+    const imported = await importConversation(holdfast, conversation, to);
     const after = await holdfast.sessions.get({ session });
     await holdfast.sessions.update(session, { metadata: { ...after?.metadata, local: stamp } });
     return { outcome: "imported", session, imported };

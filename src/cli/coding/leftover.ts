@@ -1,12 +1,17 @@
 // What is on this disk of a session and not in the store: an agent worked on after its `holdfast run` was killed, or the store did
 // not answer at its end. It is saved before another agent goes on.
 import { captureWithAllOf } from "../../coding/basis.ts";
-import type { AgentHere } from "../../coding/here.ts";
+import type { AgentHere, Here } from "../../coding/here.ts";
 import { type Saved, Saver } from "../../coding/saver.ts";
-import type { CaptureWithFiles } from "../../contracts/captures.ts";
+import type { CaptureWithFiles, UnsavedWork } from "../../contracts/captures.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { converses, type Log } from "./follow.ts";
+import type { ClaimedRequest } from "./request-claim.ts";
+import { sessionsBegun } from "./whose.ts";
+
+/** An agent that was started begins its session within this time, also on a busy machine. */
+const AGENT_BEGINS_MS = 120_000;
 
 export interface LeftoverOptions {
   readonly store: Holdfast;
@@ -19,11 +24,19 @@ export interface LeftoverOptions {
   readonly mask: boolean;
   readonly log: Log;
   readonly onSaved: (saved: Saved) => void;
+  /** What is here of that session could not be saved. */
+  readonly onUnsaved: (sessionId: string, error: unknown) => void;
 }
 
-/** The capture that has all that is here; null: there is nothing here, or it could not be saved, which is logged. */
+/** The capture that has all that is here; null: there is nothing here, or it could not be saved, which `onUnsaved` is told. */
 export async function saveLeftover(options: LeftoverOptions): Promise<CaptureWithFiles | null> {
-  const { agent, sessionId, log } = options;
+  const outcome = await trySave(options);
+  return outcome === "absent" || outcome === "failed" ? null : outcome;
+}
+
+/** null: nothing was said in it. absent: there is no such session here. */
+async function trySave(options: LeftoverOptions): Promise<CaptureWithFiles | null | "absent" | "failed"> {
+  const { agent, sessionId, log, onUnsaved } = options;
   try {
     const found = await agent.find(sessionId);
     try {
@@ -32,10 +45,88 @@ export async function saveLeftover(options: LeftoverOptions): Promise<CaptureWit
       await found.done();
     }
   } catch (error) {
-    if (isHoldfastError(error) && error.code === "NotFound") return null;
+    if (isHoldfastError(error) && error.code === "NotFound") return "absent";
     log("error", "capture.leftover", { error: String(error), sessionId });
+    onUnsaved(sessionId, error);
+    return "failed";
+  }
+}
+
+export interface UnsavedOptions extends Omit<LeftoverOptions, "sessionId" | "basis">, ClaimedRequest {
+  readonly here: Here;
+  /** Several sessions may be what a run left, and nothing tells which of them is. */
+  readonly onAmbiguous: (sessions: readonly string[]) => void;
+}
+
+/**
+ * Saves what runs that were killed left on this disk. What cannot be saved now stays in the claim for the next run, and so does
+ * what another machine has. Returns the capture to go on from; null: the newest.
+ */
+export async function saveUnsaved(options: UnsavedOptions): Promise<string | null> {
+  const { hasWaited, claim, log } = options;
+  const { unsaved = [], capture = null, isReleased = false } = claim.previous ?? {};
+  // The run before ended well: what an earlier one left is saved now, but it is not what was done last.
+  const isSuperseded = isReleased && capture !== null;
+  const newest = isSuperseded && unsaved.length > 0 ? await newestCapture(options) : null;
+  let last: CaptureWithFiles | null = null;
+  for (const one of unsaved) {
+    const outcome = await saveOne(options, one);
+    last = typeof outcome === "string" || isSuperseded ? null : outcome;
+    const isElsewhere = outcome === "absent" && one.isLocal === false;
+    try {
+      if (last !== null) await claim.describe({ capture: last.id });
+      if (outcome !== "failed" && !isElsewhere) await claim.settle(one);
+    } catch (error) {
+      // The next run looks at it again, and finds it saved.
+      log("warn", "capture.claim", { error: String(error) });
+    }
+  }
+  return hasWaited ? (last?.id ?? capture) : newest;
+}
+
+async function newestCapture({ store, request, agent: { agent }, log }: UnsavedOptions): Promise<string | null> {
+  try {
+    return (await store.captures.latest(request, agent))?.id ?? null;
+  } catch (error) {
+    log("error", "capture.leftover", { error: String(error) });
     return null;
   }
+}
+
+async function saveOne(options: UnsavedOptions, unsaved: UnsavedWork): ReturnType<typeof trySave> {
+  const { log, onAmbiguous } = options;
+  if (unsaved.sessionId !== null) return trySave({ ...options, sessionId: unsaved.sessionId });
+  if (unsaved.isLocal !== true) return "absent";
+  try {
+    const sessions = await unknownSessions(options, unsaved);
+    const [sessionId, ...others] = sessions;
+    if (sessionId === undefined) return "absent";
+    if (others.length === 0) return await trySave({ ...options, sessionId });
+    log("warn", "capture.leftover", { sessions });
+    onAmbiguous(sessions);
+    return null;
+  } catch (error) {
+    log("error", "capture.leftover", { error: String(error) });
+    return "failed";
+  }
+}
+
+/** OpenCode makes the id of a session itself: those that began while that run had the claim, and that no capture has. */
+async function unknownSessions(
+  { store, agent: { agent }, here }: UnsavedOptions,
+  { since, lastSeenAt }: UnsavedWork,
+): Promise<readonly string[]> {
+  if (agent !== "opencode") return [];
+  const { machineAheadMs, uncertaintyMs } = store.clock();
+  const from = since + machineAheadMs - uncertaintyMs;
+  const begun = await sessionsBegun(here, from, lastSeenAt + machineAheadMs + uncertaintyMs + AGENT_BEGINS_MS);
+  const known = await Promise.all(
+    begun.map(async (sessionId) => {
+      const { items } = await store.captures.list({ sessionId, agent, diverged: true, limit: 1 });
+      return items.length > 0;
+    }),
+  );
+  return begun.filter((_, i) => !known[i]);
 }
 
 async function save(options: LeftoverOptions, found: Awaited<ReturnType<AgentHere["find"]>>) {

@@ -38,27 +38,38 @@ export async function claimRequest(
 }
 
 function requestBusy({ message, details, retryable }: HoldfastError, now: number): HoldfastError {
-  const { host, pid, orphan } = details;
+  const { host, pid, orphan, isStalled } = details;
   const since = Number(details.since);
   const begun = `since ${formatTime(since)} (${formatAge(since, now)})`;
   const request = JSON.stringify(details.request);
-  const what =
-    typeof orphan === "number"
-      ? `the holdfast run of process ${pid} on ${host} was killed, and its agent, process ${orphan}, still works on request ${request}`
-      : message;
-  const ending = typeof orphan === "number" ? `end it with \`kill ${orphan}\`, ` : "";
-  return new HoldfastError("RequestBusy", `${what} ${begun}; the agent was not started`, {
-    ...{ details, retryable },
-    hint: `Wait for its end and resume what it leaves with --wait, ${ending}or work beside it with --beside: both results are kept.`,
-  });
+  const busy = (what: string, ending: string) =>
+    new HoldfastError("RequestBusy", `${what}; the agent was not started`, {
+      ...{ details, retryable },
+      hint: `Wait for its end and resume what it leaves with --wait, ${ending}or work beside it with --beside: both results are kept.`,
+    });
+  if (typeof orphan === "number") {
+    const killed = `the holdfast run of process ${pid} on ${host} was killed`;
+    const works = `its agent, process ${orphan}, still works on request ${request} ${begun}`;
+    return busy(`${killed}, and ${works}`, `end it with \`kill ${orphan}\`, `);
+  }
+  if (isStalled !== true) return busy(`${message} ${begun}`, "");
+  const works = `process ${pid} on ${host} works on request ${request} ${begun}`;
+  return busy(`${works}, and does not answer: it is stopped (Ctrl-Z), or it hangs`, `${continuing(Number(pid))}, `);
 }
 
-function describeOwner({ host, pid, since, orphan }: ClaimOwner, now: number): string {
+function describeOwner({ host, pid, since, orphan, isStalled }: ClaimOwner, now: number): string {
   const begun = `begun ${formatAge(since, now)},`;
   if (orphan !== null) return `process ${orphan}, the agent of a holdfast run that was killed, ${begun}`;
+  if (isStalled) return `process ${pid} on ${host}, which is stopped or hangs, ${begun}`;
   return `${pid === null ? "another process" : `process ${pid} on ${host}`}, ${begun}`;
 }
 
-function howToEnd({ orphan }: ClaimOwner): string {
-  return orphan === null ? "" : ` (end it with \`kill ${orphan}\`)`;
+function howToEnd({ pid, orphan, isStalled }: ClaimOwner): string {
+  if (orphan !== null) return ` (end it with \`kill ${orphan}\`)`;
+  return isStalled && pid !== null ? ` (${continuing(pid)})` : "";
+}
+
+/** A process that is stopped obeys SIGTERM only when it continues. */
+function continuing(pid: number): string {
+  return `continue it with \`fg\` in its terminal or with \`kill -CONT ${pid}\`, end it with \`kill ${pid}; kill -CONT ${pid}\``;
 }

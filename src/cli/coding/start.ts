@@ -11,6 +11,7 @@ import type { CaptureSource, Restored } from "../../contracts/coding.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { open } from "../../open.ts";
+import { AGENT_NAMES, AGENTS } from "../captures/agent.ts";
 import { conversationOf, noCapture, whyNoCapture } from "../captures/which.ts";
 import type { Log } from "./follow.ts";
 import { saveLeftover } from "./leftover.ts";
@@ -28,6 +29,8 @@ export type Start =
       readonly why: string;
       /** The session of the store that it was told of; null: it was of none. */
       readonly session: string | null;
+      /** The agent whose conversation it is. */
+      readonly from: CodingAgent;
       readonly apart: Apart | null;
     }
   | { readonly how: "new"; readonly why: string | null; readonly apart: Apart | null };
@@ -62,6 +65,8 @@ export interface Beginning {
   readonly log: Log;
   /** What was on this disk only is saved before the agent starts. */
   readonly onSaved: (saved: Saved) => void;
+  /** What is on this disk only could not be saved. */
+  readonly onUnsaved: (sessionId: string, error: unknown) => void;
 }
 
 export async function begin(given: Beginning): Promise<Start> {
@@ -83,10 +88,13 @@ export async function begin(given: Beginning): Promise<Start> {
   const { apart } = tried;
   if (!given.tells) return { how: "new", why: tried.why, apart };
   const { session, words } = await toldByStore(given, capture);
+  const from = given.agent.agent;
   const why = async () => tried.why ?? (await whyNone(given));
-  if (words !== "") return { how: "told", words, why: await why(), session, apart };
+  if (words !== "") return { how: "told", words, why: await why(), session, from, apart };
   const handedWords = await toldByHanded(given);
-  if (handedWords !== "") return { how: "told", words: handedWords, why: await why(), session: null, apart };
+  if (handedWords !== "") return { how: "told", words: handedWords, why: await why(), session: null, from, apart };
+  const other = await toldByOther(given);
+  if (other !== null) return { how: "told", ...other, why: tried.why ?? other.why, apart };
   return { how: "new", why: tried.why, apart };
 }
 
@@ -190,6 +198,24 @@ async function toldByStore(
     log("error", "capture.told", { error: wordsOf(error), request });
     return NO_WORDS;
   }
+}
+
+/** The newest conversation of the request, of an agent whose session this one cannot resume. */
+async function toldByOther(given: Beginning) {
+  const { store, request, agent, log } = given;
+  if (store === null) return null;
+  for (const from of AGENTS.filter((one) => one !== agent.agent)) {
+    try {
+      const session = await sessionTold(store, { request, sessionId: null, agent: from });
+      const words = session === null ? "" : await digest(store, session);
+      const [theirs, ours] = [AGENT_NAMES[from], AGENT_NAMES[agent.agent]];
+      const why = `request ${JSON.stringify(request)} has a conversation of ${theirs}, which ${ours} cannot resume`;
+      if (words !== "") return { words, session, from, why };
+    } catch (error) {
+      log("error", "capture.told", { error: wordsOf(error), request });
+    }
+  }
+  return null;
 }
 
 interface Asked {

@@ -4,6 +4,7 @@ import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Context } from "../command.ts";
+import { createStore, openIfThere } from "../creating.ts";
 import { formatSpan } from "../units.ts";
 import { exitCodeOf } from "./child.ts";
 
@@ -50,11 +51,17 @@ export async function untilSignal<T>(act: (stop: AbortSignal) => Promise<T>): Pr
   }
 }
 
+export interface OpenedStore {
+  readonly store: Holdfast;
+  /** There was none: it was created now. */
+  readonly isNew: boolean;
+}
+
 export async function openPatiently(
   context: Context,
   environment: Environment,
   { graceMs, waitMs }: OpenPatience,
-): Promise<Holdfast> {
+): Promise<OpenedStore> {
   const attempt = () => openWithin(context, environment, graceMs);
   if (waitMs === undefined) {
     return attempt().catch((error: unknown) => {
@@ -68,9 +75,9 @@ async function openAgain(
   { output, storeName }: Context,
   environment: Environment,
   waitMs: number,
-  attempt: () => Promise<Holdfast>,
+  attempt: () => Promise<OpenedStore>,
   signal: AbortSignal,
-): Promise<Holdfast> {
+): Promise<OpenedStore> {
   const from = environment.monotonic();
   let toldAt = Number.NEGATIVE_INFINITY;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
@@ -89,7 +96,7 @@ async function openAgain(
   }
 }
 
-async function openWithin(context: Context, environment: Environment, graceMs: number): Promise<Holdfast> {
+async function openWithin(context: Context, environment: Environment, graceMs: number): Promise<OpenedStore> {
   const isOpen = new AbortController();
   const late = environment.sleep(graceMs, isOpen.signal).then((): never => {
     throw new HoldfastError("StoreUnreachable", `${context.storeName} gave no answer within ${formatSpan(graceMs)}`, {
@@ -99,10 +106,17 @@ async function openWithin(context: Context, environment: Environment, graceMs: n
   });
   late.catch(() => {});
   try {
-    return await Promise.race([context.open({ create: true, environment }), late]);
+    return await Promise.race([openOrCreate(context, environment), late]);
   } finally {
     isOpen.abort();
   }
+}
+
+/** What was created is said before the agent starts: a slip in --store would cost a session of work otherwise. */
+async function openOrCreate(context: Context, environment: Environment): Promise<OpenedStore> {
+  const there = await openIfThere(context, { environment });
+  if (there !== null) return { store: there, isNew: false };
+  return { store: await createStore(context, { environment }, "holdfast: "), isNew: true };
 }
 
 function isUnavailable(error: unknown): error is HoldfastError {

@@ -2,6 +2,7 @@
 import type { FileFinding } from "../../coding/saver.ts";
 import type { Capture, CodingAgent } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
+import { AGENT_NAMES } from "../captures/agent.ts";
 import type { Context } from "../command.ts";
 import { quoted, safe, safeJson } from "../terminal.ts";
 import { formatBytes, formatCount, plural } from "../units.ts";
@@ -21,6 +22,8 @@ export interface Told {
   readonly chose: boolean;
   /** The agent did not end when it was asked to; how long it had, in words. */
   readonly killedAfter: string | null;
+  /** Sessions that earlier runs left here and that could not be saved, which was said before the agent started. */
+  readonly unsaved: readonly string[];
 }
 
 export async function tell(context: Context, told: Told): Promise<void> {
@@ -36,7 +39,8 @@ export async function tell(context: Context, told: Told): Promise<void> {
     const secretKinds = kindsOf(secrets);
     const other = start.how === "resumed" ? null : start.apart;
     const apart = other === null ? null : { sessionId: other.sessionId, capture: other.capture?.id ?? null };
-    await output.error(safeJson({ ...done, apart, secretKinds, error, missing }));
+    const added = { createdStore: told.isNew, apart, unsaved: told.unsaved, secretKinds };
+    await output.error(safeJson({ ...done, ...added, error, missing }));
     return;
   }
   const { killedAfter } = told;
@@ -45,32 +49,40 @@ export async function tell(context: Context, told: Told): Promise<void> {
     began(told),
     ...killed,
     ...kept(context, told),
-    ...stepsWhenApart(context, told),
     ...secretsIn(context, told),
     ...missing(context, told),
   ];
   const line = parts.join("; ");
   // The agent's last line may have no end.
-  await output.note(`${io.stderr.isTTY === true ? "\n" : ""}holdfast: ${output.withCommands(line)}`);
+  await output.note(`${io.stderr.isTTY === true ? "\n" : ""}holdfast: ${line}`);
+  for (const step of stepsAfter(context, told)) await output.note(`holdfast: ${step}`);
 }
 
-/** What goes on with either line of a session that could not be put back, because another line of it is here. */
-export function stepsWhenApart({ output }: Context, { start, request, agent }: ApartStart): readonly string[] {
-  const apart = start.how === "resumed" ? null : start.apart;
-  if (apart === null) return [];
+/** What shows the conversation that could not be resumed, or goes on with either line of it. Each ends with its command. */
+export function stepsAfter({ output }: Context, { start, request, agent }: ApartStart): readonly string[] {
+  if (start.how === "resumed") return [];
+  const options = `--request ${quoted(request)}${output.storeOptions}`;
+  const { apart } = start;
+  if (apart === null) {
+    if (start.how === "new" || start.from === agent) return [];
+    const command = `holdfast handover --request ${quoted(request)} --agent ${start.from}`;
+    return [`to read the conversation of ${AGENT_NAMES[start.from]}: \`${command}\``];
+  }
   const { sessionId, isHere, capture } = apart;
-  const line = (more: string, flags: string) =>
-    `\`holdfast run --request ${quoted(request)}${output.storeOptions}${more} -- ${flags} ${sessionId} …\``;
-  const kept = capture === null ? "" : `, which is saved as ${capture.id}`;
+  const line = (more: string, resume: string) => `\`holdfast run ${options}${more} -- ${resume} ${sessionId}\``;
+  const saved = capture === null ? "" : `, which is saved as ${capture.id}`;
   if (agent === "opencode") {
-    const own = line("", "opencode run --session");
     return [
-      `go on with what is here${kept}, with ${own}, or with the stored one by the same line after \`opencode session delete ${sessionId}\``,
+      `to go on with what is here${saved}: ${line("", "opencode --session")}`,
+      `to go on with the stored session, use the same line after \`opencode session delete ${sessionId}\``,
     ];
   }
   const stored = line(" --overwrite", "claude --resume");
-  if (!isHere) return [`restore the stored one here all the same with ${stored}`];
-  return [`go on with what is here${kept}, with ${line("", "claude --resume")}, or with the stored one with ${stored}`];
+  if (!isHere) return [`to restore the stored session here all the same: ${stored}`];
+  return [
+    `to go on with what is here${saved}: ${line("", "claude --resume")}`,
+    `to go on with the stored session: ${stored}`,
+  ];
 }
 
 export interface ApartStart {
@@ -92,15 +104,14 @@ function began({ start, follower, chose }: Told): string {
     : `could not resume (${start.why}), began anew; ${session}`;
 }
 
-function kept(context: Context, { follower, bundle, isNew }: Told): readonly string[] {
+function kept(context: Context, { follower, bundle }: Told): readonly string[] {
   const { saved } = follower;
   const last = saved.at(-1);
   const written = bundle === null ? [] : [`wrote ${bundle.file} (${formatBytes(bundle.bytes)})`];
   const before = bundle?.kept ? [`what was there is ${bundle.kept}`] : [];
   if (last === undefined && written.length === 0) return [nothing(context, follower)];
   const others = saved.length > 1 ? [`and ${plural(saved.length - 1, "session")} it worked in before`] : [];
-  const made = isNew && last !== undefined ? [`in the new store ${context.storeName}`] : [];
-  return [...(last === undefined ? [] : [[savedAs(last), ...made, ...others].join(", ")]), ...written, ...before];
+  return [...(last === undefined ? [] : [[savedAs(last), ...others].join(", ")]), ...written, ...before];
 }
 
 function savedAs({ fileCount, size, generation, id, diverged }: Capture): string {

@@ -6,7 +6,7 @@ import { configDirOf, fixedKeyOf, projectKeyOf } from "../../coding/claude/key.t
 import { listClaudeSessions } from "../../coding/claude/list.ts";
 import { type LiveClaude, liveSessionOf, sessionsOfOthers } from "../../coding/claude/live.ts";
 import { type Here, openCodeRunner } from "../../coding/here.ts";
-import { listOpenCodeSessions } from "../../coding/opencode/find.ts";
+import { type LocalOpenCode, listOpenCodeSessions } from "../../coding/opencode/find.ts";
 import { openCodeDataDir } from "../../coding/opencode/runner.ts";
 import type { CodingAgent } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
@@ -147,12 +147,22 @@ export async function hasSessions(agent: CodingAgent, here: Here): Promise<boole
   return (await stampsOf(agent, here)).size > 0;
 }
 
+/** The sessions of OpenCode that began in this directory between two times of this machine's clock. */
+export async function sessionsBegun(here: Here, from: number, to: number): Promise<readonly string[]> {
+  const begun = (await openCodeSessions(here)).filter(({ createdAt }) => createdAt >= from && createdAt <= to);
+  return begun.map(({ sessionId }) => sessionId);
+}
+
+async function openCodeSessions(here: Here): Promise<readonly LocalOpenCode[]> {
+  const cwd = await realpath(here.cwd);
+  const all = await listOpenCodeSessions(openCodeRunner(here), openCodeDataDir(here.env));
+  return all.filter(({ directory, parentId }) => parentId === null && directory === cwd);
+}
+
 /** Of this directory, the one that changed last comes last. */
 async function stampsOf(agent: CodingAgent, here: Here): Promise<Stamps> {
   if (agent === "opencode") {
-    const cwd = await realpath(here.cwd);
-    const all = await listOpenCodeSessions(openCodeRunner(here), openCodeDataDir(here.env));
-    const own = all.filter(({ directory, parentId }) => parentId === null && directory === cwd);
+    const own = await openCodeSessions(here);
     const ordered = own.toSorted((a, b) => a.updatedAt - b.updatedAt);
     return new Map(ordered.map(({ sessionId, updatedAt }) => [sessionId, String(updatedAt)]));
   }

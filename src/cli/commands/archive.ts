@@ -1,6 +1,5 @@
 // holdfast export and import: sessions as files.
 
-import { beginArchive } from "../../archive/frames.ts";
 import type { ImportReport } from "../../contracts/archive.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Locator } from "../../contracts/lineage.ts";
@@ -14,6 +13,7 @@ import { FORCE_OPTION, refuseOverwriting } from "../overwriting.ts";
 import { facts } from "../table.ts";
 import { quoted, safe, safeText } from "../terminal.ts";
 import { formatBytes, formatCount, plural } from "../units.ts";
+import { withVerifiedArchive } from "../verified-archive.ts";
 
 export const exported: Command = {
   name: "export",
@@ -157,11 +157,8 @@ export const imported: Command = {
   next: "holdfast sessions show SESSION, holdfast messages SESSION, holdfast verify SESSION look at it.",
   run: async (context) => {
     const there = await openIfThere(context);
-    const file = fileIn(context.args.operand(0), context.io);
-    // A file that cannot be read, or is none of ours, leaves no empty store behind.
-    const archive = there === null ? await beginArchive(file) : file;
-    const holdfast = there ?? (await createStore(context));
-    const report = await holdfast.import(archive);
+    const file = () => fileIn(context.args.operand(0), context.io);
+    const report = there === null ? await importIntoNew(context) : await there.import(file());
     await context.output.answer(report, () => reportLines(report, context));
     for (const id of report.partial) {
       const heir = report.sessions.map((one) => one.id).join(", ");
@@ -172,6 +169,14 @@ export const imported: Command = {
     return undefined;
   },
 };
+
+/** The store is created when all of the archive was verified: one that is damaged leaves no empty store behind. */
+async function importIntoNew(context: Context): Promise<ImportReport> {
+  return await withVerifiedArchive(context.args.operand(0), context.io, async (archive) => {
+    const holdfast = await createStore(context);
+    return await holdfast.import(archive);
+  });
+}
 
 function reportLines(report: ImportReport, { output }: Context): string[] {
   const { sessions, inherited, aliasesTaken, rows, blobs } = report;

@@ -11,7 +11,7 @@ import { isOfWhich, needCapture } from "../captures/which.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { UsageError } from "../failure.ts";
-import { safe, wrapWords } from "../terminal.ts";
+import { quoted, safe, wrapWords } from "../terminal.ts";
 import { formatBytes, parseDurationOrNever, plural } from "../units.ts";
 
 const CAPTURE = [{ name: "CAPTURE", need: "one" }] as const;
@@ -69,17 +69,28 @@ async function expiredPage(holdfast: Holdfast, filter: CaptureFilter): Promise<P
 /** Nobody asks for what they do not know of. */
 async function noteOthers(holdfast: Holdfast, filter: CaptureFilter, { output }: Context): Promise<void> {
   const { cursor: _, ...all } = filter;
+  const given = optionsOf(filter);
   const { items } = await holdfast.captures.list({ ...all, diverged: true, limit: LIMITS.page });
   const beside = filter.diverged ? 0 : items.filter(({ diverged }) => diverged).length;
   if (beside > 0) {
-    await output.note(`${beside} more ${beside === 1 ? "is" : "are"} kept beside: \`holdfast captures --beside\``);
+    await output.note(
+      `${beside} more ${beside === 1 ? "is" : "are"} kept beside: \`holdfast captures --beside${given}\``,
+    );
   }
   const expired = (await expiredPage(holdfast, { ...all, limit: LIMITS.page })).items.length;
   if (expired > 0) {
     await output.note(
-      `${plural(expired, "has", "have")} expired and can still be kept: \`holdfast captures --expired\``,
+      `${plural(expired, "has", "have")} expired and can still be kept: \`holdfast captures --expired${given}\``,
     );
   }
+}
+
+/** As they stand on a command line, so that the next one asks for the same captures. */
+function optionsOf({ request, sessionId, agent }: CaptureFilter): string {
+  const options = { request, "session-id": sessionId, agent };
+  return Object.entries(options)
+    .flatMap(([name, value]) => (value === undefined ? [] : [` --${name} ${quoted(value)}`]))
+    .join("");
 }
 
 function filterOf(context: Context): CaptureFilter {
@@ -220,7 +231,8 @@ const prefer: Command = {
   usage: ["captures prefer CAPTURE"],
   description:
     "When two machines went on from the same capture, the one that saved last is kept beside the other. This makes it the one that " +
-    "holdfast restore takes; the other is kept beside it, and can be preferred again.",
+    "holdfast restore takes; the other is kept beside it, and can be preferred again. It chooses within one session of the " +
+    "agent: where the request has a newer session, holdfast run resumes that one, unless the agent's own --resume ID names this.",
   options: {},
   operands: CAPTURE,
   examples: [

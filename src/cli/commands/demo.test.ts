@@ -114,7 +114,7 @@ describe("demo", () => {
     expect(files).toContainEqual(["bank.jsonl", 0o600]);
     expect(files.filter(([, mode]) => mode !== 0o600)).toEqual([]);
     const shown = await cli(["runs", "show", run, "--store", store], { columns: 80, env: { NO_COLOR: "1" } });
-    expect(shown.stdout).toContain("taken over, its worker was gone:");
+    expect(shown.stdout).toContain("its worker was gone; taken over by");
     expect(shown.stdout).toMatch(/demo decided on tool pay after [^:]+: it\s+happened/);
     expect(shown.stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
     const argv = ["demo", "--store", "mine.db", "--blob-dir", "bytes", "--json"];

@@ -1,8 +1,9 @@
 // tree, show, heads, fork, resume, rewind, diff, cost, export and import on a real store: what people see and what
 // programs get.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Readable } from "node:stream";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { cli, enter, fails, json, leave, run, within } from "../../../test/shell.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Head } from "../../contracts/lineage.ts";
@@ -376,6 +377,38 @@ describe("export and import", () => {
     expect(await fails("messages", "chat", "--store", "third.db")).toMatch(
       /"chat" was erased, and \d+ messages? of it kept for those that inherit from it: twig/,
     );
+  });
+
+  test("create a store for an archive that is whole, and leave nothing behind for one that is not", async () => {
+    await within(async (store) => {
+      const ref = await store.blobs.store(new Uint8Array(300_000).map((_, i) => (i * i) % 251));
+      await store.state.set("chat", { ref });
+    });
+    await run("export", "chat", "-o", "chat.hf");
+    const whole = readFileSync(path.join(cwd, "chat.hf"));
+    const cut = whole.subarray(0, whole.length - 40);
+    writeFileSync(path.join(cwd, "cut.hf"), cut);
+    const temporary = path.join(cwd, "temporary");
+    mkdirSync(temporary);
+    vi.stubEnv("TMPDIR", temporary);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const before = readdirSync(cwd).sort();
+    const target = ["--store", "new.db", "--blob-dir", "new-blobs"];
+    const attempts: [string, Uint8Array][] = [
+      ["cut.hf", new Uint8Array()],
+      ["-", cut],
+      ["-", Buffer.from("no archive")],
+    ];
+    for (const [file, input] of attempts) {
+      const { code, stdout, stderr } = await cli(["import", file, ...target], { stdin: Readable.from([input]) });
+      expect([code, stdout]).toEqual([5, ""]);
+      expect(stderr).toMatch(/^holdfast: the archive cannot be used: .*\n.*Nothing was changed/);
+      expect(readdirSync(cwd).sort()).toEqual(before);
+    }
+    const piped = await cli(["import", "-", ...target], { stdin: Readable.from([whole]) });
+    expect([piped.code, piped.stderr]).toEqual([0, "created a store at new.db\n"]);
+    expect(await json("check", ...target)).toMatchObject({ status: "ok", issues: [] });
+    expect(readdirSync(temporary)).toEqual([]);
   });
 
   test("refuse a damaged file, a session that is another, and a terminal", async () => {

@@ -303,6 +303,9 @@ describe("captures", () => {
     });
     expect((await cli(["captures"])).stderr).toBe("1 more is kept beside: `holdfast captures --beside`\n");
     expect((await cli(["captures", "--beside"])).stderr).toBe("");
+    expect((await cli(["captures", "--request", "r", "--agent", "claude-code"])).stderr).toBe(
+      "1 more is kept beside: `holdfast captures --beside --request r --agent claude-code`\n",
+    );
   });
 
   test("the first characters of an id name it, and a request is told apart from one", async () => {

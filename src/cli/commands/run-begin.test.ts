@@ -177,7 +177,7 @@ describe("CA4 the agent's command", () => {
   test("without a store of its own one is made, and named", async () => {
     const machine = new Machine();
     const ran = await machine.run(says("ONE"), ["--", "claude", "-p", "go"]);
-    expect(ran.stderr).toContain("in the new store ./holdfast.db");
+    expect(ran.stderr).toContain("holdfast: created a store at ./holdfast.db\n");
     expect((await machine.run(says("TWO"), ["--", "claude", "-p", "go"])).stderr).not.toContain("new store");
   });
 });

@@ -1,5 +1,4 @@
 // holdfast run: a coding agent whose session outlives its machine.
-import { access } from "node:fs/promises";
 import * as path from "node:path";
 import { agentHere, type FoundHere, type Here } from "../../coding/here.ts";
 import type { Saved } from "../../coding/saver.ts";
@@ -17,15 +16,16 @@ import { Follower, type Log } from "../coding/follow.ts";
 import { Grace } from "../coding/grace.ts";
 import { type Handed, handedOver } from "../coding/handed.ts";
 import { readAgentLine } from "../coding/launchers.ts";
-import { saveLeftover } from "../coding/leftover.ts";
+import { saveUnsaved, type UnsavedOptions } from "../coding/leftover.ts";
 import { logTo } from "../coding/log.ts";
 import { checkOut, type WrittenBundle, writeBundle } from "../coding/out.ts";
 import { type ClaimedRequest, claimRequest } from "../coding/request-claim.ts";
-import { type Beginning, begin, type Start } from "../coding/start.ts";
+import { begin, type Start } from "../coding/start.ts";
 import { isSameFile, type StoreFile, storeFile } from "../coding/store-file.ts";
-import { Interrupted, openPatiently } from "../coding/store-opening.ts";
+import { Interrupted, type OpenedStore, openPatiently } from "../coding/store-opening.ts";
 import { untilEnd, withinGrace } from "../coding/supervise.ts";
-import { stepsWhenApart, tell } from "../coding/tell.ts";
+import { stepsAfter, tell } from "../coding/tell.ts";
+import { unsavedMessages } from "../coding/unsaved-messages.ts";
 import { hasSessions } from "../coding/whose.ts";
 import type { Command, Context, OptionSpec } from "../command.ts";
 import { EXIT } from "../exit.ts";
@@ -56,7 +56,8 @@ export const run: Command = {
     "here. The agent may be started by npx or by bash -c. Only one run at a time works on a request, unless --beside is given. " +
     "When the agent has ended, or a signal asked for the end, everything is over within --grace: what was saved and what was " +
     "not is said. The exit code is the agent's. When that is 0 and a signal asked for the end, it is 128 and the signal's number: " +
-    "130 after Ctrl-C, 143 after SIGTERM; with --must-save it is 8 when the session is not saved. 127 says that the agent's program " +
+    "130 after Ctrl-C, 143 after SIGTERM (the end by a real-time signal, 34 and up, counts as 0: Node does not tell of it); " +
+    "with --must-save it is 8 when the session is not saved. 127 says that the agent's program " +
     "cannot be started, 1 to 7 and 9 (see holdfast --help) that the agent was not started. kill -9 of this command alone leaves the " +
     "agent working: the next run of the request then names it, and waits for its end with --wait.",
   options: {
@@ -147,8 +148,7 @@ export const run: Command = {
     const hasStore = args.text("store") !== undefined || Boolean(io.env.HOLDFAST_STORE);
     const handed = await handedOver(io, { from: args.text("from"), out, hasStore });
     const needsStore = hasStore || (handed.source === null && out === undefined);
-    const isNew = needsStore && !hasStore && (await isMissing(path.resolve(io.cwd, context.storeName)));
-    const store = needsStore ? await openOrExit(context, environment, times) : null;
+    const { store, isNew } = needsStore ? await openOrExit(context, environment, times) : NO_STORE;
     const file = await storeFile(context, store);
     const work: Work = { line, here, handed, store, file, isNew, log, asked, request, ...times };
     try {
@@ -161,8 +161,14 @@ export const run: Command = {
   },
 };
 
+const NO_STORE = { store: null, isNew: false } as const;
+
 /** A store that does not answer would not let the process end either. */
-async function openOrExit(context: Context, environment: Environment, { graceMs, waitMs }: Times): Promise<Holdfast> {
+async function openOrExit(
+  context: Context,
+  environment: Environment,
+  { graceMs, waitMs }: Times,
+): Promise<OpenedStore> {
   try {
     return await openPatiently(context, environment, { graceMs, waitMs });
   } catch (error) {
@@ -201,13 +207,6 @@ function timesOf({ args }: Context): Times {
     everyMs: every === undefined ? null : parseDuration(every, "--every"),
     ttlMs: ttl === undefined ? undefined : parseDurationOrNever(ttl, "--ttl"),
   };
-}
-
-async function isMissing(file: string): Promise<boolean> {
-  return access(file).then(
-    () => false,
-    () => true,
-  );
 }
 
 interface Work extends Times {
@@ -249,7 +248,8 @@ async function work(context: Context, given: Work, claimed: ClaimedRequest | nul
     ...{ agent, request, cwd: io.cwd, resumes: !asked.choosesSession, captures: store !== null },
   });
   const leftovers: Saved[] = [];
-  const start = await startOf(context, given, claimed, (saved) => void leftovers.push(saved));
+  const unsaved = unsavedMessages(context, request);
+  const start = await startOf(context, given, claimed, { ...unsaved, onSaved: (saved) => void leftovers.push(saved) });
   if (args.flag("must-resume")) await requireResumed(context, start, given);
   const describe = (work: ClaimedWork) => {
     claimed?.claim.describe(work).catch((error: unknown) => log("warn", "capture.claim", { error: String(error) }));
@@ -290,8 +290,8 @@ async function work(context: Context, given: Work, claimed: ClaimedRequest | nul
   const isAnswered = outcome === "done";
   if (!isAnswered) follower.gaveUp(context.storeName, formatSpan(given.graceMs), outcome === "interrupted");
   const killedAfter = ended.wasKilled ? formatSpan(grace.agentMs) : null;
-  const { isNew } = given;
-  await tell(context, { agent, request, start, follower, bundle, isNew, chose: asked.choosesSession, killedAfter });
+  const about = { isNew: given.isNew, chose: asked.choosesSession, killedAfter, unsaved: [...unsaved.sessions] };
+  await tell(context, { agent, request, start, follower, bundle, ...about });
   return { code: codeOf(context, given, ended, follower, bundle), isAnswered };
 }
 
@@ -341,10 +341,10 @@ async function requireResumed(context: Context, start: Start, work: Work): Promi
   if (isHere) return;
   const nothing = `nothing is stored for request ${JSON.stringify(request)}`;
   const why = start.why ?? (sessionId === null ? nothing : `session ${sessionId} is neither here nor in the store`);
-  const steps = stepsWhenApart(context, { start, request, agent: line.agent });
+  const steps = stepsAfter(context, { start, request, agent: line.agent });
   throw new HoldfastError("NotResumed", `the session cannot be restored (${why}); the agent was not started`, {
     details: { request, sessionId, start: start.how },
-    hint: `${[...steps, WITHOUT_MUST_RESUME].join("; ")}.`,
+    hint: [...steps.map((step) => `T${step.slice(1)}.`), `${WITHOUT_MUST_RESUME}.`].join(" "),
   });
 }
 
@@ -361,23 +361,21 @@ async function startOf(
   { args, io }: Context,
   given: Work,
   claimed: ClaimedRequest | null,
-  onSaved: Beginning["onSaved"],
+  told: Pick<UnsavedOptions, "onSaved" | "onUnsaved" | "onAmbiguous">,
 ): Promise<Start> {
   const { line, asked, here, handed, store, log, request, ttlMs } = given;
   const agent = agentHere(line.agent, here);
-  const common = { agent, request, ttlMs, mask: args.flag("mask-secrets"), log, onSaved };
-  const previous = claimed?.claim.previous ?? null;
-  // That run was killed, and its agent may have worked on.
-  const left = store === null || previous === null || previous.isReleased ? null : previous.sessionId;
-  const leftover = store === null || left === null ? null : await saveLeftover({ ...common, store, sessionId: left });
+  const common = { agent, request, ttlMs, mask: args.flag("mask-secrets"), log, ...told };
+  // Runs before were killed, and their agents may have worked on.
+  const goesOn = store === null || claimed === null ? null : await saveUnsaved({ ...common, ...claimed, store, here });
   // Nothing names the session that is gone on with: only when there is none here can it be that of the request.
   const isHere = asked.choosesSession && asked.sessionId === null && (await hasSessions(line.agent, here));
   if (isHere) return { how: "new", why: null, apart: null };
-  const awaited = claimed?.hasWaited === true ? (leftover?.id ?? previous?.capture ?? null) : null;
+  const sessionId = asked.sessionId ?? (handed.source === null ? io.env.AGENT_SESSION_ID || null : null);
+  const isNamed = asked.choosesSession || (sessionId !== null && claimed?.hasWaited !== true);
   return begin({
-    ...{ ...common, store, handed: handed.source, why: handed.why },
-    capture: asked.choosesSession ? null : awaited,
-    sessionId: asked.sessionId ?? (handed.source === null ? io.env.AGENT_SESSION_ID || null : null),
+    ...{ ...common, store, handed: handed.source, why: handed.why, sessionId },
+    capture: isNamed ? null : goesOn,
     tells: !asked.choosesSession,
     rewritePaths: args.flag("rewrite-paths"),
     overwrite: args.flag("overwrite"),

@@ -20,8 +20,13 @@ export async function describe(
     await hf.sessions.create(input).catch((error: unknown) => {
       if (!isHoldfastError(error) || error.code !== "AlreadyExists") throw error;
     });
-  } else if (saysMore(found, known)) {
+    return;
+  }
+  // A sub-agent's session belongs to the request of the session that it works for.
+  const isMoved = found.kind !== "entry" && found.request !== request;
+  if (isMoved || saysMore(found, known)) {
     await hf.sessions.update(session, {
+      ...(isMoved ? { request } : {}),
       ...{ metadata: { ...found.metadata, ...known.metadata }, tags: withTags(found.tags, known.tags) },
       ...(found.title === null && known.title !== undefined ? { title: known.title } : {}),
     });

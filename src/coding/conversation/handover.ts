@@ -1,5 +1,6 @@
 // What a coding agent was asked, did and left open, as Markdown for people. What it quotes was written by models and tools:
 // it stands in code, where it is neither Markdown nor HTML, and controls of terminals are shown, never sent.
+import type { Capture } from "../../contracts/captures.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Session } from "../../contracts/sessions.ts";
 import type { ImportStores } from "../catch-up.ts";
@@ -26,10 +27,12 @@ export async function handover(hf: Stores, session: string, options: HandoverOpt
   const { id } = (await hf.sessions.at(session)).session;
   const { sessions, behind } = await caughtUp(hf, id);
   const view = await hf.sessions.at(id);
-  const { title, request } = view.session;
+  const { title } = view.session;
   const { items = 20 } = options;
   const doings = await doingsOf(hf, sessions, 1);
   const coding = await codingOf(hf, view.session);
+  const capture = await captureFor(hf, view.session, coding, options.capture);
+  const request = capture?.request ?? view.session.request;
   const facts: readonly (readonly [string, string | null])[] = [
     ["Agent", [textOf(coding.agent), textOf(coding.version)].filter((one) => one !== null).join(" ") || null],
     ["Session", id],
@@ -37,7 +40,6 @@ export async function handover(hf: Stores, session: string, options: HandoverOpt
     ["Directory", textOf(coding.cwd)],
     ["Request", request],
   ];
-  const capture = options.capture === undefined ? await captureOf(hf, view.session, coding) : options.capture;
   return [
     `# Handover: ${code(title ?? id)}`,
     "",
@@ -64,7 +66,10 @@ export async function handover(hf: Stores, session: string, options: HandoverOpt
       ...doings.open.map(({ name, input }) => `- cut off in ${code(name)}: ${code(JSON.stringify(input) ?? "")}`),
     ]),
     ...section("Tokens and cost", await spending(hf, sessions)),
-    ...section("How to continue", continuing(request, textOf(coding.agent), capture, options.storeOptions ?? "")),
+    ...section(
+      "How to continue",
+      continuing(request, textOf(coding.agent), capture?.id ?? null, options.storeOptions ?? ""),
+    ),
     "",
   ].join("\n");
 }
@@ -129,11 +134,18 @@ async function codingOf(hf: Stores, session: Session): Promise<Loose> {
   return { agent, version, cwd, sessionId: mirroredId(session.metadata) };
 }
 
-async function captureOf({ captures }: Stores, { request, id }: Session, coding: Loose): Promise<string | null> {
+/** The one that is named; null: none; undefined: the newest of the session. */
+async function captureFor(
+  { captures }: Stores,
+  { request, id }: Session,
+  coding: Loose,
+  named: string | null | undefined,
+): Promise<Capture | null> {
+  if (named !== undefined) return named === null ? null : captures.get(named);
   const sessionId = textOf(coding.sessionId);
   if (request === null || sessionId === null) return null;
   const { items } = await captures.list({ request, sessionId });
-  return items.find((one) => one.session === id)?.id ?? null;
+  return items.find((one) => one.session === id) ?? null;
 }
 
 /** `run` comes first: it goes on with whatever is there, and what is written here may be read when the capture is gone. */

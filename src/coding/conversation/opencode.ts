@@ -76,7 +76,7 @@ function conversationOf(info: Loose, { messages: drafts, calls, launches }: Foun
   const time = isObject(info.time) ? info.time : {};
   return {
     ...{ agent: "opencode", sessionId: textOf(info.id), cwd: textOf(info.directory), version: textOf(info.version) },
-    ...{ startedAt: wholeOf(time.created), title: textOf(info.title), messages, calls, subagents: [], launches },
+    ...{ startedAt: wholeOf(time.created), title: givenTitle(info.title), messages, calls, subagents: [], launches },
     compactions: messages.flatMap(({ key, isSummary, parentKey }) => (isSummary ? [{ key, upTo: parentKey }] : [])),
     reportedCostUsd: costOf(info.cost),
   };
@@ -286,4 +286,12 @@ function withChildren(main: Conversation, children: readonly One[], above: reado
     ];
   });
   return { ...main, subagents };
+}
+
+/** What OpenCode calls a session until it has a title. Such a one has none: the first prompt says more. */
+const DEFAULT_TITLE = /^(?:New|Child) session - \d{4}-\d\d-\d\dT[\d:.]+Z$/;
+
+function givenTitle(title: unknown): string | null {
+  const text = textOf(title);
+  return text === null || DEFAULT_TITLE.test(text) ? null : text;
 }

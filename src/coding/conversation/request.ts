@@ -63,9 +63,10 @@ export async function withEarlier(hf: Stores, session: Session): Promise<readonl
     const { request, metadata } = first;
     const own = heldIn(first);
     if (request === null || own === null || !(await wasTold(hf, first))) break;
-    all ??= await heldOf(hf, request, own.agent);
+    all ??= await heldOf(hf, request, undefined);
     const earlier = all.slice(all.findIndex((one) => isSame(one, own)) + 1);
-    const before = earlier.find((one) => one.session.id === metadata.follows) ?? earlier[0];
+    const before =
+      earlier.find((one) => one.session.id === metadata.follows) ?? earlier.find(({ agent }) => agent === own.agent);
     if (before === undefined) break;
     first = before.session;
     chain.unshift(first);

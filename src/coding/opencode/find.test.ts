@@ -170,7 +170,7 @@ test("a session that is not there is NotFound, and an id that is none is Invalid
 test("all sessions are listed", async () => {
   const machine = newMachine();
   await put(machine, exported("ses_root", 1), exported("ses_child", 1, "ses_root"));
-  const common = { directory: machine.cwd, updatedAt: 1000, version: "1.0.0" };
+  const common = { directory: machine.cwd, createdAt: 500, updatedAt: 1000, version: "1.0.0" };
   expect(await listOpenCodeSessions(machine.runner, machine.dataDir)).toEqual([
     { sessionId: "ses_child", parentId: "ses_root", title: "title of ses_child", ...common },
     { sessionId: "ses_root", parentId: null, title: "title of ses_root", ...common },

@@ -44,6 +44,8 @@ export interface LocalOpenCode {
   readonly parentId: string | null;
   readonly directory: string;
   readonly title: string;
+  /** By the clock of this machine; epoch milliseconds. */
+  readonly createdAt: number;
   readonly updatedAt: number;
   /** Of the opencode that began it. */
   readonly version: string | null;

@@ -41,6 +41,7 @@ export async function listOldSessions(dataDir: string, unreadable?: Unreadable):
     parentId: isSessionId(info.parentID) ? info.parentID : null,
     directory: String(info.directory),
     title: String(info.title),
+    createdAt: timeOf(info, "created"),
     updatedAt: updatedAt(info),
     version: versionOf(info),
   }));
@@ -106,8 +107,12 @@ export async function readTodos(storage: string, id: string, at: number): Promis
 const versionOf = (info: JsonObject) => (typeof info.version === "string" ? info.version : null);
 
 export function updatedAt(info: JsonObject): number {
-  const time = info.time;
-  return isObject(time) && typeof time.updated === "number" ? time.updated : 0;
+  return timeOf(info, "updated");
+}
+
+function timeOf({ time }: JsonObject, name: "created" | "updated"): number {
+  const value = isObject(time) ? time[name] : undefined;
+  return typeof value === "number" ? value : 0;
 }
 
 export async function idsIn(folder: string, isId: (name: string) => boolean): Promise<readonly string[]> {

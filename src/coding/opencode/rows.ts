@@ -39,6 +39,7 @@ export function localOpenCode(row: Row): LocalOpenCode {
     parentId: typeof row.parent_id === "string" ? row.parent_id : null,
     directory: String(row.directory),
     title: String(row.title),
+    createdAt: Number(row.time_created),
     updatedAt: Number(row.time_updated),
     version: String(row.version),
   };

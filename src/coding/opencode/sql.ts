@@ -74,7 +74,8 @@ export function selectTree(root: string): string {
     from session s join tree on tree.id = s.id`;
 }
 
-export const SELECT_ALL = "select id, parent_id, directory, title, version, time_updated from session order by id";
+export const SELECT_ALL =
+  "select id, parent_id, directory, title, version, time_created, time_updated from session order by id";
 
 const among = (ids: readonly string[]) => `(select value from json_each(${literal(ids)}))`;
 

@@ -83,6 +83,7 @@ export const SESSION_VERBS = {
         status: optional(STATUS),
         tags: optional(set(ID, "tags")),
         metadata: optional(JSON_OBJECT),
+        request: optional(nullable(ID)),
         version: optional(whole(1)),
       }),
     ),

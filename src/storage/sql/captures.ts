@@ -38,7 +38,7 @@ export const queries = () => ({
     `${CAPTURES} WHERE c.expires_at IS NOT NULL AND c.expires_at <= ? AND (c.expires_at, c.no) > (?, ?) ` +
     "ORDER BY c.expires_at, c.no LIMIT ?",
   "claim.get": CLAIM,
-  "claims.list": "SELECT name, value FROM holdfast_meta WHERE name LIKE 'claim:%'",
+  "claims.list": "SELECT name, value FROM holdfast_meta WHERE name > ? AND name < 'claim;' ORDER BY name LIMIT ?",
 });
 
 export const statements = () => ({
@@ -47,6 +47,8 @@ export const statements = () => ({
   "claim.put":
     "INSERT INTO holdfast_meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
   "claim.remove": "DELETE FROM holdfast_meta WHERE name = ?",
+  /** As it was read: one that its owner has written since then stays. */
+  "claim.sweep": "DELETE FROM holdfast_meta WHERE name = ? AND value = ?",
 });
 
 export const guards = () => ({

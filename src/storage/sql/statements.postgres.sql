@@ -417,7 +417,7 @@ SELECT c.no, c.id, s.id AS session, c.session_no, c.seq, c.request, c.agent, c.a
 -- claim.get
 SELECT value FROM holdfast_meta WHERE name = $1;
 -- claims.list
-SELECT name, value FROM holdfast_meta WHERE name LIKE 'claim:%';
+SELECT name, value FROM holdfast_meta WHERE name > $1 AND name < 'claim;' ORDER BY name LIMIT $2;
 -- blob.get
 SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked, b.body FROM blobs b WHERE b.sha256 = $1;
 -- blob.payload
@@ -956,6 +956,8 @@ UPDATE captures SET diverged = $1, seq = $2 WHERE id = $3;
 INSERT INTO holdfast_meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 -- claim.remove
 DELETE FROM holdfast_meta WHERE name = $1;
+-- claim.sweep
+DELETE FROM holdfast_meta WHERE name = $1 AND value = $2;
 -- blob.pin
 UPDATE blobs SET pinned = $1, condemned = NULL, epoch = (SELECT n FROM counters WHERE name = 'gc'), checksum = CASE WHEN blobs.checksum IS NULL OR blobs.checksum = left(encode(sha256(convert_to(concat_ws(',', 'blobs', coalesce('x' || encode(sha256(blobs.sha256), 'hex'), 'n'), coalesce('t' || replace(blobs.media, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(blobs.utf8 AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.stored AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.pinned AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.expires_at AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.created_at AS BIGINT) AS TEXT), 'n')), 'UTF8')), 'hex'), 16) THEN left(encode(sha256(convert_to(concat_ws(',', 'blobs', coalesce('x' || encode(sha256(blobs.sha256), 'hex'), 'n'), coalesce('t' || replace(blobs.media, ',', ',,'), 'n'), coalesce('i' || CAST(CAST(blobs.utf8 AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.stored AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST($2 AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.expires_at AS BIGINT) AS TEXT), 'n'), coalesce('i' || CAST(CAST(blobs.created_at AS BIGINT) AS TEXT), 'n')), 'UTF8')), 'hex'), 16) ELSE blobs.checksum END WHERE sha256 = $3;
 -- blob.drop

@@ -417,7 +417,7 @@ SELECT c.no, c.id, s.id AS session, c.session_no, c.seq, c.request, c.agent, c.a
 -- claim.get
 SELECT value FROM holdfast_meta WHERE name = ?;
 -- claims.list
-SELECT name, value FROM holdfast_meta WHERE name LIKE 'claim:%';
+SELECT name, value FROM holdfast_meta WHERE name > ? AND name < 'claim;' ORDER BY name LIMIT CAST(? AS INTEGER);
 -- blob.get
 SELECT b.no, b.sha256, b.size, b.media, b.utf8, b.form, b.stored, b.store, b.key, b.refs, b.pinned, b.expires_at, b.epoch, b.condemned, b.created_at, CASE WHEN EXISTS (SELECT 1 FROM blob_links x WHERE x.child_no = b.no) THEN 1 ELSE 0 END AS linked, b.body FROM blobs b WHERE b.sha256 = ?;
 -- blob.payload
@@ -956,6 +956,8 @@ UPDATE captures SET diverged = ?, seq = ? WHERE id = ?;
 INSERT INTO holdfast_meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 -- claim.remove
 DELETE FROM holdfast_meta WHERE name = ?;
+-- claim.sweep
+DELETE FROM holdfast_meta WHERE name = ? AND value = ?;
 -- blob.pin
 UPDATE blobs SET pinned = ?, condemned = NULL, epoch = (SELECT n FROM counters WHERE name = 'gc'), checksum = CASE WHEN blobs.checksum IS NULL OR blobs.checksum = holdfast_checksum('blobs', blobs.sha256, blobs.media, blobs.utf8, blobs.stored, blobs.pinned, blobs.expires_at, blobs.created_at) THEN holdfast_checksum('blobs', blobs.sha256, blobs.media, blobs.utf8, blobs.stored, ?, blobs.expires_at, blobs.created_at) ELSE blobs.checksum END WHERE sha256 = ?;
 -- blob.drop

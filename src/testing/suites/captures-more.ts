@@ -152,6 +152,7 @@ const generations: readonly Case[] = [
       const { id } = await sessions.create({ id: `claude-code/${ID}`, request: "local" });
       const one = await captures.save(captured());
       assert.equal(one.session, id);
+      assert.equal((await sessions.get(id))?.request, "req-1");
       await captures.delete(one.id);
       assert.equal((await captures.save(captured())).session, id);
       assert.notEqual((await captures.save(captured({ request: "req-2" }))).session, id);

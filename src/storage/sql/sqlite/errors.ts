@@ -37,6 +37,7 @@ export function sqliteError(error: unknown, path: string): unknown {
   if (error instanceof HoldfastError) return error;
   const at = { details: { path }, cause: error };
   if (isOutOfRange(error)) return corrupted(path, error);
+  if (error instanceof Error && "code" in error && error.code === "ERR_ACCESS_DENIED") return deniedByNode(error, path);
   switch (resultCode(error)) {
     case null:
       return error;
@@ -77,6 +78,24 @@ export function sqliteError(error: unknown, path: string): unknown {
     default:
       return new HoldfastError("Internal", `SQLite refused: ${messageOf(error)}`, at);
   }
+}
+
+/** What node --permission may refuse, by the name that Node gives it: what it is, and the option that allows it. */
+const NODE_PERMISSIONS: Readonly<Record<string, readonly [string, string]>> = {
+  WorkerThreads: ["to start a thread", "--allow-worker"],
+  ChildProcess: ["to start a process", "--allow-child-process"],
+  FileSystemRead: ["to read the file", "--allow-fs-read"],
+  FileSystemWrite: ["to write the file", "--allow-fs-write"],
+};
+
+function deniedByNode(error: Error, path: string): HoldfastError {
+  const permission = "permission" in error ? String(error.permission) : "";
+  const [what, option] = NODE_PERMISSIONS[permission] ?? [`what it needs: ${messageOf(error)}`, "that permission"];
+  return new HoldfastError("PermissionDenied", `node --permission does not allow this call on ${path} ${what}`, {
+    details: { path, permission },
+    hint: `Start Node with ${option} as well.`,
+    cause: error,
+  });
 }
 
 function corrupted(path: string, cause: unknown): HoldfastError {
