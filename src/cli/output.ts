@@ -12,9 +12,9 @@ import { safeJson, wrapWhole } from "./terminal.ts";
 const NARROWEST = 40;
 const NARROWEST_TABLE = 20;
 
-/** In backticks, as in wrapWhole. Hints of the library say npx: they are printed by programs of projects that have the package. */
-/** Whoever copies a command with a hidden password. */
+/** Added to a command whose password is hidden: the user must fill it in. */
 const FILL_IN = "(*** stands for the password: fill it in)";
+/** In backticks, as in wrapWhole. Hints of the library say npx: they are printed by programs of projects that have the package. */
 const COMMAND = /`(?:npx )?holdfast ((?:\\.|'[^']*'|[^`'\\])*)`/gs;
 
 export class Output {
@@ -59,7 +59,7 @@ export class Output {
     return this.#errors.style;
   }
 
-  /** How this command line is called by whoever reads: in hints, "holdfast" may not be a command they have. */
+  /** How the user calls this command line: in hints, "holdfast" may not be a command that the user has. */
   get command(): string {
     this.#command ??= commandName(this.#io);
     return this.#command;
@@ -75,13 +75,13 @@ export class Output {
     return this.#store;
   }
 
-  /** A command that can be copied as it is, by whoever reads here. */
+  /** A command that the user can copy as it is. */
   commandLine(words: string): string {
     const isNamed = words.includes(" --store ") || words.includes(this.#store);
     return `${this.command} ${words}${isNamed ? "" : this.#store}`;
   }
 
-  /** Text whose `holdfast …` commands can be copied as they are, by whoever reads here. */
+  /** Text whose `holdfast …` commands the user can copy as they are. */
   withCommands(text: string): string {
     const told = text.replace(COMMAND, (_, words: string) => `\`${this.commandLine(words)}\``);
     const isHidden = told !== text && this.#store.includes(":***@") && !told.includes(FILL_IN);

@@ -168,5 +168,5 @@ export function paintStatus(text: string, { status }: Pick<Run, "status">, style
 /** Somebody else works on it: what was asked of it happens when a worker takes it. */
 export const NEXT_WORKER = "A worker takes it from here: run your program again, or holdfast worker --agents FILE.";
 
-/** Of a run that can go on, and on which nobody works. */
+/** Of a run that can go on and that no worker has. */
 export const GOES_ON = "goes on when you run your program again, or as soon as a worker takes it";

@@ -1,4 +1,4 @@
-// What a session that is on disk goes on from, where nobody says it: the newest capture, or one beside it, if all that it has is
+// What a session that is on disk goes on from, if the caller does not name it: the newest capture, or one beside it, if all that it has is
 // here too. Another machine may have gone on meanwhile; then this is kept beside that one.
 import { readFile } from "node:fs/promises";
 import type { Capture, CapturedFile, Captures, CaptureWithFiles } from "../contracts/captures.ts";

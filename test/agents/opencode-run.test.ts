@@ -124,7 +124,7 @@ withAgents("holdfast run with OpenCode", (agents) => {
       expectSame(openCodeState(b), before);
     }
     startsOf(to);
-    expect(namedOutputs(b, before)).toEqual(outputs);
+    expect(outputsOn(b)).toEqual(outputs);
     expect(fs.readFileSync(planOf(b, openCodeState(b), inRepository), "utf8")).toBe("# The plan\n\nCODEWORD-6\n");
     if (!isLong) return;
     // What was put back there is known there: it goes on as its own.
