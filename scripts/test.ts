@@ -1,12 +1,14 @@
 // The whole of `npm test`: the check, then every test, with one PostgreSQL server for all of them and the real coding
 // agents, which are installed while the check runs. Its very last line is `N passed, N failed`, where a failed check and
 // a test file that does not load count as failures too.
-// With arguments (`npm test -- src/storage`) they go to vitest and the check is left out.
+// With arguments (`npm test -- src/storage`) they go to vitest and the check is left out. `--changed` chooses the tests that
+// uncommitted changes can affect, `--changed main` those of all changes since a revision.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
+import { affectedTests, changedFiles, isRevision, repositoryFiles } from "./affected-tests.ts";
 import { agentsFor } from "./agents.ts";
 import { type PostgresServer, startPostgres } from "./postgres.ts";
 
@@ -23,8 +25,10 @@ interface Report {
 }
 
 const root = path.resolve(import.meta.dirname, "..");
-const flags = process.argv.slice(2);
+const flags = chooseChanged(process.argv.slice(2));
 const scratch = mkdtempSync(path.join(tmpdir(), "holdfast-test-"));
+/** How long each file of the last run took, in seconds. */
+const DURATIONS = path.join(root, "node_modules", ".cache", "holdfast", "test-durations.json");
 const problems: string[] = [];
 
 let running: ChildProcess | undefined;
@@ -63,7 +67,33 @@ if (!interrupted) {
 
 const report: Report = existsSync(reportFile) ? JSON.parse(readFileSync(reportFile, "utf8")) : { testResults: [] };
 rmSync(scratch, { recursive: true, force: true });
+writeDurations(report.testResults);
 process.exitCode = summarise(report);
+
+/** The arguments with `--changed` replaced by the test files that it stands for. Ends the program if there are none. */
+function chooseChanged(args: readonly string[]): string[] {
+  const at = args.findIndex((arg) => arg === "--changed" || arg.startsWith("--changed="));
+  const next = args[at + 1];
+  if (at < 0) return [...args];
+  const inline = args[at]?.split("=")[1];
+  const takesNext = inline === undefined && next !== undefined && isRevision(root, next);
+  const revision = inline ?? (takesNext ? next : "HEAD");
+  if (!isRevision(root, revision)) {
+    console.error(`There is no revision ${revision}. Use --changed for uncommitted changes, or --changed REV.`);
+    process.exit(2);
+  }
+  const changed = changedFiles(root, revision);
+  const files = repositoryFiles(root);
+  const tests = affectedTests(files, changed);
+  const count = [...files.keys()].filter((file) => file.endsWith(".test.ts")).length;
+  console.log(`${changed.length} files changed since ${revision}; they affect ${tests.length} of ${count} test files:`);
+  for (const test of tests) console.log(`  ${test}`);
+  if (tests.length === 0) {
+    console.log("0 passed, 0 failed");
+    process.exit(0);
+  }
+  return [...args.slice(0, at), ...args.slice(at + (takesNext ? 2 : 1)), ...tests];
+}
 
 /**
  * What kept them from being installed: their tests are then left out by name, and in CI they fail. A run of some tests
@@ -141,11 +171,22 @@ function summarise({ testResults }: Report): number {
   return failed === 0 ? 0 : 1;
 }
 
+/** Each file with its seconds, slowest first. */
+function durationsOf(files: Report["testResults"]): [file: string, seconds: number][] {
+  return files
+    .map((file): [string, number] => [path.relative(root, file.name), (file.endTime - file.startTime) / 1000])
+    .toSorted(([, a], [, b]) => b - a);
+}
+
 /** Which files to shorten first when the whole takes too long. */
 function printSlowest(files: Report["testResults"]): void {
-  const seconds = ({ startTime, endTime }: Report["testResults"][number]) => (endTime - startTime) / 1000;
-  console.log("the slowest ten files:");
-  for (const file of files.toSorted((a, b) => seconds(b) - seconds(a)).slice(0, 10)) {
-    console.log(`${seconds(file).toFixed(0).padStart(5)} s  ${path.relative(root, file.name)}`);
+  console.log(`the slowest ten files (all are in ${path.relative(root, DURATIONS)}):`);
+  for (const [file, seconds] of durationsOf(files).slice(0, 10)) {
+    console.log(`${seconds.toFixed(0).padStart(5)} s  ${file}`);
   }
+}
+
+function writeDurations(files: Report["testResults"]): void {
+  mkdirSync(path.dirname(DURATIONS), { recursive: true });
+  writeFileSync(DURATIONS, `${JSON.stringify(Object.fromEntries(durationsOf(files)), null, 1)}\n`);
 }

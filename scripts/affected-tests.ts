@@ -1,0 +1,98 @@
+// `npm test -- --changed`: the test files that a change can affect. A file depends on every file of the repository that one
+// of its strings names: imports are such strings, and so are the programs that a test starts and the files it reads. What a
+// test reads by folder is in the table below.
+
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import * as path from "node:path";
+
+/** A change of these can affect every test. */
+const SETUP = ["package.json", "package-lock.json", "tsconfig.json", "vitest.config.ts", "scripts/test.ts"];
+
+/** Beginnings of paths that a file depends on without naming each file. */
+const FOLDERS: Readonly<Record<string, readonly string[]>> = {
+  "scripts/build.ts": ["bin/", "tsconfig.build.json"],
+  "test/coding/transcripts.ts": ["src/coding/conversation/fixtures/"],
+  "test/docs.test.ts": ["docs/guide.md", "src/index.ts"],
+  "test/examples.test.ts": ["examples/"],
+  "test/packed.ts": ["bin/", "scripts/build.ts", "src/index.ts", "src/edge.ts"],
+  "test/recipes/recipes.test.ts": ["recipes/"],
+  "test/schemas.ts": ["scripts/postgres.ts"],
+  "src/storage/sql/statements.test.ts": ["src/storage/sql/statements."],
+};
+
+/** The names under which examples and recipes import the package. */
+export const PACKAGE: Readonly<Record<string, string>> = {
+  holdfast: "src/index.ts",
+  "holdfast/claude": "src/adapters/claude/entry.ts",
+  "holdfast/coding": "src/coding/entry.ts",
+  "holdfast/edge": "src/edge.ts",
+  "holdfast/testing": "src/testing/entry.ts",
+};
+
+/** Tests that read the whole repository; `npm run check` runs them after any change. */
+const CHECKS = "test/tidy/";
+
+/** Paths from the root, with the text of those that can name others. */
+export type RepositoryFiles = ReadonlyMap<string, string>;
+
+/** The tests among the files that depend on a changed file, and those that were changed, in the order of their names. */
+export function affectedTests(files: RepositoryFiles, changed: readonly string[]): string[] {
+  const known = new Set([...files.keys(), ...changed]);
+  const tests = [...files.keys()].filter((file) => file.endsWith(".test.ts"));
+  if (changed.some((file) => SETUP.includes(file))) return tests.toSorted();
+  const dependents = new Map<string, string[]>();
+  for (const [file, text] of files) {
+    for (const dependency of dependenciesOf(file, text, known)) {
+      dependents.set(dependency, [...(dependents.get(dependency) ?? []), file]);
+    }
+  }
+  const affected = new Set(changed);
+  // The loop goes on to the files that are added on the way.
+  for (const file of affected) for (const dependent of dependents.get(file) ?? []) affected.add(dependent);
+  return tests.filter((file) => affected.has(file) && (!file.startsWith(CHECKS) || changed.includes(file))).toSorted();
+}
+
+function dependenciesOf(file: string, text: string, known: ReadonlySet<string>): Set<string> {
+  const found = new Set<string>();
+  for (const [, name = ""] of text.matchAll(/["'`]([\w@./-]+)["'`]/g)) {
+    const candidates = [PACKAGE[name], path.posix.join(path.posix.dirname(file), name), path.posix.normalize(name)];
+    const dependency = candidates.find((candidate) => candidate !== undefined && known.has(candidate));
+    if (dependency !== undefined && dependency !== file) found.add(dependency);
+  }
+  for (const [owner, beginnings] of Object.entries(FOLDERS)) {
+    if (file !== owner) continue;
+    for (const one of known) if (beginnings.some((beginning) => one.startsWith(beginning))) found.add(one);
+  }
+  return found;
+}
+
+/** Files that differ from the revision, and those that git does not know yet. Throws if there is no such revision. */
+export function changedFiles(root: string, revision: string): string[] {
+  const differing = git(root, "diff", "--name-only", "--relative", revision, "--");
+  const untracked = git(root, "ls-files", "--others", "--exclude-standard");
+  return [...new Set([...differing, ...untracked])].toSorted();
+}
+
+/** Every file of the repository; those that are not code have no text here. */
+export function repositoryFiles(root: string): RepositoryFiles {
+  const names = git(root, "ls-files", "--cached", "--others", "--exclude-standard");
+  const existing = names.filter((name) => existsSync(path.join(root, name)));
+  const isCode = (name: string) => /\.(ts|js|mjs)$/.test(name);
+  return new Map(existing.map((name) => [name, isCode(name) ? readFileSync(path.join(root, name), "utf8") : ""]));
+}
+
+export function isRevision(root: string, name: string): boolean {
+  return spawnSync("git", ["rev-parse", "--verify", "--quiet", `${name}^{commit}`], { cwd: root }).status === 0;
+}
+
+function git(root: string, ...flags: string[]): string[] {
+  const { error, status, stdout, stderr } = spawnSync("git", flags, {
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: 64 * 2 ** 20,
+  });
+  if (error) throw error;
+  if (status !== 0) throw new Error(`git ${flags.join(" ")} failed: ${stderr.trim()}`);
+  return stdout.split("\n").filter((line) => line !== "");
+}
