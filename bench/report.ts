@@ -1,6 +1,6 @@
 // What a benchmark reports, as JSON and as a table for a terminal of 80 columns.
 
-export interface Target {
+interface Target {
   readonly of: "ratio" | "value";
   readonly must: "atMost" | "atLeast";
   readonly limit: number;

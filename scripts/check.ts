@@ -1,32 +1,81 @@
-// Everything that can be said about the code without running it: types, lint and format, layers and tidiness. Each part
-// runs even if one before it failed, so that one run shows all there is to mend. `--no-tests` is for `npm test`, which runs
-// the tests of layers and tidiness with all others.
+// Everything that can be said about the code without running it: types, lint and format, dead code, layers and tidiness.
+// The parts run side by side, each to its end, so that one run shows all there is to mend. `--no-tests` is for `npm test`,
+// which runs the tests of layers and tidiness with all others.
 
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { mkdirSync } from "node:fs";
 import * as path from "node:path";
 
-const root = path.resolve(import.meta.dirname, "..");
+interface Part {
+  readonly heading: string;
+  /** Below node_modules. */
+  readonly program: string;
+  readonly flags: readonly string[];
+}
 
-const parts = [
-  { heading: "types: tsc --noEmit", program: "typescript/bin/tsc", flags: ["--noEmit"] },
+interface Result extends Part {
+  readonly output: string;
+  readonly seconds: number;
+  readonly isPassed: boolean;
+}
+
+const root = path.resolve(import.meta.dirname, "..");
+/** What tsc found out about files that have not changed since. */
+const cache = path.join(root, "node_modules", ".cache", "holdfast");
+
+/** The one that takes longest first. */
+const PARTS: readonly Part[] = [
+  {
+    heading: "types: tsc --noEmit",
+    program: "typescript/bin/tsc",
+    flags: ["--noEmit", "--incremental", "--tsBuildInfoFile", path.join(cache, "types.tsbuildinfo")],
+  },
+  { heading: "layers and tidiness: vitest run test/tidy", program: "vitest/vitest.mjs", flags: ["run", "test/tidy"] },
   {
     heading: "lint and format: biome check . (npm run format mends most of it)",
     program: "@biomejs/biome/bin/biome",
     flags: ["check", ".", "--error-on-warnings"],
   },
-  { heading: "layers and tidiness: vitest run test/tidy", program: "vitest/vitest.mjs", flags: ["run", "test/tidy"] },
+  {
+    heading: "dead code: knip (unused files, exports, types and dependencies; knip.json lists what programs start)",
+    program: "knip/bin/knip.js",
+    flags: ["--no-progress", "--treat-config-hints-as-errors"],
+  },
 ];
 
-const asked = process.argv.includes("--no-tests") ? parts.filter(({ flags }) => !flags.includes("test/tidy")) : parts;
+function runPart(part: Part): Promise<Result> {
+  const started = performance.now();
+  const colour = process.stdout.isTTY ? { FORCE_COLOR: "1" } : {};
+  const child = spawn(process.execPath, [path.join(root, "node_modules", part.program), ...part.flags], {
+    cwd: root,
+    env: { ...process.env, ...colour },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+  }
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code) => {
+      resolve({ ...part, output, seconds: (performance.now() - started) / 1000, isPassed: code === 0 });
+    });
+  });
+}
 
-const failed = asked.filter(({ heading, program, flags }) => {
-  console.log(`\n== ${heading}`);
-  const file = path.join(root, "node_modules", program);
-  const run = spawnSync(process.execPath, [file, ...flags], { cwd: root, stdio: "inherit" });
-  if (run.error) console.error(run.error.message);
-  return run.status !== 0;
-});
+mkdirSync(cache, { recursive: true });
+const parts = process.argv.includes("--no-tests") ? PARTS.filter(({ flags }) => !flags.includes("test/tidy")) : PARTS;
+const results = await Promise.all(
+  parts.map(async (part) => {
+    const result = await runPart(part);
+    console.log(`\n== ${result.heading}\n${result.output.trimEnd()}\n(${result.seconds.toFixed(1)} s)`);
+    return result;
+  }),
+);
 
+const failed = results.filter(({ isPassed }) => !isPassed);
 for (const { heading } of failed) console.error(`check failed: ${heading}`);
 if (failed.length === 0) console.log("\ncheck passed");
 process.exitCode = failed.length === 0 ? 0 : 1;

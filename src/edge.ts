@@ -6,7 +6,7 @@ import { storedCapture } from "./captures/rows.ts";
 import { catchUpCapture, type ImportStores } from "./coding/catch-up.ts";
 import { HoldfastError } from "./contracts/errors.ts";
 import type { Holdfast, OpenOptions } from "./contracts/holdfast.ts";
-import type { Storage } from "./contracts/storage.ts";
+import type { Storage } from "./contracts/storage/storage.ts";
 import { CAPTURE_VERBS } from "./contracts/verbs/captures.ts";
 import { HISTORY_VERBS } from "./contracts/verbs/history.ts";
 import { SESSION_VERBS } from "./contracts/verbs/sessions.ts";
@@ -112,7 +112,7 @@ function composeStores(storage: Storage, lookup: SessionLookup, claims: OpenClai
     }),
     [FENCE]: (session) => createFence(storage, session, createOn),
     [STORED]: async (id) => {
-      const [row] = await storage.query("capture.get", id);
+      const [row] = await storage.query("capture.get", { id });
       return row === undefined ? null : storedCapture(payloads, row);
     },
   };

@@ -3,8 +3,8 @@
 import { createAgents } from "./agents/agents.ts";
 import type { BlobBackend } from "./contracts/blobs.ts";
 import type { Holdfast } from "./contracts/holdfast.ts";
-import type { Payloads } from "./contracts/payloads.ts";
-import type { Storage } from "./contracts/storage.ts";
+import type { Payloads } from "./contracts/storage/payloads.ts";
+import type { Storage } from "./contracts/storage/storage.ts";
 import { CALL_VERBS } from "./contracts/verbs/lineage.ts";
 import type { SessionLookup } from "./core/locate.ts";
 import { bindVerbs } from "./core/verbs.ts";

@@ -4,15 +4,15 @@ import { dirname } from "node:path";
 import { OpenClaims } from "./captures/open-claims.ts";
 import type { Archives } from "./contracts/archive.ts";
 import type { BlobBackend, Blobs } from "./contracts/blobs.ts";
-import { CATALOGUE } from "./contracts/catalogue.ts";
 import type { Checking } from "./contracts/check.ts";
 import type { Environment } from "./contracts/environment.ts";
 import { HoldfastError } from "./contracts/errors.ts";
 import type { Holdfast, OpenOptions, StoreInfo } from "./contracts/holdfast.ts";
-import type { Payloads } from "./contracts/payloads.ts";
 import type { Querying } from "./contracts/query.ts";
-import type { Storage } from "./contracts/storage.ts";
+import type { Payloads } from "./contracts/storage/payloads.ts";
+import type { Storage } from "./contracts/storage/storage.ts";
 import type { Tracing } from "./contracts/trace.ts";
+import { CATALOGUE } from "./contracts/verbs/catalogue.ts";
 import { checkFields, checkInt, checkOneOf, checkRecord } from "./core/check.ts";
 import { realEnvironment } from "./core/environment.ts";
 import { createFence, FENCE, type Fencing } from "./core/fence.ts";
@@ -129,8 +129,8 @@ const ARCHIVES = new LazyModule(() => import("./archive/archives.ts"));
 type ComposedStore = Omit<Holdfast, "clock"> & Fencing & StoredCaptures;
 
 function compose(info: StoreInfo, base: Base): ComposedStore {
-  const { storage, payloads, options, lazy } = base;
-  const { runs, close: giveBack } = createRuns(storage, payloads, lazy);
+  const { storage, payloads, options, lookup, lazy } = base;
+  const { runs, close: giveBack } = createRuns(storage, payloads, lookup, lazy);
   const claims = new OpenClaims();
   const hurry = async () => void (await Promise.all([giveBack(), claims.close(storage.environment)]));
   const lifetime = new Lifetime(() => storage.close(), hurry);
@@ -178,7 +178,7 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
         };
       }),
     [STORED]: async (id) => {
-      const [row] = await storage.query("capture.get", id);
+      const [row] = await storage.query("capture.get", { id });
       if (row === undefined) return null;
       const { storedCapture } = await CAPTURE_ROWS.load();
       return storedCapture(payloads, row);

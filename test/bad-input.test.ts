@@ -2,10 +2,10 @@
 // for byte as it was before.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ErrorCode } from "../src/contracts/errors.ts";
+import type { Head } from "../src/contracts/heads.ts";
 import type { Holdfast } from "../src/contracts/holdfast.ts";
 import type { Json } from "../src/contracts/json.ts";
 import { LIMITS } from "../src/contracts/limits.ts";
-import type { Head } from "../src/contracts/lineage.ts";
 import { open } from "../src/open.ts";
 import { refuses } from "../src/testing/expect.ts";
 import { ENGINES, type Engine } from "./engines.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HoldfastError } from "../src/contracts/errors.ts";
-import type { Storage } from "../src/contracts/storage.ts";
+import type { Storage } from "../src/contracts/storage/storage.ts";
 import { realEnvironment } from "../src/core/environment.ts";
 import type { Driver } from "../src/storage/sql/driver.ts";
 import { migrate } from "../src/storage/sql/migrations.ts";
@@ -93,9 +93,9 @@ export function lostAfterCommit(storage: Storage): Storage {
       lost = true;
       return outcome;
     },
-    query: async (name, ...params) => {
+    query: async (name, params) => {
       if (lost) throw new HoldfastError("StoreUnreachable", `${name} was asked after the commit`);
-      return storage.query(name, ...params);
+      return storage.query(name, params);
     },
     changed: (session, timeoutMs, signal) => storage.changed(session, timeoutMs, signal),
     follow: (session) => storage.follow(session),

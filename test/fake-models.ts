@@ -5,14 +5,14 @@ import type { AddressInfo } from "node:net";
 
 export type FakeApi = "anthropic" | "openai-chat" | "openai-responses";
 
-export interface FakeToolCall {
+interface FakeToolCall {
   readonly name: string;
   readonly input?: object;
   /** Instead of the input: what the model writes, JSON or not. */
   readonly json?: string;
 }
 
-export interface FakeReply {
+interface FakeReply {
   readonly thinking?: string;
   readonly text?: string;
   readonly tools?: readonly FakeToolCall[];
@@ -43,7 +43,7 @@ export interface FakeRequest {
   readonly body: any;
 }
 
-export interface FakeTurn {
+interface FakeTurn {
   readonly role: "user" | "assistant";
   readonly text: string;
   readonly calls: readonly { readonly id: string; readonly name: string }[];

@@ -18,7 +18,7 @@ export interface Output {
 }
 
 /** The environment of a user's shell, with that Node first in the PATH: without the settings of `npm test`. */
-export function userEnvironment(cwd: string, node = process.execPath): Record<string, string> {
+function userEnvironment(cwd: string, node = process.execPath): Record<string, string> {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_|VITEST|FORCE_COLOR)/.test(name));
   return {
     ...Object.fromEntries(inherited.map(([name, value = ""]) => [name, value])),

@@ -1,7 +1,7 @@
 // A handle stays open while a newer version migrates its store: from then on it neither writes nor reads.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Holdfast } from "../src/contracts/holdfast.ts";
-import { TABLES } from "../src/contracts/rows.ts";
+import { TABLES } from "../src/contracts/storage/tables.ts";
 import { open } from "../src/open.ts";
 import { SCHEMA_VERSION } from "../src/storage/sql/migrations.ts";
 import { SCHEMA_CHECK_MS } from "../src/storage/sql/schema-fence.ts";

@@ -26,7 +26,7 @@ export interface Schema {
   leave(): Promise<void>;
 }
 
-export interface Settings {
+interface Settings {
   readonly durability: "full" | "normal";
   readonly poolSize: number;
   readonly busyMs: number;

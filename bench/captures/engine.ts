@@ -15,9 +15,9 @@ export interface Engine {
   loadRow(id: string): Promise<Uint8Array>;
 }
 
-export type WithEngine = <T>(run: (engine: Engine) => Promise<T>) => Promise<T>;
+type WithEngine = <T>(run: (engine: Engine) => Promise<T>) => Promise<T>;
 
-export interface EngineSetting {
+interface EngineSetting {
   readonly folder: string;
   say(text: string): void;
 }

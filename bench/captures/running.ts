@@ -21,7 +21,7 @@ const CLAUDE = ["-p", "--model", MODEL, "--dangerously-skip-permissions"];
 const PROMPT = "[[say done]]";
 
 /** What may be added, in milliseconds. */
-export interface RunGoals {
+interface RunGoals {
   readonly overhead?: number;
   readonly resume12MB: number;
 }

@@ -12,8 +12,8 @@ import type { Talk } from "./programs/talk.ts";
 
 const TURNS = 500;
 const LAST = 50;
-export const BYTES = "peers.conversation.bytes";
-export const TURN = "peers.conversation.turn";
+const BYTES = "peers.conversation.bytes";
+const TURN = "peers.conversation.turn";
 
 interface ConversationCase {
   readonly engine: "sqlite" | "postgres";

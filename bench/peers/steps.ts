@@ -11,9 +11,9 @@ const ROUNDS = 3;
 const STEPS = 10;
 const RUNS = 64;
 
-export const SEQUENTIAL = "peers.step.sequential";
-export const CONCURRENT = "peers.step.concurrent64";
-export const RECOVERY = "peers.recovery";
+const SEQUENTIAL = "peers.step.sequential";
+const CONCURRENT = "peers.step.concurrent64";
+const RECOVERY = "peers.recovery";
 
 const NOTES: Readonly<Record<string, string>> = {
   [SQLITE]: "WAL, synchronous=FULL; a step is two commits, intent and result",

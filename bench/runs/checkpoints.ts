@@ -1,8 +1,8 @@
 // Checkpoints: what one costs, how long loading one takes, and a thousand runs that were cut off.
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { AgentDefinition } from "../../src/contracts/agent-definitions.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
-import type { AgentDefinition } from "../../src/contracts/runs.ts";
 import { realEnvironment } from "../../src/core/environment.ts";
 import { open } from "../../src/open.ts";
 import { openBare } from "../foundation/floor.ts";

@@ -1,6 +1,7 @@
 // Runs that are held in the middle of an iteration, so that steps can be done from outside, one by one, when it is their turn.
+
+import type { AgentDefinition, Iteration } from "../../src/contracts/agent-definitions.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
-import type { AgentDefinition, Iteration } from "../../src/contracts/runs.ts";
 import { messageSource } from "../foundation/messages.ts";
 
 export interface HeldRun {

@@ -1,7 +1,7 @@
 // A recorded read of a context beside the plain read of the same messages, in one run that is held in its iteration.
 import * as path from "node:path";
+import type { AgentDefinition, Iteration } from "../../src/contracts/agent-definitions.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
-import type { AgentDefinition, Iteration } from "../../src/contracts/runs.ts";
 import { open } from "../../src/open.ts";
 import { messageSource } from "../foundation/messages.ts";
 import { type SharedServer, withSchema } from "../foundation/postgres.ts";

@@ -2,7 +2,8 @@
 // written again and again by bare prepared statements. Seqs and hashes are made up; nothing is read, checked or hashed.
 import type { DatabaseSync } from "node:sqlite";
 import type connect from "postgres";
-import { type ColumnType, TABLES, type TableName } from "../../src/contracts/rows.ts";
+import type { ColumnType } from "../../src/contracts/storage/table-shape.ts";
+import { TABLES, type TableName } from "../../src/contracts/storage/tables.ts";
 import { bodySource, cellBytes } from "../foundation/floor.ts";
 
 type Cell = string | number | Uint8Array | null;

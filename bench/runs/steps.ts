@@ -2,8 +2,8 @@
 // than a short one, and how long the event loop is held.
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { AgentDefinition } from "../../src/contracts/agent-definitions.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
-import type { AgentDefinition } from "../../src/contracts/runs.ts";
 import { open } from "../../src/open.ts";
 import { bareAppender, bareBatches, openBare } from "../foundation/floor.ts";
 import { LOOP_DELAY, measureLoopDelay } from "../loop.ts";
@@ -15,7 +15,7 @@ import { bytesOf, inTwo, type ReadTable, rowsOf, sameRowsOn, type WrittenRows } 
 
 const ROUNDS = 7;
 export const ATONCE = 64;
-export const TOGETHER = [1, 16, 64] as const;
+const TOGETHER = [1, 16, 64] as const;
 
 /** A store of its own that has had a step of each session: the rows are written into its tables. */
 export async function stepRows(hf: Holdfast, read: ReadTable, sessions: number): Promise<readonly WrittenRows[]> {

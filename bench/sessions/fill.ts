@@ -1,9 +1,9 @@
 // A store of a million facts, written by plain SQL: what is measured is asking, not writing. Both engines get the same.
 import type { Driver } from "../../src/storage/sql/driver.ts";
 
-export const SESSIONS = 500;
-export const MESSAGES_PER_SESSION = 100;
-export const CALLS_PER_SESSION = 30;
+const SESSIONS = 500;
+const MESSAGES_PER_SESSION = 100;
+const CALLS_PER_SESSION = 30;
 const START = 1_767_225_600_000;
 
 /** One row for each n from `from` to `to`. */

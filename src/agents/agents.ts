@@ -3,9 +3,10 @@
 import type { Agent, Agents } from "../contracts/agents.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Page } from "../contracts/json.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { DiscardedRow } from "../contracts/queries.ts";
-import type { Commit, Storage, Write } from "../contracts/storage.ts";
+import type { Commit, Write } from "../contracts/storage/commit.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { DiscardedRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { AGENT_VERBS } from "../contracts/verbs/agents.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { encodeText } from "../core/bytes.ts";
@@ -33,7 +34,7 @@ export function createAgents(storage: Storage, payloads: Payloads): Agents {
 }
 
 async function liveAgent(storage: Storage, id: string): Promise<AgentColumns | null> {
-  const [row] = await storage.query("agent.get", id);
+  const [row] = await storage.query("agent.get", { id });
   if (row === undefined || row.deleted_at !== null) return null;
   const { no: _, ...columns } = row;
   return columns;
@@ -65,7 +66,7 @@ async function create(storage: Storage, { id: given, ...described }: AgentArgume
   const id = given ?? newId(storage.environment, "agent");
   const { columns, tags } = describe(described);
   return decide(storage, async () => {
-    const [row] = await storage.query("agent.get", id);
+    const [row] = await storage.query("agent.get", { id });
     if (row !== undefined && row.deleted_at === null) {
       throw new HoldfastError("AlreadyExists", `there is an agent ${JSON.stringify(id)} already`, {
         details: { kind: "agent", id },
@@ -128,10 +129,10 @@ async function remove(storage: Storage, payloads: Payloads, id: string): Promise
   const removed = await decide(storage, async () => {
     const row = await liveAgent(storage, id);
     if (row === null) return { answer: false };
-    const blocks = await storage.query("blocks.load", id);
+    const blocks = await storage.query("blocks.load", { agent: id });
     const at = storage.environment.now();
-    const leaving = leaveBlock(id, blocks, await storage.query("blocks.users", id), at);
-    later = await storage.query("blocks.discarded", id);
+    const leaving = leaveBlock(id, blocks, await storage.query("blocks.users", { agent: id }), at);
+    later = await storage.query("blocks.discarded", { agent: id });
     // The row stays, because messages name the agent by its number; what described the agent does not.
     const gone = { ...plainAgent(id, row.created_at, row.version + 1), updated_at: at, deleted_at: at };
     const commit: Commit = {
@@ -160,8 +161,13 @@ async function list(storage: Storage, filter: AgentArguments<"list">[0]): Promis
   // One more row than requested shows whether there is a next page.
   const rows =
     tag === undefined
-      ? await storage.query(isNewest ? "agents.list" : "agents.oldest", last, type, type, limit + 1)
-      : await storage.query(isNewest ? "agents.byTag" : "agents.oldestByTag", tag, last, type, type, limit + 1);
+      ? await storage.query(isNewest ? "agents.list" : "agents.oldest", { last, agentType: type, limit: limit + 1 })
+      : await storage.query(isNewest ? "agents.byTag" : "agents.oldestByTag", {
+          tag,
+          last,
+          agentType: type,
+          limit: limit + 1,
+        });
   const page = rows.slice(0, limit);
   return { items: page.map(agentOf), next: rows.length > limit ? writeCursor(page.at(-1)?.no ?? last) : null };
 }

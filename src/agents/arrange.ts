@@ -3,9 +3,10 @@
 import type { Block, BlockInput } from "../contracts/agents.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Payloads, Prepare } from "../contracts/payloads.ts";
-import type { AgentRow, BlockUserRow } from "../contracts/queries.ts";
-import type { Commit, Storage, Write } from "../contracts/storage.ts";
+import type { Commit, Write } from "../contracts/storage/commit.ts";
+import type { Payloads, Prepare } from "../contracts/storage/payloads.ts";
+import type { AgentRow, BlockUserRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import type { Decision, FinalAnswer } from "../core/decide.ts";
 import { newId } from "../core/new-id.ts";
 import { checkFits, type EditKind, writeVersion } from "./edits.ts";
@@ -46,8 +47,8 @@ export interface BlockSet {
 
 export async function readSet(storage: Storage, payloads: Payloads, agent: string): Promise<BlockSet> {
   // The agent's version is read first: its guard then covers everything that is read after it.
-  const [row] = await storage.query("agent.get", agent);
-  const rows = await storage.query("blocks.load", agent);
+  const [row] = await storage.query("agent.get", { id: agent });
+  const rows = await storage.query("blocks.load", { agent });
   return { agent, row: row ?? null, current: await Promise.all(rows.map((one) => storedBlock(payloads, one))) };
 }
 
@@ -64,7 +65,7 @@ export async function arrangeBlocks(
 
   const left = current.filter((held) => !blocks.some((block) => block.id === held.block.id)).map((held) => held.block);
   const renamed = placed.filter((one) => one.stored !== null && one.stored.block.label !== one.block.label);
-  const users = left.length + renamed.length === 0 ? [] : await storage.query("blocks.users", agent);
+  const users = left.length + renamed.length === 0 ? [] : await storage.query("blocks.users", { agent });
   for (const one of renamed) checkUnshared(agent, one.block, [...users, ...foreign.users]);
 
   const sameSet = row?.deleted_at === null && sameOrder(current, blocks);
@@ -105,8 +106,8 @@ async function readForeign(
   const ids = inputs.flatMap(({ id }) => (id === undefined || own.has(id) ? [] : [id]));
   const found = await Promise.all(
     ids.map(async (id) => {
-      const users = await storage.query("block.users", id);
-      const [row] = await storage.query("block.get", id);
+      const users = await storage.query("block.users", { id });
+      const [row] = await storage.query("block.get", { id });
       if (row !== undefined) return { held: await storedBlock(payloads, row), users };
       throw new HoldfastError("NotFound", `there is no block ${JSON.stringify(id)}`, {
         details: { kind: "block", id },

@@ -1,8 +1,8 @@
 // Core blocks: an agent's own small texts, needed on every request. Every edit is a version that stays readable.
 import type { Agents, Block, BlockInput, BlockVersion } from "../contracts/agents.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import type { AGENT_VERBS } from "../contracts/verbs/agents.ts";
 import { invalid } from "../core/check.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
@@ -46,7 +46,7 @@ export function createBlocks(
       return deciding(shelf, async (bench) => arrangeBlocks(bench, await readSet(storage, payloads, id), inputs));
     },
     loadBlocks: async (agent) => {
-      const rows = await storage.query("blocks.load", agent);
+      const rows = await storage.query("blocks.load", { agent });
       return Promise.all(rows.map(async (row) => (await storedBlock(payloads, row)).block));
     },
     getBlock: async (agent, label) => {
@@ -72,7 +72,7 @@ async function findBlock(
   agent: string,
   label: string,
 ): Promise<StoredBlock | null> {
-  const [row] = await storage.query("block.byLabel", agent, label);
+  const [row] = await storage.query("block.byLabel", { agent, label });
   return row === undefined ? null : storedBlock(payloads, row);
 }
 
@@ -163,7 +163,7 @@ async function versions(
   { limit, before }: { readonly limit: number; readonly before: number },
 ): Promise<readonly BlockVersion[]> {
   const { block } = await existingBlock(shelf, agent, label);
-  const rows = await shelf.storage.query("block.versions", block.id, before, limit);
+  const rows = await shelf.storage.query("block.versions", { id: block.id, before, limit });
   return Promise.all(rows.map((row) => blockVersion(shelf.payloads, block.id, row)));
 }
 
@@ -171,7 +171,7 @@ async function versions(
 async function restore(shelf: BlockStores, agent: string, label: string, version: number): Promise<Block> {
   return deciding(shelf, async (bench) => {
     const { block } = await existingBlock(shelf, agent, label);
-    const [row] = await shelf.storage.query("block.versions", block.id, version + 1, 1);
+    const [row] = await shelf.storage.query("block.versions", { id: block.id, before: version + 1, limit: 1 });
     if (row === undefined || row.version !== version) {
       throw new HoldfastError("NotFound", `the block ${JSON.stringify(label)} has no version ${version}`, {
         details: { kind: "block", agent, label, version },

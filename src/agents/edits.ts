@@ -1,8 +1,8 @@
 // One edit of one block: the checks it must pass, and the part of a commit that makes it a new version.
 import type { Block, BlockVersion } from "../contracts/agents.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Prepare } from "../contracts/payloads.ts";
-import type { Commit, Write } from "../contracts/storage.ts";
+import type { Commit, Write } from "../contracts/storage/commit.ts";
+import type { Prepare } from "../contracts/storage/payloads.ts";
 import { encodeText } from "../core/bytes.ts";
 import { blockColumns, versionColumns } from "./rows.ts";
 

@@ -1,9 +1,10 @@
 // Agents and blocks between their rows and what callers see. What is answered after a write is made from the row that
 // was written, so that a later read cannot disagree with it.
 import type { Agent, Block, BlockVersion } from "../contracts/agents.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { AgentRow, BlockRow, Queries } from "../contracts/queries.ts";
-import type { RowOf } from "../contracts/rows.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { Queries } from "../contracts/storage/queries.ts";
+import type { AgentRow, BlockRow } from "../contracts/storage/rows.ts";
+import type { RowOf } from "../contracts/storage/tables.ts";
 import { encodeText } from "../core/bytes.ts";
 import { decodeRow, jsonObject, jsonTexts, oneOf, optional, text, utf8, whole, withBlob } from "../core/decode.ts";
 

@@ -1,7 +1,7 @@
 // Archives of sessions, and what is made of whole sessions for people: Markdown, a diff, what they cost.
 import type { Archives } from "../contracts/archive.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { ARCHIVE_VERBS } from "../contracts/verbs/store.ts";
 import type { SessionLookup } from "../core/locate.ts";
 import { bindVerbs } from "../core/verbs.ts";

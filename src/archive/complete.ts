@@ -1,9 +1,10 @@
 // A session that was here only in part, because a fork brought what it inherits, comes whole. What is here of it gives way
 // to the same rows of the archive, in the same commit; only its heads stay, because rows of others name them by number.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { PortableRow, RestoredRow } from "../contracts/portable.ts";
-import type { DiscardedRow, SessionRow } from "../contracts/queries.ts";
-import type { Cell, Guard, Storage, Write } from "../contracts/storage.ts";
+import type { Cell, Guard, Write } from "../contracts/storage/commit.ts";
+import type { PortableRow, RestoredRow } from "../contracts/storage/portable-rows.ts";
+import type { DiscardedRow, SessionRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
 import { replaceWrites } from "../sessions/erase-rows.ts";
 import { blobsOf, compareErased, olderArchive } from "./erasures.ts";
@@ -47,7 +48,7 @@ export async function completePart(storage: Storage, one: Contents, row: Session
 
 /** The chain hash where a kept stretch ends says that all before it is the same. */
 async function checkSamePast(storage: Storage, id: string, event: PortableRow | undefined, seq: number): Promise<void> {
-  const [here] = await storage.query("events.at", id, seq);
+  const [here] = await storage.query("events.at", { session: id, seq });
   if (here !== undefined && event !== undefined && sameBytes(here.hash, event.hash as Uint8Array)) return;
   throw new HoldfastError(
     "Conflict",

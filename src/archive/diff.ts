@@ -2,18 +2,19 @@
 // same row of the same log: forks share rows, they do not copy them.
 import type { Diff, DiffSide } from "../contracts/archive.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import type { Locator, View } from "../contracts/lineage.ts";
-import type { CallRow, MessageAtRow } from "../contracts/lineage-queries.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { View } from "../contracts/lineage.ts";
+import type { Locator } from "../contracts/locators.ts";
+import type { CallRow, MessageAtRow } from "../contracts/storage/lineage-queries.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { findAt } from "../core/find.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
 import { rowId } from "../core/row-id.ts";
 import { TimeSlice } from "../core/time-slice.ts";
+import { messageRowsAt, messagesOf } from "../history/at.ts";
 import { sessionOf } from "../sessions/describe.ts";
 import { versions, viewAt } from "../sessions/view.ts";
-import { messageRowsAt, messagesOf } from "../sessions/view-messages.ts";
 import { sumSpending } from "./spending.ts";
 
 interface Side {
@@ -52,7 +53,7 @@ async function readSide(storage: Storage, payloads: Payloads, locator: Locator):
   const view = await viewAt(storage, payloads, sessionOf(found.session, []), found);
   const lineage = await lineageAt(storage, { no: found.session.no, branch: view.branch, seq: view.seq });
   const messages = await messageRowsAt(storage, lineage);
-  const calls = await versions(lineage, (...stretch) => storage.query("calls.at", ...stretch));
+  const calls = await versions(lineage, (stretch) => storage.query("calls.at", stretch));
   return {
     view,
     lineage,
@@ -80,7 +81,7 @@ async function ancestorOf(storage: Storage, a: readonly Segment[], b: readonly S
     const shared = b.find((other) => other.no === no && other.branch === branch);
     if (shared === undefined) continue;
     const seq = Math.min(upTo, shared.upTo);
-    const [head] = await storage.query("head.before", no, branch, seq);
+    const [head] = await storage.query("head.before", { session: no, branch, upTo: seq });
     return { session, branch, seq, head: head?.id ?? null };
   }
   return null;

@@ -2,15 +2,17 @@
 // erasure: what it holds beyond may have been erased with it, so a part does not grow by it. And what an archive says was
 // erased where it comes from is erased here too.
 import { HoldfastError } from "../contracts/errors.ts";
+import type { Cell, Write } from "../contracts/storage/commit.ts";
 import {
   LOGGED_TABLES,
   type LoggedTable,
   type PortableCell,
   type PortableRow,
   portableColumns,
-} from "../contracts/portable.ts";
-import type { DiscardedRow, SessionRow } from "../contracts/queries.ts";
-import type { Cell, ErasedRow, Storage, Write } from "../contracts/storage.ts";
+} from "../contracts/storage/portable-rows.ts";
+import type { DiscardedRow, SessionRow } from "../contracts/storage/rows.ts";
+import type { ErasedRow } from "../contracts/storage/statement-names.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { toHex } from "../core/bytes.ts";
 import { logged } from "./gather.ts";
 import type { Contents } from "./verify.ts";
@@ -131,7 +133,7 @@ export async function blobsOf(storage: Storage, erased: ErasureComparison["erase
   const found = new Map<string, DiscardedRow>();
   const add = async (digest: unknown) => {
     if (!(digest instanceof Uint8Array)) return;
-    for (const { sha256, store, key } of await storage.query("blob.head", digest))
+    for (const { sha256, store, key } of await storage.query("blob.head", { sha256: digest }))
       found.set(toHex(sha256), { sha256, store, key });
   };
   for (const { table, here } of erased) {
@@ -139,7 +141,7 @@ export async function blobsOf(storage: Storage, erased: ErasureComparison["erase
     for (const digest of [...digests.map((name) => here[name]), table === "events" ? here.sha256 : null]) {
       await add(digest);
       if (!(digest instanceof Uint8Array)) continue;
-      for (const { sha256 } of await storage.query("blob.names", digest)) await add(sha256);
+      for (const { sha256 } of await storage.query("blob.names", { sha256: digest })) await add(sha256);
     }
   }
   return [...found.values()];

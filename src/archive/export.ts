@@ -3,10 +3,10 @@
 import type { ExportOptions } from "../contracts/archive.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Locator } from "../contracts/lineage.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { SessionRow } from "../contracts/queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Locator } from "../contracts/locators.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { SessionRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { encodeText, toHex, toRef } from "../core/bytes.ts";
 import { limitExceeded } from "../core/check.ts";
 import { findAt } from "../core/find.ts";
@@ -82,7 +82,7 @@ async function gatherWhole(
   const asked = [first.id];
   for (let id = asked.shift(); id !== undefined; id = asked.shift()) {
     if (found.has(id)) continue;
-    const [row] = id === first.id ? [first] : await storage.query("session.get", id);
+    const [row] = id === first.id ? [first] : await storage.query("session.get", { id });
     // A child that was deleted since is only named.
     if (row === undefined || row.deleted_at !== null) continue;
     await checkSound(storage, id);
@@ -121,7 +121,7 @@ async function inheritedStretches(
 async function gatherAll(storage: Storage, needed: RequiredRanges): Promise<readonly GatheredPart[]> {
   const gathered: GatheredPart[] = [];
   for (const [id, branches] of [...needed].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const [row] = await storage.query("session.get", id);
+    const [row] = await storage.query("session.get", { id });
     if (row === undefined) throw new Error("bug: a lineage names a session that never was");
     gathered.push(await gatherStretches(storage, row, branches));
   }
@@ -170,7 +170,9 @@ async function withNamed(storage: Storage, all: readonly GatheredRows[]): Promis
   for (const { blobs: own, contents } of all) {
     for (const [hex, digest] of own) {
       if (blobs.get(hex)?.names.length) continue;
-      const names = contents.has(hex) ? (await storage.query("blob.names", digest)).map(({ sha256 }) => sha256) : [];
+      const names = contents.has(hex)
+        ? (await storage.query("blob.names", { sha256: digest })).map(({ sha256 }) => sha256)
+        : [];
       for (const name of names) if (!blobs.has(toHex(name))) blobs.set(toHex(name), { digest: name, names: [] });
       blobs.delete(hex);
       blobs.set(hex, { digest, names });
@@ -185,7 +187,7 @@ async function* blobFrames(
   digest: Uint8Array,
   names: readonly Uint8Array[],
 ): AsyncGenerator<Uint8Array> {
-  const [row] = await storage.query("blob.head", digest);
+  const [row] = await storage.query("blob.head", { sha256: digest });
   if (row === undefined) throw erasedMeanwhile(digest);
   const head: BlobHead = {
     ...{ sha256: toHex(digest), size: row.size, media: row.media, utf8: row.utf8 === 1, at: row.created_at },

@@ -9,8 +9,8 @@ import {
   type LoggedTable,
   type PortableRow,
   portableColumns,
-} from "../contracts/portable.ts";
-import type { Storage } from "../contracts/storage.ts";
+} from "../contracts/storage/portable-rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
 import { IN_PART } from "../core/existing.ts";
 import { isHeldRun, toggleHold } from "../core/imported-runs.ts";
@@ -119,7 +119,11 @@ export async function* logged(
   const step = table === "events" ? EVENTS : ROWS;
   const slice = new TimeSlice(storage.environment);
   for (let from = after; from < upTo; from += step) {
-    for (const row of await storage.query(`archive.${table}`, no, from, Math.min(upTo, from + step))) {
+    for (const row of await storage.query(`archive.${table}`, {
+      session: no,
+      after: from,
+      upTo: Math.min(upTo, from + step),
+    })) {
       if (slice.isSpent) await slice.pause();
       yield row;
     }
@@ -174,7 +178,7 @@ async function movingRows(
     ...runs,
     ...(aliases ? (["aliases"] as const) : []),
   ] as const) {
-    for (const row of await storage.query(`archive.${table}`, no))
+    for (const row of await storage.query(`archive.${table}`, { session: no }))
       found.push([table, table === "runs" ? unmarked(row) : row]);
   }
   return found;
@@ -188,7 +192,7 @@ function unmarked(row: PortableRow): PortableRow {
 
 /** Deleted meanwhile: what is left is not what was asked for. */
 async function sessionRow(storage: Storage, no: number): Promise<PortableRow> {
-  const [row] = await storage.query("archive.sessions", no);
+  const [row] = await storage.query("archive.sessions", { session: no });
   if (row !== undefined && row.deleted_at === null) return row;
   throw new HoldfastError("SessionDeleted", "the session was deleted while it was read", {
     details: { kind: "session" },
@@ -237,7 +241,7 @@ export async function gatherStretches(
 }
 
 async function headline(storage: Storage, no: number): Promise<PortableRow> {
-  const [row] = await storage.query("archive.sessions", no);
+  const [row] = await storage.query("archive.sessions", { session: no });
   if (row === undefined) throw new Error("bug: a session's row is gone");
   return row;
 }

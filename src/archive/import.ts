@@ -6,16 +6,17 @@ import type { ImportedSession, ImportReport } from "../contracts/archive.ts";
 import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { ArrivingBlob, Intake, Payloads } from "../contracts/payloads.ts";
-import type { RestoredRow } from "../contracts/portable.ts";
-import type { DiscardedRow, SessionRow } from "../contracts/queries.ts";
-import type { Commit, Guard, SessionUse, Storage } from "../contracts/storage.ts";
+import type { Commit, Guard, SessionUse } from "../contracts/storage/commit.ts";
+import type { ArrivingBlob, Intake, Payloads } from "../contracts/storage/payloads.ts";
+import type { RestoredRow } from "../contracts/storage/portable-rows.ts";
+import type { DiscardedRow, SessionRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { fromHex, isBytes, sameBytes, toHex } from "../core/bytes.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
+import { discardErased } from "../core/erasure.ts";
 import { deletedSession, IN_PART } from "../core/existing.ts";
 import { isHeldRun, toggleHold } from "../core/imported-runs.ts";
 import { runInSlices, TimeSlice } from "../core/time-slice.ts";
-import { afterwards } from "../sessions/erase.ts";
 import { type Completion, completePart } from "./complete.ts";
 import type { Manifest } from "./export.ts";
 import { type ReadFrame, readFrames } from "./frames.ts";
@@ -47,7 +48,7 @@ export async function importArchive(
     // Nothing was left to do, so no commit took them over.
     if (report.rows === 0) await intake.abandon();
     const left = [...(cleared ?? []), ...(await discarded(storage, unused, names))];
-    if (cleared !== null || left.length > 0) await afterwards(storage, payloads, left);
+    if (cleared !== null || left.length > 0) await discardErased(storage, payloads, left);
     return report;
   } catch (error) {
     await intake.abandon();
@@ -142,7 +143,7 @@ async function wholeOutcomes(storage: Storage, manifest: Manifest): Promise<read
   const found: ImportedSession[] = [];
   for (const { id, seq, chain, whole } of manifest.sessions) {
     if (!whole) continue;
-    const [row] = await storage.query("session.get", id);
+    const [row] = await storage.query("session.get", { id });
     const isPart = row !== undefined && row.deleted_at !== null && row.version === IN_PART;
     if (row !== undefined && row.deleted_at !== null && !isPart) throw await deleted(storage, row);
     if (row !== undefined && !isPart && (row.seq !== seq || toHex(row.chain) !== chain))
@@ -243,7 +244,7 @@ async function discarded(
   const naming = new Set([...names.keys()].map(toHex));
   const found: DiscardedRow[] = [];
   for (const hex of [...unused.filter((one) => naming.has(one)), ...unused.filter((one) => !naming.has(one))]) {
-    for (const row of await storage.query("blob.head", fromHex(hex) ?? new Uint8Array())) {
+    for (const row of await storage.query("blob.head", { sha256: fromHex(hex) ?? new Uint8Array() })) {
       if (row.refs === 0) found.push({ sha256: row.sha256, store: row.store, key: row.key });
     }
   }
@@ -254,7 +255,7 @@ async function discarded(
 async function completions(storage: Storage, fresh: readonly Contents[]): Promise<ReadonlyMap<string, Completion>> {
   const found = new Map<string, Completion>();
   for (const one of fresh) {
-    const [row] = await storage.query("session.get", one.id);
+    const [row] = await storage.query("session.get", { id: one.id });
     if (row !== undefined) found.set(one.id, await completePart(storage, one, row));
   }
   return found;
@@ -263,7 +264,7 @@ async function completions(storage: Storage, fresh: readonly Contents[]): Promis
 async function notWhole(storage: Storage, ids: readonly string[]): Promise<readonly string[]> {
   const partial: string[] = [];
   for (const id of ids) {
-    const [row] = await storage.query("session.get", id);
+    const [row] = await storage.query("session.get", { id });
     if (row === undefined || row.deleted_at !== null) partial.push(id);
   }
   return partial;
@@ -280,8 +281,8 @@ async function freeAliases(storage: Storage, manifest: Manifest, fresh: readonly
   const taken: string[] = [];
   const ids = new Set(manifest.sessions.map(({ id }) => id));
   for (const name of fresh.flatMap(({ tables }) => (tables.get("aliases") ?? []).map((row) => String(row.name)))) {
-    const [session] = await storage.query("session.get", name);
-    const [holder] = await storage.query("alias.get", name);
+    const [session] = await storage.query("session.get", { id: name });
+    const [holder] = await storage.query("alias.get", { name });
     if (session !== undefined || holder !== undefined || ids.has(name)) taken.push(name);
     else free.add(name);
   }
@@ -302,14 +303,14 @@ function heldRuns(restored: RestoredRow): RestoredRow {
 async function runGuards(storage: Storage, fresh: readonly Contents[]): Promise<readonly Guard[]> {
   const ids = fresh.flatMap(({ tables }) => (tables.get("runs") ?? []).map((row) => String(row.id)));
   for (const id of ids) {
-    const [run] = await storage.query("run.get", id);
+    const [run] = await storage.query("run.get", { id });
     if (run !== undefined) {
       throw new HoldfastError("AlreadyExists", `there is a run ${JSON.stringify(id)} already`, {
         details: { kind: "run", id, session: run.session },
         hint: "It belongs to another session here, which is not the one in the archive.",
       });
     }
-    const [gone] = await storage.query("run.taken", id);
+    const [gone] = await storage.query("run.taken", { id });
     if (gone !== undefined) throw deletedRun(id);
   }
   return ids.map((id) => ({ check: "run.version", key: [id], expect: null }));
@@ -325,7 +326,7 @@ function deletedRun(id: string): HoldfastError {
 async function boardGuards(storage: Storage, fresh: readonly Contents[]): Promise<readonly Guard[]> {
   const ids = fresh.flatMap(({ tables }) => (tables.get("boards") ?? []).map((row) => String(row.id)));
   for (const id of ids) {
-    const [board] = await storage.query("board.get", id);
+    const [board] = await storage.query("board.get", { id });
     if (board !== undefined) {
       throw new HoldfastError("AlreadyExists", `there is a task list ${JSON.stringify(id)} already`, {
         details: { kind: "board", id, session: board.session },

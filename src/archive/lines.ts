@@ -9,7 +9,7 @@ import {
   type PortableRow,
   portableColumns,
   type RestoredRow,
-} from "../contracts/portable.ts";
+} from "../contracts/storage/portable-rows.ts";
 import { decodeText, encodeText, fromHex, toHex } from "../core/bytes.ts";
 import { checkId } from "../core/check.ts";
 import { hasAtMostParts } from "../core/json-parts.ts";

@@ -2,8 +2,10 @@
 // whichever order things come: the session that the event names, which has a row as soon as it is named (one that did
 // not come is here as nothing but its id, so that the id is not used again), and of that very session the head that the
 // event names, or nothing as long as it is not here.
-import type { PortableCell, PortableRow, RestoredRow } from "../contracts/portable.ts";
-import type { Cell, Guard, SessionUse, Storage, Write } from "../contracts/storage.ts";
+
+import type { Cell, Guard, SessionUse, Write } from "../contracts/storage/commit.ts";
+import type { PortableCell, PortableRow, RestoredRow } from "../contracts/storage/portable-rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { genesis } from "../core/chain.ts";
 import { refusalError } from "../core/decide.ts";
 import { jsonObject, plainObject } from "../core/decode.ts";
@@ -98,9 +100,9 @@ async function waitingFor(
   const guards: Guard[] = [];
   const writes: Write[] = [];
   for (const id of growing) {
-    const [found] = await storage.query("invocations.marked", id);
+    const [found] = await storage.query("invocations.marked", { session: id });
     guards.push({ check: "session.named", key: [id], expect: found?.value ?? null });
-    for (const { session, seq, first_seq, body, first } of await storage.query("invocations.naming", id, id))
+    for (const { session, seq, first_seq, body, first } of await storage.query("invocations.naming", { session: id }))
       writes.push(linkWrite(session, seq, namedBy(first, seq === first_seq ? undefined : body)));
   }
   return { guards, writes };
@@ -119,8 +121,8 @@ async function strangers(
   const guards: Guard[] = [];
   for (const id of ids) {
     if (id === null || here.has(id)) continue;
-    const [row] = await storage.query("session.get", id);
-    const [alias] = row === undefined ? await storage.query("session.byAlias", id) : [];
+    const [row] = await storage.query("session.get", { id });
+    const [alias] = row === undefined ? await storage.query("session.byAlias", { name: id }) : [];
     if (alias !== undefined) throw refusalError({ reason: "session-alias", session: id });
     if (row === undefined) unknown.push(id);
     // A concurrent import of more of it waits for this commit, and then finds these rows.

@@ -2,26 +2,28 @@
 // begin a heading of ours, or become HTML.
 
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Head, Locator, MessageAt, View } from "../contracts/lineage.ts";
+import type { Head } from "../contracts/heads.ts";
+import type { MessageAt, View } from "../contracts/lineage.ts";
+import type { Locator } from "../contracts/locators.ts";
 import type { ContentBlock, Media } from "../contracts/messages.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { SessionRow } from "../contracts/queries.ts";
 import type { Session } from "../contracts/sessions.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { SessionRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { findAt, findHead } from "../core/find.ts";
+import { isInstant, printInstant } from "../core/instant.ts";
 import { lineageAt } from "../core/lineage.ts";
 import { messageTimeOf } from "../core/message-time.ts";
 import { rowId } from "../core/row-id.ts";
 import { TimeSlice } from "../core/time-slice.ts";
-import { isInstant, printInstant } from "../query/instant.ts";
+import { messageRowsAt, messagesOf } from "../history/at.ts";
 import { isAtPoint } from "../sessions/branching.ts";
 import { sessionOf } from "../sessions/describe.ts";
 import { viewAt } from "../sessions/view.ts";
-import { messageRowsAt, messagesOf } from "../sessions/view-messages.ts";
 
 export async function markdownOf(storage: Storage, payloads: Payloads, locator: Locator): Promise<string> {
   const found = await findAt(storage, locator);
-  const aliases = (await storage.query("session.aliases", found.session.id)).map(({ name }) => name);
+  const aliases = (await storage.query("session.aliases", { session: found.session.id })).map(({ name }) => name);
   const session = sessionOf(found.session, aliases);
   const view = await viewAt(storage, payloads, session, found);
   const messages = await readEach(storage, payloads, view);
@@ -54,7 +56,7 @@ async function readEach(
   payloads: Payloads,
   { session, branch, seq }: View,
 ): Promise<readonly (MessageAt | DamagedMessage)[]> {
-  const [row] = await storage.query("session.get", session.id);
+  const [row] = await storage.query("session.get", { id: session.id });
   const lineage = row === undefined ? [] : await lineageAt(storage, { no: row.no, branch, seq });
   const slice = new TimeSlice(storage.environment);
   const messages: (MessageAt | DamagedMessage)[] = [];

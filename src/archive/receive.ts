@@ -1,7 +1,7 @@
 // Reading an archive as it arrives: what it says it holds, blobs straight into the store's keeping, rows into memory.
 import { LIMITS } from "../contracts/limits.ts";
-import type { ArrivingBlob, Intake } from "../contracts/payloads.ts";
-import type { RestoredRow } from "../contracts/portable.ts";
+import type { ArrivingBlob, Intake } from "../contracts/storage/payloads.ts";
+import type { RestoredRow } from "../contracts/storage/portable-rows.ts";
 import { decodeText, fromHex, toHex } from "../core/bytes.ts";
 import { checkId, limitExceeded } from "../core/check.ts";
 import { hasAtMostParts } from "../core/json-parts.ts";

@@ -1,6 +1,12 @@
 // What a commit that restores rows must name beside them: their agents, and their blobs with how many rows refer to each.
-import { type ArchivedTable, type PortableRow, portableColumns, type RestoredRow } from "../contracts/portable.ts";
-import type { Commit } from "../contracts/storage.ts";
+
+import type { Commit } from "../contracts/storage/commit.ts";
+import {
+  type ArchivedTable,
+  type PortableRow,
+  portableColumns,
+  type RestoredRow,
+} from "../contracts/storage/portable-rows.ts";
 import { toHex } from "../core/bytes.ts";
 import type { TimeSlice } from "../core/time-slice.ts";
 import type { Contents } from "./verify.ts";

@@ -3,7 +3,7 @@
 import { runCheck } from "../check/check.ts";
 import type { CheckKind } from "../contracts/check.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import type { GatheredPart } from "./gather.ts";
 import { firstOf, issuesOf, KINDS, type OpenScratch, UNREAD } from "./scratch.ts";
 

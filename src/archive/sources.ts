@@ -1,9 +1,10 @@
 // What an imported session inherits from others. Where such a session is here, its own rows serve, if they are the same
 // past; where it is not, what is inherited is kept like the remains of a deleted session, and grows with later imports.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { ArchivedTable, PortableRow, RestoredRow } from "../contracts/portable.ts";
-import type { DiscardedRow, SessionRow } from "../contracts/queries.ts";
-import type { Guard, Storage, Write } from "../contracts/storage.ts";
+import type { Guard, Write } from "../contracts/storage/commit.ts";
+import type { ArchivedTable, PortableRow, RestoredRow } from "../contracts/storage/portable-rows.ts";
+import type { DiscardedRow, SessionRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
 import { IN_PART } from "../core/existing.ts";
 import { blobsOf, compareErased, eraseRows, olderArchive } from "./erasures.ts";
@@ -24,7 +25,7 @@ export interface Sources {
 export async function decideSources(storage: Storage, sources: readonly Contents[], at: number): Promise<Sources> {
   const decided: Sources[] = [];
   for (const source of sources) {
-    const [row] = await storage.query("session.get", source.id);
+    const [row] = await storage.query("session.get", { id: source.id });
     if (row === undefined) decided.push(whollyNew(source, at));
     else if (row.deleted_at === null) decided.push(await living(storage, source, row));
     else if (row.version !== IN_PART) decided.push(await kept(storage, source, row));
@@ -40,7 +41,7 @@ export async function decideSources(storage: Storage, sources: readonly Contents
 export async function knownErasures(storage: Storage, sources: readonly Contents[]): Promise<Sources> {
   const decided: Sources[] = [];
   for (const source of sources) {
-    const [row] = await storage.query("session.get", source.id);
+    const [row] = await storage.query("session.get", { id: source.id });
     if (row === undefined || row.deleted_at === null) continue;
     const held = await readKeptSeqs(storage, row);
     if (!(await isSamePast(storage, source, held))) continue;
@@ -85,7 +86,7 @@ function lastOf(events: readonly PortableRow[]): PortableRow | undefined {
 }
 
 async function isHere(storage: Storage, session: string, event: PortableRow): Promise<boolean> {
-  const [found] = await storage.query("events.at", session, Number(event.seq));
+  const [found] = await storage.query("events.at", { session, seq: Number(event.seq) });
   return found !== undefined && sameBytes(found.hash, event.hash as Uint8Array);
 }
 
@@ -144,7 +145,7 @@ async function grown(storage: Storage, source: Contents, row: SessionRow): Promi
 
 /** Up to where each branch is kept. */
 export async function readKeptSeqs(storage: Storage, { no }: SessionRow): Promise<ReadonlyMap<number, number>> {
-  const remains = await storage.query("archive.remains", no);
+  const remains = await storage.query("archive.remains", { session: no });
   return new Map(remains.map(({ branch, upto }) => [Number(branch), Number(upto)]));
 }
 

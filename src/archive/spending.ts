@@ -1,8 +1,8 @@
 // What calls took and cost. Unknown is counted as unknown and never as nothing (rule SE11).
 import type { CostReport, Spending } from "../contracts/archive.ts";
-import type { Locator } from "../contracts/lineage.ts";
-import type { CallRow, HeadRow, SpendingRow } from "../contracts/lineage-queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Locator } from "../contracts/locators.ts";
+import type { CallRow, HeadRow, SpendingRow } from "../contracts/storage/lineage-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { findAt } from "../core/find.ts";
 import { lineageAt } from "../core/lineage.ts";
 import { addUsd, roundUsd } from "../core/money.ts";
@@ -49,7 +49,7 @@ export async function costOf(storage: Storage, locator: Locator | null): Promise
   const found = locator === null ? null : await findAt(storage, locator);
   if (found !== null && found.head !== null) return reportOf(await spentAt(storage, found.head));
   const id = found?.session.id ?? null;
-  const rows = await storage.query("calls.spending", id, id);
+  const rows = await storage.query("calls.spending", { session: id });
   return reportOf(rows.map((row) => ({ ...modelOf(row), ...ofRow(row) })));
 }
 
@@ -70,7 +70,7 @@ function reportOf(spent: readonly SpendingBySession[]): CostReport {
 /** Each session pays for the calls of its own log, also where another inherits them. */
 async function spentAt(storage: Storage, head: HeadRow): Promise<readonly SpendingBySession[]> {
   const lineage = await lineageAt(storage, { no: head.session_no, branch: head.branch, seq: head.seq });
-  const calls = await versions(lineage, (...stretch) => storage.query("calls.at", ...stretch));
+  const calls = await versions(lineage, (stretch) => storage.query("calls.at", stretch));
   const groups = Map.groupBy(calls, (call) => JSON.stringify([call.session, call.provider ?? "", call.model ?? ""]));
   return [...groups]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))

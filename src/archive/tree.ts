@@ -1,10 +1,11 @@
 // Sessions as a graph to look at: each with its branches, heads, what it was made from and what it invoked.
 import type { Tree, TreeBranch, TreeSession } from "../contracts/archive.ts";
-import type { DerivationType, Locator } from "../contracts/lineage.ts";
-import type { HeadRow } from "../contracts/lineage-queries.ts";
-import type { PortableRow } from "../contracts/portable.ts";
-import type { SessionRow } from "../contracts/queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { DerivationType } from "../contracts/lineage.ts";
+import type { Locator } from "../contracts/locators.ts";
+import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
+import type { PortableRow } from "../contracts/storage/portable-rows.ts";
+import type { SessionRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { findAt } from "../core/find.ts";
 import { headOf } from "../core/head.ts";
 import { lineageAt, NOW, type Segment } from "../core/lineage.ts";
@@ -25,16 +26,16 @@ export async function treeOf(storage: Storage, locator: Locator | null, limit: n
 }
 
 async function newest(storage: Storage, limit: number): Promise<readonly SessionRow[]> {
-  return storage.query("sessions.list", NOW, null, null, 0, NOW, limit);
+  return storage.query("sessions.list", { before: NOW, status: null, createdAfter: 0, createdBefore: NOW, limit });
 }
 
 /** The nearest first, whichever way the edges go; each once, so that circles end. */
 async function linked(storage: Storage, session: SessionRow, limit: number): Promise<readonly SessionRow[]> {
   const found = new Map([[session.id, session]]);
   for (const { no } of found.values()) {
-    for (const { id } of await storage.query("session.linked", no, no, no, no)) {
+    for (const { id } of await storage.query("session.linked", { session: no })) {
       if (found.size >= limit) return [...found.values()];
-      const [row] = found.has(id) ? [] : await storage.query("session.get", id);
+      const [row] = found.has(id) ? [] : await storage.query("session.get", { id });
       if (row !== undefined) found.set(id, row);
     }
   }
@@ -47,7 +48,7 @@ async function leadingTo(storage: Storage, head: HeadRow, limit: number): Promis
   const found = [...Map.groupBy(lineage, ({ session }) => session)];
   const sessions: TreeSession[] = [];
   for (const [id, stretches] of found.slice(0, limit)) {
-    const [row] = await storage.query("session.get", id);
+    const [row] = await storage.query("session.get", { id });
     if (row === undefined || row.deleted_at !== null) continue;
     sessions.push(await cutTo(storage, await readSession(storage, row), stretches));
   }
@@ -61,10 +62,10 @@ async function cutTo(storage: Storage, whole: TreeSession, stretches: readonly S
   const branches = whole.branches
     .filter(({ branch }) => upTo.has(branch))
     .map((one) => ({ ...one, heads: one.heads.filter(({ seq }) => isIn(one.branch, seq)) }));
-  const invoked = await versions(stretches, (...asked) => storage.query("invocations.at", ...asked));
+  const invoked = await versions(stretches, (stretch) => storage.query("invocations.at", stretch));
   let messages = 0;
   for (const { no, branch, upTo: end } of stretches) {
-    const [counted] = await storage.query("lineage.counts", no, branch, 0, end);
+    const [counted] = await storage.query("lineage.counts", { session: no, branch, after: 0, upTo: end });
     messages += counted?.messages ?? 0;
   }
   const last = branches.flatMap(({ heads }) => heads).findLast(({ status }) => status === "complete");
@@ -78,9 +79,9 @@ async function cutTo(storage: Storage, whole: TreeSession, stretches: readonly S
 async function readSession(storage: Storage, row: SessionRow): Promise<TreeSession> {
   const { id, title, status, kind, seq, head, createdAt } = sessionOf(row, []);
   const messages = await countShownMessages(storage, row);
-  const parents = await storage.query("archive.branches", row.no, 0, NOW);
-  const [made] = await storage.query("archive.derivations", row.no, 0, NOW);
-  const heads = (await storage.query("heads.oldest", id, 0, MOST_HEADS)).map(headOf);
+  const parents = await storage.query("archive.branches", { session: row.no, after: 0, upTo: NOW });
+  const [made] = await storage.query("archive.derivations", { session: row.no, after: 0, upTo: NOW });
+  const heads = (await storage.query("heads.oldest", { session: id, after: 0, limit: MOST_HEADS })).map(headOf);
   const numbers = [...new Set([1, ...parents.map((parent) => Number(parent.branch))])];
   const branches = numbers.map((branch): TreeBranch => {
     const parent = parents.find((one) => one.branch === branch);
@@ -88,7 +89,7 @@ async function readSession(storage: Storage, row: SessionRow): Promise<TreeSessi
     return { branch, from: parent === undefined ? null : parentOf(parent), heads: own.map(shortHead) };
   });
   const stretches = numbers.map((branch) => ({ session: id, no: row.no, branch, upTo: NOW, horizon: NOW, hides: [] }));
-  const invoked = await versions(stretches.toReversed(), (...asked) => storage.query("invocations.at", ...asked));
+  const invoked = await versions(stretches.toReversed(), (stretch) => storage.query("invocations.at", stretch));
   return {
     ...{ id, title, status, kind, messages, seq, head, branch: row.branch, branches },
     from: made === undefined ? null : derivationOf(made),

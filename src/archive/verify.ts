@@ -2,7 +2,7 @@
 // that a reader understands, and referring to nothing that did not come along. Whether they are true is for the checker
 // to say (scratch.ts).
 import type { HoldfastError } from "../contracts/errors.ts";
-import type { HeadRow } from "../contracts/lineage-queries.ts";
+import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
 import {
   type ArchivedTable,
   LOGGED_TABLES,
@@ -10,9 +10,10 @@ import {
   type PortableRow,
   portableColumns,
   type RestoredRow,
-} from "../contracts/portable.ts";
-import type { SessionRow } from "../contracts/queries.ts";
-import { TABLES, type TableShape } from "../contracts/rows.ts";
+} from "../contracts/storage/portable-rows.ts";
+import type { SessionRow } from "../contracts/storage/rows.ts";
+import type { TableShape } from "../contracts/storage/table-shape.ts";
+import { TABLES } from "../contracts/storage/tables.ts";
 import { toHex } from "../core/bytes.ts";
 import { IN_PART } from "../core/existing.ts";
 import { headOf } from "../core/head.ts";

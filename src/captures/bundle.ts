@@ -1,7 +1,7 @@
 // Bundles of captures: the list of files and their bytes, in one compressed piece.
 import type { CapturedFile, CaptureOrigin, CodingAgent, LeftOut, NewCapturedFile } from "../contracts/captures.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Payloads } from "../contracts/payloads.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
 import { corruptedBundle, encodeBundle, isBundle, readBundle } from "../core/bundle.ts";
 import { sanitizeBundle } from "../core/bundle-sanitizer.ts";
 import { fromRef } from "../core/bytes.ts";

@@ -1,14 +1,14 @@
 // Captures: see contracts/captures.ts for what they promise.
 import type { Blobs } from "../contracts/blobs.ts";
-import type { CaptureRow } from "../contracts/capture-queries.ts";
 import type { Capture, Captures, CapturesRemoved } from "../contracts/captures.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Page } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { PlacedEventRow } from "../contracts/queries.ts";
 import type { Sessions } from "../contracts/sessions.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { CaptureRow } from "../contracts/storage/capture-queries.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { PlacedEventRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { CAPTURE_VERBS } from "../contracts/verbs/captures.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { checkRecord } from "../core/check.ts";
@@ -60,14 +60,18 @@ export function createCaptures(needs: CapturesOptions): Captures {
     save: async (capture) => saveCapture(context, checkCapture(capture)),
     prefer: async (id) => {
       const row = await existingCapture(storage, id);
-      const [newest] = await storage.query("capture.newest", row.request, row.agent, row.agent_session);
+      const [newest] = await storage.query("capture.newest", {
+        request: row.request,
+        agent: row.agent,
+        agentSession: row.agent_session,
+      });
       for (const one of newest === undefined ? [row] : [newest, row]) await importFirst(one);
       return prefer(storage, row.id);
     },
     latest: (request, agent) => newest({ ...NO_FILTER, request, agent }),
     bySession: (sessionId, agent) => newest({ ...NO_FILTER, sessionId, agent }),
     get: async (id) => {
-      const [row] = await storage.query("capture.get", id);
+      const [row] = await storage.query("capture.get", { id });
       return row === undefined ? null : captureOf(row);
     },
     list: (filter) => list(storage, filter),
@@ -104,12 +108,14 @@ interface Filter {
 const NO_FILTER: Filter = { request: null, sessionId: null, agent: null, diverged: false };
 
 function find(storage: Storage, filter: Filter, before: number, limit: number): Promise<readonly CaptureRow[]> {
-  const { request, sessionId, agent, diverged } = filter;
-  const rest = [before, storage.environment.now(), agent, agent, diverged ? 1 : 0, limit] as const;
-  if (request !== null && sessionId !== null) return storage.query("captures.byBoth", request, sessionId, ...rest);
-  if (request !== null) return storage.query("captures.byRequest", request, ...rest);
-  if (sessionId !== null) return storage.query("captures.bySession", sessionId, ...rest);
-  return storage.query("captures.list", ...rest);
+  const { request, sessionId: agentSession, agent, diverged } = filter;
+  const params = { before, now: storage.environment.now(), agent, diverged: diverged ? 1 : 0, limit };
+  if (request !== null && agentSession !== null) {
+    return storage.query("captures.byBoth", { ...params, request, agentSession });
+  }
+  if (request !== null) return storage.query("captures.byRequest", { ...params, request });
+  if (agentSession !== null) return storage.query("captures.bySession", { ...params, agentSession });
+  return storage.query("captures.list", params);
 }
 
 async function list(storage: Storage, asked: ValuesOf<typeof CAPTURE_VERBS.list>[0]): Promise<Page<Capture>> {
@@ -169,7 +175,7 @@ async function sessionFor(
  */
 async function isCapturedByOthers(storage: Storage, session: string, request: string): Promise<boolean> {
   for (let after = 0; ; ) {
-    const events = await storage.query("events.read", session, after, LIMITS.page);
+    const events = await storage.query("events.read", { session, after, limit: LIMITS.page });
     const saves = events.filter(({ type }) => type === "capture/saved");
     if (saves.some((event) => requestIn(session, event) !== request)) return true;
     const last = events.at(-1);
@@ -184,7 +190,7 @@ function requestIn(session: string, { seq, body }: Pick<PlacedEventRow, "seq" | 
 }
 
 async function removeRequest(context: CaptureContext, request: string): Promise<CapturesRemoved> {
-  const rows = await context.storage.query("captures.ofRequest", request, LIMITS.page);
+  const rows = await context.storage.query("captures.ofRequest", { request, limit: LIMITS.page });
   const removed = await removeCaptures(context, rows, "request");
   return rows.length < LIMITS.page ? removed : joined(removed, await removeRequest(context, request));
 }
@@ -216,12 +222,12 @@ async function sweep(context: CaptureContext, dryRun: boolean, importFirst: Impo
   const { storage } = context;
   const now = storage.environment.now();
   let all: CapturesRemoved = { removed: [], bytes: 0 };
-  for (let last: readonly [number, number] = [0, 0]; ; ) {
-    const rows = await storage.query("captures.expired", now, ...last, PAGE);
+  for (let last = { after: 0, afterNo: 0 }; ; ) {
+    const rows = await storage.query("captures.expired", { now, ...last, limit: PAGE });
     all = joined(all, dryRun ? foreseen(rows) : await removeExpired(context, rows, importFirst));
     const end = rows.at(-1);
     if (end === undefined || rows.length < PAGE) return all;
-    last = [end.expires_at ?? 0, end.no];
+    last = { after: end.expires_at ?? 0, afterNo: end.no };
   }
 }
 

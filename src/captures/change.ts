@@ -1,9 +1,11 @@
 // What people change of a capture: its expiry, and which of two diverged generations is the newest.
-import type { CaptureRow } from "../contracts/capture-queries.ts";
+
 import type { Capture } from "../contracts/captures.ts";
-import type { EventDraft, Guard, Storage } from "../contracts/storage.ts";
+import type { CaptureRow } from "../contracts/storage/capture-queries.ts";
+import type { EventDraft, Guard } from "../contracts/storage/commit.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { decide } from "../core/decide.ts";
-import { STORE_LOCK } from "../sessions/guards.ts";
+import { STORE_LOCK } from "../core/session-guards.ts";
 import { captureOf, existingCapture } from "./rows.ts";
 import { unchangedGuard } from "./save.ts";
 
@@ -32,7 +34,11 @@ export function prefer(storage: Storage, id: string): Promise<Capture> {
   return decide<Capture>(storage, async () => {
     const row = await existingCapture(storage, id);
     if (row.diverged === 0) return { answer: captureOf(row) };
-    const [newest] = await storage.query("capture.newest", row.request, row.agent, row.agent_session);
+    const [newest] = await storage.query("capture.newest", {
+      request: row.request,
+      agent: row.agent,
+      agentSession: row.agent_session,
+    });
     const at = storage.environment.now();
     const both = newest === undefined ? [] : [renewed(newest, 1, at)];
     const guard: Guard = {

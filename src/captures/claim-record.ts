@@ -3,8 +3,8 @@ import type { ClaimOwner, PreviousClaim, UnsavedWork } from "../contracts/captur
 import type { Environment } from "../contracts/environment.ts";
 import { plainObject } from "../core/decode.ts";
 import { describeProcess } from "../core/process-name.ts";
+import { describeOwner, ownerLiveness } from "../core/run-owner.ts";
 import type { LeaseWatch } from "../runs/lease-watch.ts";
-import { describeOwner, ownerLiveness } from "../runs/owner.ts";
 
 const LONGEST_LEASE_MS = 3_600_000;
 /**

@@ -1,7 +1,7 @@
 // Removes the rows of claims that no process needs any more, a page at a time.
 import type { Environment } from "../contracts/environment.ts";
-import type { Storage } from "../contracts/storage.ts";
-import { ownerLiveness } from "../runs/owner.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import { ownerLiveness } from "../core/run-owner.ts";
 import { decodeClaim, orphanOf } from "./claim-record.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -13,7 +13,7 @@ const PAGE = 500;
 
 export async function sweepClaims(storage: Storage): Promise<void> {
   for (let after = "claim:"; ; ) {
-    const rows = await storage.query("claims.list", after, PAGE);
+    const rows = await storage.query("claims.list", { after, limit: PAGE });
     const writes = rows
       .filter(({ value }) => isForgotten(storage.environment, value))
       .map(({ name, value }) => ({ op: "run", statement: "claim.sweep", params: [name, value] }) as const);

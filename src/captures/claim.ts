@@ -9,13 +9,14 @@ import type {
   UnsavedWork,
 } from "../contracts/captures.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Guard, Storage } from "../contracts/storage.ts";
+import type { Guard } from "../contracts/storage/commit.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { sha256Hex } from "../core/bytes.ts";
 import { checkId, checkInt, checkRecord } from "../core/check.ts";
 import { newId } from "../core/new-id.ts";
+import { ownerLiveness, ownerText } from "../core/run-owner.ts";
+import { STORE_LOCK } from "../core/session-guards.ts";
 import { LeaseWatch } from "../runs/lease-watch.ts";
-import { ownerLiveness, ownerText } from "../runs/owner.ts";
-import { STORE_LOCK } from "../sessions/guards.ts";
 import {
   type ClaimRecord,
   decodeClaim,
@@ -215,7 +216,7 @@ function checkWork(given: unknown): ClaimedWork {
 }
 
 async function readText(storage: Storage, name: string): Promise<string | null> {
-  const [row] = await storage.query("claim.get", name);
+  const [row] = await storage.query("claim.get", { name });
   return row?.value ?? null;
 }
 

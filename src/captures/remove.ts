@@ -1,8 +1,9 @@
 // Removing captures: their files go unless something else holds them; the log says which went and why.
-import type { CaptureRow } from "../contracts/capture-queries.ts";
+
 import type { CapturesRemoved } from "../contracts/captures.ts";
+import type { CaptureRow } from "../contracts/storage/capture-queries.ts";
 import { decide } from "../core/decide.ts";
-import { afterwards, forgetWrites, releaseWrites, type Tally, tally } from "../sessions/erase.ts";
+import { discardErased, forgetWrites, releaseWrites, type Tally, tally } from "../core/erasure.ts";
 import { isOver } from "./rows.ts";
 import { type CaptureContext, unchangedGuard } from "./save.ts";
 
@@ -25,7 +26,7 @@ export async function removeCaptures(
     bytes += gone.row.stored;
     for (const one of gone.later) later.push(one);
   }
-  if (removed.length > 0) await afterwards(storage, payloads, later);
+  if (removed.length > 0) await discardErased(storage, payloads, later);
   return { removed, bytes };
 }
 
@@ -36,7 +37,7 @@ interface RemovedRow {
 
 function removeOne({ storage }: CaptureContext, id: string, why: RemovalReason): Promise<RemovedRow | null> {
   return decide<RemovedRow | null>(storage, async () => {
-    const [row] = await storage.query("capture.get", id);
+    const [row] = await storage.query("capture.get", { id });
     const at = storage.environment.now();
     if (row === undefined || (why === "expired" && !isOver(row, at))) return { answer: null };
     const { session } = row;
@@ -48,7 +49,7 @@ function removeOne({ storage }: CaptureContext, id: string, why: RemovalReason):
         events: [
           {
             ...{ session, type: "capture/removed", at, data: { capture: id, why } },
-            writes: [...releaseWrites(["capture"], at, [id]), ...forgetWrites(["capture"], [id])],
+            writes: [...releaseWrites(["capture"], at, { id }), ...forgetWrites(["capture"], { id })],
           },
         ],
       },

@@ -1,10 +1,10 @@
 // Captures as they come back from storage.
 
-import type { CaptureRow } from "../contracts/capture-queries.ts";
 import type { Capture, CapturedFile, CodingAgent } from "../contracts/captures.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { CaptureRow } from "../contracts/storage/capture-queries.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { fromRef } from "../core/bytes.ts";
 import { damagedRow, decodeRow, oneOf, optional, text, utf8, whole } from "../core/decode.ts";
 import type { StoredCapture } from "../core/stored-capture.ts";
@@ -75,7 +75,7 @@ export async function* readFile(
 }
 
 export async function existingCapture(storage: Storage, id: string): Promise<CaptureRow> {
-  const [row] = await storage.query("capture.get", id);
+  const [row] = await storage.query("capture.get", { id });
   if (row !== undefined) return row;
   throw new HoldfastError("NotFound", `there is no capture ${JSON.stringify(id)}`, {
     details: { kind: "capture", id },

@@ -1,16 +1,17 @@
 // Saves a capture. The files go first, each as a blob of its own, transcripts as what was added to the one before; then
 // one commit makes them the newest generation, unless another machine has saved since: then a person decides.
 import type { Blobs } from "../contracts/blobs.ts";
-import type { CaptureRow } from "../contracts/capture-queries.ts";
 import type { CapturedFile, CaptureWithFiles, NewCapturedFile } from "../contracts/captures.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
-import type { EventDraft, Guard, Storage, Write } from "../contracts/storage.ts";
+import type { CaptureRow } from "../contracts/storage/capture-queries.ts";
+import type { EventDraft, Guard, Write } from "../contracts/storage/commit.ts";
+import type { Payloads, PreparedPayload } from "../contracts/storage/payloads.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { encodeText, fromRef, toHex } from "../core/bytes.ts";
 import { type Decision, decide } from "../core/decide.ts";
+import { forgetWrites, releaseWrites, type Tally, tally } from "../core/erasure.ts";
 import { newId } from "../core/new-id.ts";
-import { forgetWrites, releaseWrites, type Tally, tally } from "../sessions/erase.ts";
-import { STORE_LOCK } from "../sessions/guards.ts";
+import { STORE_LOCK } from "../core/session-guards.ts";
 import type { CheckedCapture } from "./checked-input.ts";
 import { encodeManifest, type Manifest } from "./manifest.ts";
 import { captureOf, inOrder, isOver, manifestOf } from "./rows.ts";
@@ -65,9 +66,9 @@ export async function saveCapture(context: CaptureContext, given: CheckedCapture
 /** Conflict when what is there is not what the caller knows. */
 async function goesOnFrom(storage: Storage, given: CheckedCapture): Promise<Basis> {
   const { request, agent, sessionId, basis } = given;
-  const newest = (await storage.query("capture.newest", request, agent, sessionId))[0] ?? null;
+  const newest = (await storage.query("capture.newest", { request, agent, agentSession: sessionId }))[0] ?? null;
   if (basis === undefined) return { before: newest, newest };
-  const row = basis === null ? undefined : (await storage.query("capture.get", basis.id))[0];
+  const row = basis === null ? undefined : (await storage.query("capture.get", { id: basis.id }))[0];
   const isSame = row?.agent === agent && row.agent_session === sessionId && row.request === request;
   if (isSame && row.generation === basis?.generation) return { before: row, newest };
   // It has expired: this save does not know it, and takes its place.
@@ -110,7 +111,7 @@ async function storeFiles(
 }
 
 async function measured(storage: Storage, ref: string): Promise<Pick<CapturedFile, "size" | "stored"> | undefined> {
-  const [row] = await storage.query("capture.stored", fromRef(ref) as Uint8Array);
+  const [row] = await storage.query("capture.stored", { sha256: fromRef(ref) as Uint8Array });
   return row;
 }
 
@@ -157,7 +158,9 @@ function decisionOf(
   const row = rowOf(storage, saving, { before, newest }, at);
   const { id, generation, diverged, request, agent, agent_session, size, stored, created_at, expires_at } = row;
   const replaced: Write[] =
-    before === null ? [] : [...releaseWrites(["capture"], at, [before.id]), ...forgetWrites(["capture"], [before.id])];
+    before === null
+      ? []
+      : [...releaseWrites(["capture"], at, { id: before.id }), ...forgetWrites(["capture"], { id: before.id })];
   const event: EventDraft = {
     ...{ session, type: "capture/saved", at, payloads: { manifest } },
     data: {

@@ -1,9 +1,9 @@
 // Blobs: every part is there, every byte has its hash, and each is referred to by as many rows as it counts.
 
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Queries } from "../contracts/queries.ts";
-import type { Storage } from "../contracts/storage.ts";
-import type { CheckedBlobRow } from "../contracts/store-check-queries.ts";
+import type { Queries } from "../contracts/storage/queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import type { CheckedBlobRow } from "../contracts/storage/store-check-queries.ts";
 import { toRef } from "../core/bytes.ts";
 import { text } from "../core/decode.ts";
 import { countChars } from "./char-count.ts";
@@ -23,14 +23,18 @@ const FORMS: ReadonlySet<number> = new Set([0, 1, 2, 3, HOLDER]);
 
 export async function checkParts(storage: Storage, look: SecondLook): Promise<void> {
   for await (const row of rowsOf<Queries["check.parts"]["row"]>((last) =>
-    storage.query("check.parts", last?.parent_no ?? 0, last?.ord ?? 0, PAGE),
+    storage.query("check.parts", { afterParent: last?.parent_no ?? 0, afterOrd: last?.ord ?? 0, limit: PAGE }),
   )) {
     // Links of what is gone wait for gc.
     if (row.parent === null || row.child !== null) continue;
     look.report("blob-part-missing", [toRef(row.parent)], { part: row.ord < 0 ? "named" : row.ord + 1 });
   }
   for await (const row of rowsOf<Queries["check.blockRefs"]["row"]>((last) =>
-    storage.query("check.blockRefs", last?.block_id ?? "", last?.version ?? 0, PAGE),
+    storage.query("check.blockRefs", {
+      afterBlock: last?.block_id ?? "",
+      afterVersion: last?.version ?? 0,
+      limit: PAGE,
+    }),
   )) {
     if (row.value !== null) continue;
     look.report("blob-missing", [row.block_id], { table: "block_versions", payload: "value", version: row.version });
@@ -47,7 +51,9 @@ export async function checkBytes(
   const { storage, contents } = survey;
   const manifests = await readManifests(storage);
   const useOf = (no: number): BlobUse | null => (contents.has(no) ? "content" : manifests.has(no) ? "manifest" : null);
-  for await (const row of rowsOf<CheckedBlobRow>((last) => storage.query("check.blobs", last?.no ?? 0, PAGE))) {
+  for await (const row of rowsOf<CheckedBlobRow>((last) =>
+    storage.query("check.blobs", { after: last?.no ?? 0, limit: PAGE }),
+  )) {
     checkColumns(look, row);
     if (row.form === HOLDER) continue;
     // Chunks have no time of their own; they are read with the blobs made of them.
@@ -125,7 +131,7 @@ export async function readThrough(
 /** What a blob names, as the content of a message its attachments; null where that is not there. */
 export async function* namedBy(storage: Storage, sha256: Uint8Array): AsyncGenerator<Uint8Array | null> {
   for await (const row of rowsOf<Queries["check.named"]["row"]>((last) =>
-    storage.query("check.named", sha256, last?.ord ?? BEFORE_ALL, PAGE),
+    storage.query("check.named", { parent: sha256, afterOrd: last?.ord ?? BEFORE_ALL, limit: PAGE }),
   )) {
     yield row.sha256;
   }
@@ -136,7 +142,7 @@ export async function countOrphans(storage: Storage, count: Count): Promise<void
   const now = storage.environment.now();
   count("orphanBlobs", 0);
   for await (const { free, chunk } of rowsOf<Queries["gc.freeable"]["row"]>((last) =>
-    storage.query("gc.freeable", now, last?.no ?? 0, PAGE),
+    storage.query("gc.freeable", { now, after: last?.no ?? 0, limit: PAGE }),
   )) {
     if (free === 1 && chunk === 0) count("orphanBlobs");
   }

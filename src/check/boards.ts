@@ -1,7 +1,8 @@
 // A session's boards derived from its log: every change of a board is an event with everything but its texts. Titles,
 // notes and labels are not in the log (LG5), so they are compared with nothing.
-import type { CheckedBoardRow, CheckedTaskRow } from "../contracts/check-queries.ts";
+
 import type { JsonObject } from "../contracts/json.ts";
+import type { CheckedBoardRow, CheckedTaskRow } from "../contracts/storage/check-queries.ts";
 import type { SecondLook } from "./findings.ts";
 
 type Columns = Readonly<Record<string, unknown>>;

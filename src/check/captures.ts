@@ -1,7 +1,8 @@
 // A session's captures derived from its log: every save, change and removal is an event. The list of files is a payload
 // that the last save committed to.
-import type { CheckedCaptureRow } from "../contracts/capture-queries.ts";
+
 import type { JsonObject } from "../contracts/json.ts";
+import type { CheckedCaptureRow } from "../contracts/storage/capture-queries.ts";
 import { toRef } from "../core/bytes.ts";
 import { commitment } from "../core/chain.ts";
 import { plainObject } from "../core/decode.ts";

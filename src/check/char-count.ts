@@ -1,4 +1,4 @@
-// How many characters a message's content says, as history/content.ts counts them when it is appended.
+// How many characters a message's content says, as history/append.ts counts them when it is appended.
 import { json, list, plainObject } from "../core/decode.ts";
 
 /** null: the bytes are not a message's content. */

@@ -1,9 +1,9 @@
 // The checker (rule SE10): the store's rows session by session, then what belongs to none of them. It reads and never
 // mends; every issue says what to do.
 import type { Checking, CheckKind, CheckMode, CheckOptions, CheckReport } from "../contracts/check.ts";
-import type { CheckedSessionRow } from "../contracts/check-queries.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { CheckedSessionRow } from "../contracts/storage/check-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { CHECK_VERBS } from "../contracts/verbs/store.ts";
 import { toHex, toRef } from "../core/bytes.ts";
 import { findSession } from "../core/find.ts";
@@ -123,7 +123,7 @@ function damageOf(error: unknown, findings: Findings): string | null {
 async function checkOne(run: Run, survey: Survey, id: string): Promise<void> {
   run.progress.begin("sessions", id);
   await checkPart(run, [id], async (found) => {
-    for (const row of await run.storage.query("check.session", id)) await checkSession(survey, found, row);
+    for (const row of await run.storage.query("check.session", { id })) await checkSession(survey, found, row);
   });
   run.progress.report();
 }
@@ -174,7 +174,7 @@ async function eachSession(run: Run, visit: (id: string) => Promise<void>): Prom
   for (let after = 0; ; ) {
     let rows: readonly CheckedSessionRow[] = [];
     await checkPart(run, ["sessions"], async () => {
-      rows = await run.storage.query("check.sessions", after, PAGE);
+      rows = await run.storage.query("check.sessions", { after, limit: PAGE });
     });
     for (const row of rows) {
       await visit(row.id);

@@ -1,7 +1,8 @@
 // A row beside the event that wrote it: the same columns, the same payloads. What was erased says nothing any more, and
 // that is no damage.
-import type { WithEvent } from "../contracts/check-queries.ts";
+
 import type { JsonObject } from "../contracts/json.ts";
+import type { WithEvent } from "../contracts/storage/check-queries.ts";
 import { sameBytes, toHex } from "../core/bytes.ts";
 import { commitment } from "../core/chain.ts";
 import { plainObject } from "../core/decode.ts";

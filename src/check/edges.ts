@@ -1,11 +1,12 @@
 // The edges of the graph: branches inside and between sessions, derivations, invocations.
+
+import type { JsonObject } from "../contracts/json.ts";
 import type {
   CheckedBranchRow,
   CheckedDerivationRow,
   CheckedInvocationRow,
   InvocationHead,
-} from "../contracts/check-queries.ts";
-import type { JsonObject } from "../contracts/json.ts";
+} from "../contracts/storage/check-queries.ts";
 import { optional, plainObject, utf8 } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
 import { compare, keptPairs, type Pair } from "./compare.ts";
@@ -21,7 +22,7 @@ export async function checkBranches(subject: Subject): Promise<void> {
   const { survey, session, look } = subject;
   let standsOn = session.branch === 1;
   for await (const row of rowsOf<CheckedBranchRow>((last) =>
-    survey.storage.query("check.branches", session.no, last?.branch ?? BEFORE_ALL, PAGE),
+    survey.storage.query("check.branches", { session: session.no, after: last?.branch ?? BEFORE_ALL, limit: PAGE }),
   )) {
     survey.count("branches");
     if (row.branch === session.branch) standsOn = true;
@@ -54,7 +55,7 @@ export async function isCyclic({ storage, sound }: Survey, session: number, bran
     if (path.has(key)) return true;
     if (sound.has(key)) break;
     path.add(key);
-    const [up] = await storage.query("check.branch", at.session, at.branch);
+    const [up] = await storage.query("check.branch", { session: at.session, branch: at.branch });
     if (up === undefined) break;
     at = { session: up.parent_session_no, branch: up.parent_branch };
   }
@@ -88,7 +89,7 @@ function compareBranch(subject: Subject, row: CheckedBranchRow): void {
 export async function checkDerivations(subject: Subject): Promise<void> {
   const { survey, session, look } = subject;
   for await (const row of rowsOf<CheckedDerivationRow>((last) =>
-    survey.storage.query("check.derivations", session.no, last?.seq ?? BEFORE_ALL, PAGE),
+    survey.storage.query("check.derivations", { session: session.no, after: last?.seq ?? BEFORE_ALL, limit: PAGE }),
   )) {
     survey.count("derivations");
     const id = rowId(session.id, row.seq);
@@ -140,7 +141,12 @@ export async function checkInvocations(subject: Subject): Promise<void> {
   let before: CheckedInvocationRow | null = null;
   const running = new Map<number, string>();
   for await (const row of rowsOf<CheckedInvocationRow>((last) =>
-    survey.storage.query("check.invocations", session.no, last?.first_seq ?? BEFORE_ALL, last?.seq ?? BEFORE_ALL, PAGE),
+    survey.storage.query("check.invocations", {
+      session: session.no,
+      afterFirst: last?.first_seq ?? BEFORE_ALL,
+      afterSeq: last?.seq ?? BEFORE_ALL,
+      limit: PAGE,
+    }),
   )) {
     const id = rowId(session.id, row.first_seq);
     if (row.seq === row.first_seq) survey.count("invocations");
@@ -179,7 +185,9 @@ export async function checkInvocations(subject: Subject): Promise<void> {
 /** Attaching refuses to close a circle; archives of different times, each sound, can bring one. */
 async function checkWaiting({ survey, session, look }: Subject, running: ReadonlyMap<number, string>): Promise<void> {
   if (running.size === 0) return;
-  const waiting = new Set((await survey.storage.query("invocations.waiting", session.id)).map(({ id }) => id));
+  const waiting = new Set(
+    (await survey.storage.query("invocations.waiting", { session: session.id })).map(({ id }) => id),
+  );
   for (const [seq, callee] of running) {
     if (waiting.has(callee)) look.report("invocation-cycle", [rowId(session.id, seq)], { callee });
   }
@@ -218,7 +226,7 @@ async function absentHeads({ storage }: Survey, row: CheckedInvocationRow): Prom
   const absent = new Set<unknown>();
   for (const [said, owner, isLinked] of named) {
     if (typeof said !== "string" || isLinked) continue;
-    const [head] = await storage.query("head.get", said);
+    const [head] = await storage.query("head.get", { id: said });
     if (head?.session !== owner) absent.add(said);
   }
   return absent;

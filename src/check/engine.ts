@@ -1,7 +1,7 @@
 // The engine's own check, as issues of the report.
-import type { CheckKind } from "../contracts/check.ts";
-import type { EngineCheckName, EngineDamage } from "../contracts/engine-check.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { CheckedEngine, CheckKind } from "../contracts/check.ts";
+import type { EngineDamage } from "../contracts/storage/engine-report.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import type { SecondLook } from "./findings.ts";
 
 const KIND: Readonly<Record<EngineDamage["part"], CheckKind>> = {
@@ -10,9 +10,7 @@ const KIND: Readonly<Record<EngineDamage["part"], CheckKind>> = {
   schema: "schema-damaged",
 };
 
-export interface EngineOutcome {
-  readonly check: EngineCheckName;
-  readonly notRun: string | null;
+export interface EngineOutcome extends CheckedEngine {
   /** Rows are read through tables that are not what they should be: nothing else can be believed. */
   readonly isUnreadable: boolean;
 }

@@ -1,10 +1,11 @@
 // Heads: what they name is there; and, derived anew from rows and log, each has the root and the id that it had.
-import type { CheckedHeadRow } from "../contracts/check-queries.ts";
+
 import { HoldfastError } from "../contracts/errors.ts";
+import type { Compaction, Counts, HeadStatus } from "../contracts/heads.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import type { Compaction, Counts, HeadStatus } from "../contracts/lineage.ts";
-import type { HeadRow } from "../contracts/lineage-queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { CheckedHeadRow } from "../contracts/storage/check-queries.ts";
+import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
 import { addCounts, NONE } from "../core/counts.ts";
 import { jsonObject, plainObject } from "../core/decode.ts";
@@ -19,7 +20,12 @@ import { checkTurnOf } from "./work.ts";
 export async function checkHeads(subject: Subject): Promise<void> {
   const { survey, session, look } = subject;
   for await (const row of rowsOf<CheckedHeadRow>((last) =>
-    survey.storage.query("check.heads", session.no, last?.seq ?? 0, last?.no ?? 0, PAGE),
+    survey.storage.query("check.heads", {
+      session: session.no,
+      afterSeq: last?.seq ?? 0,
+      afterNo: last?.no ?? 0,
+      limit: PAGE,
+    }),
   )) {
     survey.count("heads");
     const rows = [row.id];
@@ -107,7 +113,7 @@ function textOr(value: unknown): string | null {
 
 /** By the log, which knows it also when the variables were erased. */
 async function committedVars({ survey, session }: Subject, seq: number): Promise<unknown> {
-  const [event] = await survey.storage.query("events.at", session.id, seq);
+  const [event] = await survey.storage.query("events.at", { session: session.id, seq });
   return plainObject.read(jsonObject.read(event?.body)?.commitments)?.vars;
 }
 
@@ -137,8 +143,8 @@ async function recount(
   let inherits = false;
   for (const [i, { no, branch, upTo, session: id }] of lineage.entries()) {
     inherits ||= no !== session.no && (await isDeleted(storage, id));
-    const [head] = await storage.query("head.before", no, branch, i === 0 ? upTo - 1 : upTo);
-    const [counted] = await storage.query("lineage.counts", no, branch, head?.seq ?? 0, upTo);
+    const [head] = await storage.query("head.before", { session: no, branch, upTo: i === 0 ? upTo - 1 : upTo });
+    const [counted] = await storage.query("lineage.counts", { session: no, branch, after: head?.seq ?? 0, upTo });
     since = addCounts(since, counted ?? NONE);
     if (head === undefined) continue;
     before = head;
@@ -151,7 +157,7 @@ async function recount(
 }
 
 async function isDeleted(storage: Storage, id: string): Promise<boolean> {
-  const [row] = await storage.query("check.session", id);
+  const [row] = await storage.query("check.session", { id });
   return row !== undefined && row.deleted_at !== null;
 }
 

@@ -1,8 +1,8 @@
 // What a session that is checked alone inherits: stretches of other sessions' logs, and every row of those stretches that
 // it reads through them. In a check of everything, each of those sessions is looked at by itself.
 import type { CheckKind } from "../contracts/check.ts";
-import type { CheckedHeadRow } from "../contracts/check-queries.ts";
 import type { JsonObject } from "../contracts/json.ts";
+import type { CheckedHeadRow } from "../contracts/storage/check-queries.ts";
 import { rowId } from "../core/row-id.ts";
 import { readInheritedRanges, verifyInherited } from "../log/inherited.ts";
 import type { SecondLook } from "./findings.ts";
@@ -24,7 +24,7 @@ export async function checkInherited(
     look.report(tombstoneKind(bad), [rowId(source, bad.seq)], { ...bad, inheritedBy: session.id });
   }
   for (const [id, kept] of await readInheritedRanges(storage, session)) {
-    const [source] = await storage.query("check.session", id);
+    const [source] = await storage.query("check.session", { id });
     if (source === undefined) continue;
     const place: InheritedSource = { source: id, heads: new Set(), ledger: null };
     const inside = within(look, place, session.id);
@@ -45,7 +45,7 @@ interface InheritedSource {
 
 async function readHeads({ storage }: Survey, no: number, { heads, ledger }: InheritedSource): Promise<void> {
   for await (const row of rowsOf<CheckedHeadRow>((last) =>
-    storage.query("check.heads", no, last?.seq ?? 0, last?.no ?? 0, PAGE),
+    storage.query("check.heads", { session: no, afterSeq: last?.seq ?? 0, afterNo: last?.no ?? 0, limit: PAGE }),
   )) {
     if (ledger?.covers(row.seq)) heads.add(row.id);
   }

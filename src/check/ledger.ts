@@ -1,7 +1,8 @@
 // What a session's log says about its rows: which events wrote one, where the session must stand by now. Only the part of
 // the log that verifies is believed.
-import type { CheckedEventRow, CheckedSessionRow } from "../contracts/check-queries.ts";
+
 import type { JsonObject } from "../contracts/json.ts";
+import type { CheckedEventRow, CheckedSessionRow } from "../contracts/storage/check-queries.ts";
 import { sameBytes } from "../core/bytes.ts";
 import { jsonObject, plainObject } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
@@ -357,7 +358,7 @@ export async function readLedger(survey: Survey, look: SecondLook, session: Chec
 /** The blobs that the events of a session name, when it is checked alone. */
 async function readContents(survey: Survey, look: SecondLook, session: CheckedSessionRow, end: number): Promise<void> {
   for await (const event of rowsOf<CheckedEventRow>((last) =>
-    survey.storage.query("check.events", session.no, last?.seq ?? BEFORE_ALL, PAGE),
+    survey.storage.query("check.events", { session: session.no, after: last?.seq ?? BEFORE_ALL, limit: PAGE }),
   )) {
     if (event.seq > end) break;
     if (event.content !== null) {

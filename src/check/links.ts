@@ -23,7 +23,7 @@ export function namesIn(as: BlobUse, pieces: readonly Uint8Array[]): readonly Ui
   return [...found.values()];
 }
 
-/** As history/content.ts finds them: sources of media, also inside results of tools. */
+/** As history/append.ts finds them: sources of media, also inside results of tools. */
 function attachmentsIn(content: unknown, add: (ref: unknown) => void): void {
   for (const item of list.read(content) ?? []) {
     const block = plainObject.read(item) ?? {};

@@ -1,8 +1,9 @@
 // A session's log: whether its chain is whole, and of what kind its first damage is.
-import type { CheckedSessionRow } from "../contracts/check-queries.ts";
+
 import { HoldfastError } from "../contracts/errors.ts";
-import type { WholeEventRow } from "../contracts/queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { CheckedSessionRow } from "../contracts/storage/check-queries.ts";
+import type { WholeEventRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
 import { genesis, nextHash } from "../core/chain.ts";
 import { rowId } from "../core/row-id.ts";
@@ -27,13 +28,14 @@ export async function verifyLog(
   const { badSeq: bad, reason } = report;
   const rows = [rowId(id, bad)];
   const details = { seq: bad, reason };
-  const [event] = await storage.query("events.at", id, bad);
+  const [event] = await storage.query("events.at", { session: id, seq: bad });
   if (event === undefined) {
-    const [next] = await storage.query("check.beyond", no, bad);
+    const [next] = await storage.query("check.beyond", { session: no, end: bad });
     look.report(next?.seq == null ? "log-truncated" : "seq-gap", rows, details);
   } else if (bad > end) look.report("log-beyond-end", rows, details);
   else {
-    const [before] = bad === 1 ? [{ hash: genesis(id) }] : await storage.query("events.at", id, bad - 1);
+    const [before] =
+      bad === 1 ? [{ hash: genesis(id) }] : await storage.query("events.at", { session: id, seq: bad - 1 });
     const follows = before !== undefined && sameBytes(nextHash(before.hash, event.body), event.hash);
     const isEnd = bad === end && !sameBytes(event.hash, chain);
     const kind = reason.endsWith("on another branch") ? "branch-wrong" : "event-mismatch";

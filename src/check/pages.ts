@@ -1,4 +1,5 @@
 // Rows in pages by key: each read is short, so that nothing waits for the checker and nothing pins the WAL.
+import { type AskedBlobs, REFS_ASKED } from "../contracts/storage/store-check-queries.ts";
 
 export const PAGE = 1000;
 
@@ -14,4 +15,9 @@ export async function* rowsOf<R>(read: (last: R | undefined) => Promise<readonly
     last = rows.at(-1);
     if (last === undefined || rows.length < PAGE) return;
   }
+}
+
+/** The parameters of a read that looks up to REFS_ASKED blobs up. */
+export function askedBlobs(numbers: readonly number[]): AskedBlobs {
+  return Object.fromEntries(Array.from({ length: REFS_ASKED }, (_, i) => [`blob_${i}`, numbers[i] ?? 0]));
 }

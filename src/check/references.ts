@@ -1,13 +1,19 @@
 // Counts the rows that refer to each blob and compares the counts with those that the blobs keep. Every table is read
 // once, in the order of its keys, so that the work grows with the rows and not with sessions times rows.
 
-import type { Queries } from "../contracts/queries.ts";
-import type { Storage } from "../contracts/storage.ts";
-import { type CheckedBlobRow, REFS_ASKED, type ReferenceTable } from "../contracts/store-check-queries.ts";
+import type { Queries } from "../contracts/storage/queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import {
+  type CheckedBlobRow,
+  REFS_ASKED,
+  type ReferenceKeys,
+  type ReferenceRow,
+  type ReferenceTable,
+} from "../contracts/storage/store-check-queries.ts";
 import { toRef } from "../core/bytes.ts";
 import { BlobSet } from "./blob-set.ts";
 import type { SecondLook } from "./findings.ts";
-import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
+import { askedBlobs, BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 
 /** Blobs whose references are counted in one pass: four bytes each. */
 const COUNTED_AT_ONCE = 16_777_216;
@@ -21,15 +27,15 @@ const EVENTS_AT_ONCE = 5_000;
  */
 const RECOUNTED_MAX = 4 * REFS_ASKED;
 
-/** The columns of each table's key, for the page behind a row. */
-const KEYS: Readonly<Record<ReferenceTable, readonly string[]>> = {
-  annotations: ["session_no", "seq"],
-  state: ["session_no", "branch", "key", "seq"],
-  evals: ["session_no", "first_seq", "seq"],
-  calls: ["session_no", "first_seq", "seq"],
-  snapshots: ["session_no", "seq"],
-  heads: ["no"],
-  captures: ["no"],
+/** Keys before those of all rows. */
+const FIRST_KEYS: ReferenceKeys = {
+  annotations: { session_no: BEFORE_ALL, seq: BEFORE_ALL },
+  state: { session_no: BEFORE_ALL, branch: BEFORE_ALL, key: "", seq: BEFORE_ALL },
+  evals: { session_no: BEFORE_ALL, first_seq: BEFORE_ALL, seq: BEFORE_ALL },
+  calls: { session_no: BEFORE_ALL, first_seq: BEFORE_ALL, seq: BEFORE_ALL },
+  snapshots: { session_no: BEFORE_ALL, seq: BEFORE_ALL },
+  heads: { no: BEFORE_ALL },
+  captures: { no: BEFORE_ALL },
 };
 
 export async function checkReferences(storage: Storage, look: SecondLook): Promise<void> {
@@ -91,7 +97,7 @@ async function compareCounts(
   };
   let more = false;
   for await (const row of rowsOf<CheckedBlobRow>((last) =>
-    storage.query("check.blobs", last?.no ?? counts.first, PAGE),
+    storage.query("check.blobs", { after: last?.no ?? counts.first, limit: PAGE }),
   )) {
     more = row.no > counts.last;
     if (more) break;
@@ -109,9 +115,8 @@ async function reportWrong(
   doubtful: readonly CheckedBlobRow[],
   isRecounted: boolean,
 ): Promise<void> {
-  const asked = Array.from({ length: REFS_ASKED }, (_, i) => doubtful[i]?.no ?? 0);
   const wrong = isRecounted
-    ? await storage.query("check.refsOf", ...asked)
+    ? await storage.query("check.refsOf", askedBlobs(doubtful.map(({ no }) => no)))
     : doubtful.map(({ no, sha256, refs }) => ({ sha256, refs, n: counts.of(no) }));
   for (const { sha256, refs, n } of wrong) {
     if (refs !== n) look.report("blob-refs-wrong", [toRef(sha256)], { stored: refs, counted: n });
@@ -121,9 +126,13 @@ async function reportWrong(
 /** Also rows of sessions that are not there: they refer to their blobs all the same. */
 async function countReferences(storage: Storage, add: (no: number) => void): Promise<void> {
   await eachEventBlob(storage, add);
-  for (const table of Object.keys(KEYS) as ReferenceTable[]) await eachRowBlob(storage, table, add);
+  for (const table of Object.keys(FIRST_KEYS) as ReferenceTable[]) await eachRowBlob(storage, table, add);
   for await (const row of rowsOf<Queries["check.blockRefs"]["row"]>((last) =>
-    storage.query("check.blockRefs", last?.block_id ?? "", last?.version ?? 0, PAGE),
+    storage.query("check.blockRefs", {
+      afterBlock: last?.block_id ?? "",
+      afterVersion: last?.version ?? 0,
+      limit: PAGE,
+    }),
   )) {
     add(row.value_no);
   }
@@ -131,21 +140,21 @@ async function countReferences(storage: Storage, add: (no: number) => void): Pro
 
 async function eachEventBlob(storage: Storage, add: (no: number) => void): Promise<void> {
   for (let after = BEFORE_ALL; ; ) {
-    const [last] = await storage.query("check.eventsUpTo", after, EVENTS_AT_ONCE);
+    const [last] = await storage.query("check.eventsUpTo", { after, limit: EVENTS_AT_ONCE });
     if (last?.upto == null) return;
-    for (const { blob_no } of await storage.query("check.refs.events", after, last.upto)) add(blob_no);
+    for (const { blob_no } of await storage.query("check.refs.events", { after, upTo: last.upto })) add(blob_no);
     after = last.upto;
   }
 }
 
-async function eachRowBlob(storage: Storage, table: ReferenceTable, add: (no: number) => void): Promise<void> {
-  const columns = KEYS[table];
-  const first = columns.map((column) => (column === "key" ? "" : BEFORE_ALL));
-  for await (const row of rowsOf<Readonly<Record<string, unknown>>>((last) => {
-    const after = last === undefined ? first : columns.map((column) => last[column] as number | string);
-    return storage.query(`check.refs.${table}`, ...after, PAGE) as Promise<
-      readonly Readonly<Record<string, unknown>>[]
-    >;
+async function eachRowBlob<T extends ReferenceTable>(
+  storage: Storage,
+  table: T,
+  add: (no: number) => void,
+): Promise<void> {
+  for await (const row of rowsOf<ReferenceRow<T>>((last) => {
+    const params = { ...(last ?? FIRST_KEYS[table]), limit: PAGE } as Queries[`check.refs.${T}`]["params"];
+    return storage.query(`check.refs.${table}`, params) as Promise<readonly ReferenceRow<T>[]>;
   })) {
     for (let i = 0; `blob_${i}` in row; i++) {
       const no = row[`blob_${i}`];

@@ -1,10 +1,11 @@
 // Whose the damaged bytes are: a blob's issue also names a few of the rows that refer to it. No index leads from a blob to
 // its rows, so they are looked for afterwards, for many blobs at once and only where there is damage.
 import type { CheckIssue, CheckKind } from "../contracts/check.ts";
-import type { Storage } from "../contracts/storage.ts";
-import { REFS_ASKED } from "../contracts/store-check-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import { REFS_ASKED } from "../contracts/storage/store-check-queries.ts";
 import { fromRef } from "../core/bytes.ts";
 import { rowId } from "../core/row-id.ts";
+import { askedBlobs } from "./pages.ts";
 
 const ABOUT_BLOBS: ReadonlySet<CheckKind> = new Set(["blob-hash-mismatch", "blob-missing", "blob-part-missing"]);
 
@@ -18,7 +19,7 @@ export async function withReferrers(storage: Storage, issues: readonly CheckIssu
     if (rows.length > 1 || !ABOUT_BLOBS.has(kind) || refs.size >= WALKS_MAX * REFS_ASKED) continue;
     const sha256 = fromRef(ref);
     if (sha256 === null) continue;
-    for (const { no } of await storage.query("blob.head", sha256)) refs.set(no, ref);
+    for (const { no } of await storage.query("blob.head", { sha256 })) refs.set(no, ref);
   }
   const found = await referrersOf(storage, refs);
   return issues.map((issue) => {
@@ -36,8 +37,7 @@ async function referrersOf(
   const numbers = [...refs.keys()];
   while (numbers.length > 0) {
     const some = numbers.splice(0, REFS_ASKED);
-    const asked = Array.from({ length: REFS_ASKED }, (_, i) => some[i] ?? 0);
-    for (const { no, session, block, seq } of await storage.query("check.referrers", ...asked)) {
+    for (const { no, session, block, seq } of await storage.query("check.referrers", askedBlobs(some))) {
       const ref = refs.get(no);
       const row = block ?? (session === null ? null : rowId(session, seq));
       if (ref === undefined || row === null) continue;

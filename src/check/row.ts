@@ -1,14 +1,14 @@
 // A session's own row, and what stands beside it without an event's seq: tags, names, boards. They are read at one moment
 // of the log and compared with what the log says there.
-import type { CheckedCaptureRow } from "../contracts/capture-queries.ts";
+import type { CheckedCaptureRow } from "../contracts/storage/capture-queries.ts";
 import type {
   CheckedAliasRow,
   CheckedBoardRow,
   CheckedSessionRow,
   CheckedTaskRow,
   RunRows,
-} from "../contracts/check-queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+} from "../contracts/storage/check-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { jsonTexts } from "../core/decode.ts";
 import type { ExpectedSession } from "./ledger.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
@@ -35,7 +35,7 @@ export async function readSessionRows(
   let session = found;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const beside = await readRows(storage, session.no);
-    const [now] = await storage.query("check.session", session.id);
+    const [now] = await storage.query("check.session", { id: session.id });
     if (now === undefined || now.deleted_at !== session.deleted_at) break;
     if (now.seq === session.seq) return { session, beside };
     session = now;
@@ -49,20 +49,39 @@ async function readRows(storage: Storage, no: number): Promise<SessionRows> {
     for await (const row of rowsOf(read)) rows.push(row);
     return rows;
   };
-  const tags = await all<{ readonly tag: string }>((last) => storage.query("check.tagsOf", no, last?.tag ?? "", PAGE));
+  const tags = await all<{ readonly tag: string }>((last) =>
+    storage.query("check.tagsOf", { session: no, after: last?.tag ?? "", limit: PAGE }),
+  );
   return {
-    boards: await all<CheckedBoardRow>((last) => storage.query("check.boards", no, last?.id ?? "", PAGE)),
-    tasks: await all<CheckedTaskRow>((last) =>
-      storage.query("check.boardTasks", no, last?.board_id ?? "", last?.id ?? "", PAGE),
+    boards: await all<CheckedBoardRow>((last) =>
+      storage.query("check.boards", { session: no, after: last?.id ?? "", limit: PAGE }),
     ),
-    aliases: await all<CheckedAliasRow>((last) => storage.query("check.namesOf", no, last?.name ?? "", PAGE)),
+    tasks: await all<CheckedTaskRow>((last) =>
+      storage.query("check.boardTasks", {
+        session: no,
+        afterBoard: last?.board_id ?? "",
+        afterTask: last?.id ?? "",
+        limit: PAGE,
+      }),
+    ),
+    aliases: await all<CheckedAliasRow>((last) =>
+      storage.query("check.namesOf", { session: no, after: last?.name ?? "", limit: PAGE }),
+    ),
     tags: tags.map(({ tag }) => tag),
-    captures: await all<CheckedCaptureRow>((last) => storage.query("check.captures", no, last?.id ?? "", PAGE)),
+    captures: await all<CheckedCaptureRow>((last) =>
+      storage.query("check.captures", { session: no, after: last?.id ?? "", limit: PAGE }),
+    ),
     runs: {
-      runs: await all((last) => storage.query("check.runs", no, last?.id ?? "", PAGE)),
-      signals: await all((last) => storage.query("check.signals", no, last?.seq ?? BEFORE_ALL, PAGE)),
-      decisions: await all((last) => storage.query("check.decisions", no, last?.seq ?? BEFORE_ALL, PAGE)),
-      checkpoints: await all((last) => storage.query("check.checkpoints", no, last?.seq ?? BEFORE_ALL, PAGE)),
+      runs: await all((last) => storage.query("check.runs", { session: no, after: last?.id ?? "", limit: PAGE })),
+      signals: await all((last) =>
+        storage.query("check.signals", { session: no, after: last?.seq ?? BEFORE_ALL, limit: PAGE }),
+      ),
+      decisions: await all((last) =>
+        storage.query("check.decisions", { session: no, after: last?.seq ?? BEFORE_ALL, limit: PAGE }),
+      ),
+      checkpoints: await all((last) =>
+        storage.query("check.checkpoints", { session: no, after: last?.seq ?? BEFORE_ALL, limit: PAGE }),
+      ),
     },
   };
 }

@@ -1,5 +1,5 @@
 // A session's runs beside its log: their rows, signals, questions and checkpoints are what its events make them.
-import type { RunRows } from "../contracts/check-queries.ts";
+import type { RunRows } from "../contracts/storage/check-queries.ts";
 import { rowId } from "../core/row-id.ts";
 import { diffRuns } from "../core/run-diff.ts";
 import type { RunProjection } from "../core/run-projection.ts";

@@ -1,5 +1,5 @@
 // One session: its row, its log, and every row that belongs to it.
-import type { CheckedSessionRow } from "../contracts/check-queries.ts";
+import type { CheckedSessionRow } from "../contracts/storage/check-queries.ts";
 import { IN_PART } from "../core/existing.ts";
 import { rowId } from "../core/row-id.ts";
 import { sessionOf } from "../sessions/describe.ts";
@@ -82,13 +82,13 @@ async function checkRows(subject: Subject): Promise<void> {
 /** The session, its boards and their tasks can be read as callers read them. */
 async function checkReading({ survey, look, session: { id } }: Subject): Promise<void> {
   const { storage } = survey;
-  for (const row of await storage.query("session.get", id)) {
+  for (const row of await storage.query("session.get", { id })) {
     checkDecoding(look, "sessions", id, () => sessionOf(row, []));
   }
-  for (const row of await storage.query("boards.bySession", id)) {
+  for (const row of await storage.query("boards.bySession", { session: id })) {
     checkDecoding(look, "boards", row.id, () => boardOf(row, []));
   }
-  for (const row of await storage.query("tasks.bySession", id)) {
+  for (const row of await storage.query("tasks.bySession", { session: id })) {
     checkDecoding(look, "tasks", row.id, () => taskOf(row));
   }
 }
@@ -107,10 +107,10 @@ async function checkContents({ survey, look, session, ledger }: Subject): Promis
   const { storage } = survey;
   for (let after = ledger?.wholeUpTo ?? 0; after < session.seq; after += STRETCH) {
     // Of a deleted session, or where the seq is wrong, there may be long gaps.
-    const [next] = await storage.query("check.beyond", session.no, after);
+    const [next] = await storage.query("check.beyond", { session: session.no, end: after });
     if (next?.seq == null) return;
     after = Math.max(after, next.seq - 1);
-    for (const row of await storage.query("check.contents", session.no, after, after + STRETCH)) {
+    for (const row of await storage.query("check.contents", { session: session.no, after, upTo: after + STRETCH })) {
       look.report("blob-missing", [rowId(session.id, row.seq)], { table: "events", payload: "content" });
     }
   }

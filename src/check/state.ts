@@ -1,7 +1,8 @@
 // A session's state: every value holds from its event until the one that replaced it or took it away, and the log says
 // which that is.
-import type { CheckedStateRow } from "../contracts/check-queries.ts";
+
 import type { JsonObject } from "../contracts/json.ts";
+import type { CheckedStateRow } from "../contracts/storage/check-queries.ts";
 import { rowId } from "../core/row-id.ts";
 import { checkBlob, checkCommitments, compare, isErased, type Pair } from "./compare.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
@@ -73,14 +74,13 @@ export async function checkState(subject: Subject): Promise<void> {
   const { survey, session } = subject;
   let held: CheckedStateRow | null = null;
   for await (const row of rowsOf<CheckedStateRow>((last) =>
-    survey.storage.query(
-      "check.state",
-      session.no,
-      last?.branch ?? BEFORE_ALL,
-      last?.key ?? "",
-      last?.seq ?? BEFORE_ALL,
-      PAGE,
-    ),
+    survey.storage.query("check.state", {
+      session: session.no,
+      afterBranch: last?.branch ?? BEFORE_ALL,
+      afterKey: last?.key ?? "",
+      afterSeq: last?.seq ?? BEFORE_ALL,
+      limit: PAGE,
+    }),
   )) {
     survey.count("state");
     if (held !== null) await checkValue(subject, held, row);

@@ -1,7 +1,7 @@
 // What belongs to no session, or should belong to one and does not: names, tasks, rows that were left behind.
 import type { CheckKind } from "../contracts/check.ts";
-import type { OwnedTable } from "../contracts/check-queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { OwnedTable } from "../contracts/storage/check-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import type { SecondLook } from "./findings.ts";
 import { PAGE, rowsOf } from "./pages.ts";
 
@@ -31,7 +31,7 @@ const STRAYS: Readonly<Record<OwnedTable, CheckKind>> = {
 export async function checkStrays(storage: Storage, look: SecondLook): Promise<void> {
   for (const table of Object.keys(STRAYS) as OwnedTable[]) {
     for (let after = 0, more = true; more; ) {
-      const rows = await storage.query(`check.strays.${table}`, after, PAGE);
+      const rows = await storage.query(`check.strays.${table}`, { after, limit: PAGE });
       for (const { no, there } of rows) {
         if (there === null) look.report(STRAYS[table], [], { table, sessionNumber: no });
         after = no;
@@ -45,13 +45,13 @@ export async function checkStrays(storage: Storage, look: SecondLook): Promise<v
 const COUNTERS = ["gc", "word_refs"];
 
 export async function checkCounters(storage: Storage, look: SecondLook): Promise<void> {
-  const found = new Set((await storage.query("check.counters")).map(({ name }) => name));
+  const found = new Set((await storage.query("check.counters", {})).map(({ name }) => name));
   for (const name of COUNTERS) if (!found.has(name)) look.report("counter-missing", [name], {});
 }
 
 export async function checkNames(storage: Storage, look: SecondLook): Promise<void> {
   for await (const { name, there, deleted_at } of rowsOf<Alias>((last) =>
-    storage.query("check.aliases", last?.name ?? "", PAGE),
+    storage.query("check.aliases", { after: last?.name ?? "", limit: PAGE }),
   )) {
     if (there === null || deleted_at !== null) look.report("alias-target-missing", [name], {});
   }
@@ -65,7 +65,8 @@ interface Alias {
 
 export async function checkTasks(storage: Storage, look: SecondLook): Promise<void> {
   for await (const task of rowsOf<{ readonly board_id: string; readonly id: string; readonly there: string | null }>(
-    (last) => storage.query("check.tasks", last?.board_id ?? "", last?.id ?? "", PAGE),
+    (last) =>
+      storage.query("check.tasks", { afterBoard: last?.board_id ?? "", afterTask: last?.id ?? "", limit: PAGE }),
   )) {
     if (task.there === null) look.report("task-board-missing", [task.id], { board: task.board_id });
   }

@@ -1,7 +1,8 @@
 // What every check of a session is given: the session as it was read, what its log says, and where to report.
-import type { CheckedSessionRow } from "../contracts/check-queries.ts";
-import type { Counts } from "../contracts/lineage.ts";
-import type { Storage } from "../contracts/storage.ts";
+
+import type { Counts } from "../contracts/heads.ts";
+import type { CheckedSessionRow } from "../contracts/storage/check-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import type { ContentChars } from "./content-chars.ts";
 import type { SecondLook } from "./findings.ts";
 import type { Ledger } from "./ledger.ts";

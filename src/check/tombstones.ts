@@ -2,9 +2,9 @@
 // beginning of a branch on, with the rows of their events. Everything that other sessions read through them is compared
 // like the rows of a living session; what only the rest of the log could show is unknown.
 import type { CheckKind } from "../contracts/check.ts";
-import type { CheckedEventRow, CheckedSessionRow } from "../contracts/check-queries.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import type { WholeEventRow } from "../contracts/queries.ts";
+import type { CheckedEventRow, CheckedSessionRow } from "../contracts/storage/check-queries.ts";
+import type { WholeEventRow } from "../contracts/storage/rows.ts";
 import { sameBytes } from "../core/bytes.ts";
 import { genesis } from "../core/chain.ts";
 import { IN_PART } from "../core/existing.ts";
@@ -27,10 +27,10 @@ export async function checkKeptRanges(
   session: CheckedSessionRow,
 ): Promise<KeptRanges> {
   const { storage } = survey;
-  const rows = await storage.query("archive.remains", session.no);
+  const rows = await storage.query("archive.remains", { session: session.no });
   const kept = new Map(rows.map(({ branch, upto }) => [Number(branch), Number(upto)]));
   // Where a lineage has no beginning, it is unknown what it needs.
-  for (const { branch } of await storage.query("branches.needed", session.no, session.no)) {
+  for (const { branch } of await storage.query("branches.needed", { session: session.no })) {
     if (await isCyclic(survey, session.no, branch)) return kept;
   }
   const needs = new Map((await findInheritedRanges(storage, session.no)).map(({ branch, upTo }) => [branch, upTo]));
@@ -44,7 +44,7 @@ export async function checkKeptRanges(
 
 /** A session that is there has all of its log, and keeps nothing in particular for others. */
 export async function checkLiving({ survey, look, session }: Subject): Promise<void> {
-  const rows = await survey.storage.query("archive.remains", session.no);
+  const rows = await survey.storage.query("archive.remains", { session: session.no });
   if (rows.length > 0) look.report("remains-left", [session.id], { table: "remains" });
 }
 
@@ -82,7 +82,7 @@ export async function readKeptRanges(
   const stretches = new Stretches(look, session, kept);
   const clears: ErasedEventRow[] = [];
   for await (const event of rowsOf<WholeEventRow>((last) =>
-    storage.query("events.whole", session.id, last?.seq ?? BEFORE_ALL, PAGE),
+    storage.query("events.whole", { session: session.id, after: last?.seq ?? BEFORE_ALL, limit: PAGE }),
   )) {
     if (!stretches.add(event)) continue;
     count("events");
@@ -91,7 +91,7 @@ export async function readKeptRanges(
   }
   stretches.end();
   for await (const event of rowsOf<CheckedEventRow>((last) =>
-    storage.query("check.events", session.no, last?.seq ?? BEFORE_ALL, PAGE),
+    storage.query("check.events", { session: session.no, after: last?.seq ?? BEFORE_ALL, limit: PAGE }),
   )) {
     if (event.content === null || !stretches.covers(event.seq)) continue;
     checkContent(look, session, event);

@@ -1,7 +1,12 @@
 // The rows of a session's work: turns, evals, calls, snapshots, notes and state. Each is looked at by itself, then beside
 // the event that wrote it.
 import type { CheckKind } from "../contracts/check.ts";
-import type { CheckedCallRow, CheckedClearRow, CheckedEvalRow, CheckedTurnRow } from "../contracts/check-queries.ts";
+import type {
+  CheckedCallRow,
+  CheckedClearRow,
+  CheckedEvalRow,
+  CheckedTurnRow,
+} from "../contracts/storage/check-queries.ts";
 import { rowId } from "../core/row-id.ts";
 import {
   checkBlob,
@@ -52,7 +57,12 @@ export async function checkTurns(subject: Subject): Promise<void> {
   const { survey, session } = subject;
   let before: CheckedTurnRow | null = null;
   for await (const row of rowsOf<CheckedTurnRow>((last) =>
-    survey.storage.query("check.turns", session.no, last?.first_seq ?? BEFORE_ALL, last?.seq ?? BEFORE_ALL, PAGE),
+    survey.storage.query("check.turns", {
+      session: session.no,
+      afterFirst: last?.first_seq ?? BEFORE_ALL,
+      afterSeq: last?.seq ?? BEFORE_ALL,
+      limit: PAGE,
+    }),
   )) {
     if (row.seq === row.first_seq) survey.count("turns");
     // A caller that aborts a turn and continues from a head inside it writes the end of the turn once more, on the line
@@ -105,7 +115,12 @@ export async function checkEvals(subject: Subject): Promise<void> {
   const { survey, session, look } = subject;
   let before: CheckedEvalRow | null = null;
   for await (const row of rowsOf<CheckedEvalRow>((last) =>
-    survey.storage.query("check.evals", session.no, last?.first_seq ?? BEFORE_ALL, last?.seq ?? BEFORE_ALL, PAGE),
+    survey.storage.query("check.evals", {
+      session: session.no,
+      afterFirst: last?.first_seq ?? BEFORE_ALL,
+      afterSeq: last?.seq ?? BEFORE_ALL,
+      limit: PAGE,
+    }),
   )) {
     const id = rowId(session.id, row.first_seq);
     const isFirst = row.seq === row.first_seq;
@@ -133,7 +148,12 @@ export async function checkCalls(subject: Subject): Promise<void> {
   const { survey, session } = subject;
   let before: CheckedCallRow | null = null;
   for await (const row of rowsOf<CheckedCallRow>((last) =>
-    survey.storage.query("check.calls", session.no, last?.first_seq ?? BEFORE_ALL, last?.seq ?? BEFORE_ALL, PAGE),
+    survey.storage.query("check.calls", {
+      session: session.no,
+      afterFirst: last?.first_seq ?? BEFORE_ALL,
+      afterSeq: last?.seq ?? BEFORE_ALL,
+      limit: PAGE,
+    }),
   )) {
     const id = rowId(session.id, row.first_seq);
     const isFirst = row.seq === row.first_seq;
@@ -233,7 +253,7 @@ export async function checkSnapshots(subject: Subject): Promise<void> {
     if (said !== null && row.erased_seq === null) checkCommitments(subject, "snapshots", id, said, [payload], null);
   }
   function read(after: number) {
-    return survey.storage.query("check.snapshots", session.no, after, PAGE);
+    return survey.storage.query("check.snapshots", { session: session.no, after, limit: PAGE });
   }
 }
 
@@ -252,7 +272,7 @@ export async function checkNotes(subject: Subject): Promise<void> {
       checkCommitments(subject, "annotations", id, said, [payload], null);
   }
   function read(after: number) {
-    return survey.storage.query("check.annotations", session.no, after, PAGE);
+    return survey.storage.query("check.annotations", { session: session.no, after, limit: PAGE });
   }
 }
 
@@ -260,7 +280,7 @@ export async function checkNotes(subject: Subject): Promise<void> {
 export async function checkClears(subject: Subject): Promise<void> {
   const { survey, session } = subject;
   for await (const row of rowsOf<CheckedClearRow>((last) =>
-    survey.storage.query("check.clears", session.no, last?.seq ?? BEFORE_ALL, PAGE),
+    survey.storage.query("check.clears", { session: session.no, after: last?.seq ?? BEFORE_ALL, limit: PAGE }),
   )) {
     compare(subject, row, {
       ...{ table: "clears", seq: row.seq, branch: row.branch, types: ["messages/cleared"] },

@@ -1,7 +1,7 @@
 // A check is long and in no hurry. An engine in this process answers without giving up the event loop, so the checker
 // gives it up itself, between reads.
 import type { Blobs } from "../contracts/blobs.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 
 /** So long it keeps the event loop to itself, or for so many reads. */
 const SLICE_MS = 8;
@@ -25,9 +25,9 @@ export function yieldBetweenReads(
     storage: {
       ...{ engine: storage.engine, fragments: storage.fragments, environment },
       commit: (commit) => storage.commit(commit),
-      query: async (name, ...params) => {
+      query: async (name, params) => {
         await pause();
-        return storage.query(name, ...params);
+        return storage.query(name, params);
       },
       inspect: (sql, params, limits) => storage.inspect(sql, params, limits),
       changed: (session, timeoutMs, signal) => storage.changed(session, timeoutMs, signal),

@@ -2,8 +2,8 @@
 import { access } from "node:fs/promises";
 import * as path from "node:path";
 import { pathToFileURL } from "node:url";
+import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { AgentDefinition } from "../contracts/runs.ts";
 import type { ErasedContent } from "../contracts/session-steps.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Context } from "./command.ts";

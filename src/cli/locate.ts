@@ -1,8 +1,9 @@
 // What people name on the command line: a session by id or alias, a head by its id or the beginning of it, both
 // (`chat-1@hd-1a2b`), a whole locator, and for a fork a message (`chat-1#7`).
 import { HoldfastError } from "../contracts/errors.ts";
+import type { Head } from "../contracts/heads.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
-import type { Head, Locator } from "../contracts/lineage.ts";
+import type { Locator } from "../contracts/locators.ts";
 import { checkStore } from "../core/locator.ts";
 import { AT_HEAD, needSession } from "./store.ts";
 import { quoted } from "./terminal.ts";

@@ -1,7 +1,9 @@
 // Heads among messages: what is special about one, in a word, and where each stands in a transcript.
 import { isHoldfastError } from "../contracts/errors.ts";
+import type { Head } from "../contracts/heads.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
-import type { Head, Locator, MessageAt } from "../contracts/lineage.ts";
+import type { MessageAt } from "../contracts/lineage.ts";
+import type { Locator } from "../contracts/locators.ts";
 import { shortHead } from "./locate.ts";
 import type { Output } from "./output.ts";
 import { fitted, type Piece } from "./tree.ts";

@@ -1,7 +1,7 @@
 // How runs continue one another: a retry, a rewind or a fork names the run it continues in its first event.
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Run, RunStatus } from "../contracts/runs.ts";
+import type { Run, RunStatus } from "../contracts/run-record.ts";
 import type { Step } from "../contracts/steps.ts";
 import { plainObject } from "../core/decode.ts";
 

@@ -2,7 +2,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Run, RunStatus } from "../contracts/runs.ts";
+import type { Run, RunStatus } from "../contracts/run-record.ts";
 import type { Step } from "../contracts/steps.ts";
 import { didYouMean } from "../core/distance.ts";
 import { UsageError } from "./failure.ts";

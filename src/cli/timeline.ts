@@ -4,7 +4,7 @@ import type { DecisionReason } from "../contracts/decisions.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { LogEvent } from "../contracts/log.ts";
 import { plainObject } from "../core/decode.ts";
-import { ownerWords } from "../runs/owner.ts";
+import { ownerWords } from "../core/run-owner.ts";
 import { shortNames } from "./runs.ts";
 import { type Column, type Frame, table } from "./table.ts";
 import { formatSpan, formatTime } from "./units.ts";

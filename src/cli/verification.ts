@@ -2,7 +2,7 @@
 import type { CheckKind } from "../contracts/check.ts";
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
-import type { Locator } from "../contracts/lineage.ts";
+import type { Locator } from "../contracts/locators.ts";
 import type { Anchor } from "../contracts/log.ts";
 import { UsageError } from "./failure.ts";
 import { parseJson, readTextFile } from "./input.ts";

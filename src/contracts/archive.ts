@@ -1,17 +1,12 @@
 // Archives: a session with everything it refers to as one file that is complete alone, and back again.
 // Promise: what was imported is what was exported, on whichever engine: ids, seqs, times, hashes and heads; an import
 // happens whole or not at all; what was erased stays erased.
+
+import type { Counts, Head, HeadStatus } from "./heads.ts";
+import type { InvocationStatus, InvocationType } from "./invocations.ts";
 import type { Json } from "./json.ts";
-import type {
-  At,
-  Counts,
-  DerivationType,
-  Head,
-  HeadStatus,
-  InvocationStatus,
-  InvocationType,
-  MessageAt,
-} from "./lineage.ts";
+import type { DerivationType, MessageAt } from "./lineage.ts";
+import type { At } from "./locators.ts";
 import type { SessionKind, SessionStatus } from "./sessions.ts";
 
 export interface ExportOptions {

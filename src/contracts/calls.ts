@@ -1,6 +1,6 @@
 // Calls: requests to models, and their outcomes.
 import type { Json, JsonObject } from "./json.ts";
-import type { At } from "./lineage.ts";
+import type { At } from "./locators.ts";
 
 /** root: of the session's own conversation, kept as a descriptor; leaf: bounded and independent, kept as it was sent. */
 export type CallType = "root" | "leaf";

@@ -4,7 +4,7 @@
 import type { ContextMessage } from "./context.ts";
 import type { JsonObject } from "./json.ts";
 import type { ContentBlock } from "./messages.ts";
-import type { ModelCall } from "./runs.ts";
+import type { ModelCall } from "./models.ts";
 import type { RetryPolicy } from "./steps.ts";
 import type { DescribedTool } from "./tool-schemas.ts";
 

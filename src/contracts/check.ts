@@ -1,9 +1,8 @@
 // The checker: do the rows agree with each other, with the log, and with the bytes they name? Promise: it reads
 // canonical rows only, in bounded pages beside writers, and reads a second time before it reports, so that a change in
 // progress is not an issue.
-import type { EngineCheckName } from "./engine-check.ts";
 import type { JsonObject } from "./json.ts";
-import type { At } from "./lineage.ts";
+import type { At } from "./locators.ts";
 
 /** quick: structure. deep: also every blob's hash, every chain, every row against its event, every head derived anew. */
 export type CheckMode = "quick" | "deep";
@@ -110,7 +109,8 @@ export interface CheckReport {
 }
 
 export interface CheckedEngine {
-  readonly check: EngineCheckName;
+  /** SQLite: PRAGMA integrity_check. PostgreSQL: bt_index_check and verify_heapam of the extension amcheck. */
+  readonly check: "integrity_check" | "amcheck";
   /** Why the engine's check, or a part of it, could not be run; null when all of it ran. */
   readonly notRun: string | null;
 }

@@ -1,6 +1,6 @@
 // The messages a model call needs.
 // Promise: the answer depends on nothing but what is stored at that point and the options: no clock, no chance.
-import type { Compaction } from "./lineage.ts";
+import type { Compaction } from "./heads.ts";
 import type { ContentBlock, Role } from "./messages.ts";
 
 export interface ContextOptions {

@@ -4,13 +4,15 @@
 import type { Agents } from "./agents.ts";
 import type { Archives } from "./archive.ts";
 import type { BlobBackend, Blobs } from "./blobs.ts";
+import type { Calls } from "./calls.ts";
 import type { Captures } from "./captures.ts";
 import type { Checking } from "./check.ts";
 import type { Environment } from "./environment.ts";
 import type { Graph } from "./graph.ts";
+import type { Heads } from "./heads.ts";
 import type { History } from "./history.ts";
 import type { Invocations, LeafCalls } from "./invocations.ts";
-import type { Calls, Evals, Heads, SessionVerbs, Snapshots, Turns } from "./lineage.ts";
+import type { Evals, SessionVerbs, Snapshots, Turns } from "./lineage.ts";
 import type { Log } from "./log.ts";
 import type { LongTermMemory } from "./memory.ts";
 import type { Querying } from "./query.ts";

@@ -2,8 +2,11 @@
 // calls, which answer in the same shape and make no session. Promise: an invocation is in its caller's log before its
 // work begins, in one commit with the session it creates; it ends once. If its process dies, the invocation stays
 // "running" until it is finished by its id.
+
+import type { Call, CallOutcome, LeafCallInput } from "./calls.ts";
+import type { Counts } from "./heads.ts";
 import type { Json } from "./json.ts";
-import type { At, Call, CallOutcome, Counts, Invocation, InvocationStatus, LeafCallInput } from "./lineage.ts";
+import type { At } from "./locators.ts";
 import type { SessionInput } from "./sessions.ts";
 
 /** continue: the work is done in the session itself. branch: in a new session that continues one of its heads. */
@@ -159,4 +162,31 @@ export interface AttachSource {
   /** The snapshot of that head's variables. */
   readonly snapshot: string | null;
   readonly fingerprint: string | null;
+}
+
+export type InvocationType = "spawn" | "attach";
+
+export type InvocationStatus = "running" | "done" | "failed";
+
+export interface Invocation {
+  readonly id: string;
+  /** The caller's. */
+  readonly session: string;
+  readonly seq: number;
+  readonly branch: number;
+  readonly type: InvocationType;
+  /** Of an attachment. */
+  readonly mode: AttachMode | null;
+  readonly status: InvocationStatus;
+  readonly callee: string | null;
+  readonly callerHeadBefore: string | null;
+  readonly callerHeadAfter: string | null;
+  readonly calleeHeadBefore: string | null;
+  readonly calleeHeadAfter: string | null;
+  readonly call: string | null;
+  readonly label: string | null;
+  /** What it attached to. */
+  readonly source: AttachSource | null;
+  readonly createdAt: number;
+  readonly completedAt: number | null;
 }

@@ -1,142 +1,12 @@
-// Sessions as a graph: branches and heads inside a session, and the edges between sessions.
-// Promise: a head is a position in the log that never changes and whose id commits to everything before it; what was at a
-// head can be read for ever; current head is the only pointer that moves, and it moves by compare-and-set.
-
+// Sessions as a graph: the work in a session that heads cover, and the edges between sessions.
 import type { Call } from "./calls.ts";
 import type { Context, ContextOptions } from "./context.ts";
-import type { AttachInput, AttachMode, AttachSource } from "./invocations.ts";
-import type { Json, JsonObject, ListOrder, Page } from "./json.ts";
+import type { Counts, Head, HeadInput } from "./heads.ts";
+import type { AttachInput, Invocation } from "./invocations.ts";
+import type { Json, JsonObject } from "./json.ts";
+import type { At } from "./locators.ts";
 import type { Message } from "./messages.ts";
 import type { Session } from "./sessions.ts";
-
-export type {
-  Call,
-  CallInput,
-  CallOutcome,
-  CallStatus,
-  Calls,
-  CallType,
-  LeafCallInput,
-  RootCallInput,
-  RootDescriptor,
-} from "./calls.ts";
-
-/** Names a session, or a head of one. `store` is the URL or id of the store; a handle refuses one that is not its own. */
-export interface Locator {
-  readonly store?: string;
-  readonly session: string;
-  readonly head?: string;
-}
-
-/**
- * A session's id or alias, `session@head`, `holdfast:store#session@head`, or the same as an object; the first four
- * digits or more of a head's id are enough, as long as no other head of the session begins with them. An id that looks
- * like a locator is preferred to the locator; only older stores and archives have any. Verbs that read accept any of
- * these, and with a head return what there was at it. Verbs that write accept the id, and refuse a head: a session is
- * continued only at its current position (see fork and resume).
- */
-export type At = string | Locator;
-
-export type HeadStatus = "complete" | "aborted";
-
-/** How many rows of each kind the lineage holds up to a head; what was erased since is still counted. */
-export interface Counts {
-  readonly messages: number;
-  readonly turns: number;
-  readonly evals: number;
-  readonly calls: number;
-  readonly snapshots: number;
-  readonly invocations: number;
-}
-
-export interface Head {
-  /** `hd-` and the SHA-256 over what the head commits to, hex. */
-  readonly id: string;
-  readonly session: string;
-  readonly branch: number;
-  /** Its own event, the last that belongs to it, and the chain hash before that (hex). */
-  readonly seq: number;
-  readonly chain: string;
-  /** The head it was made on, of the same session. */
-  readonly basis: string | null;
-  readonly status: HeadStatus;
-  readonly counts: Counts;
-  readonly finalRef: string | null;
-  readonly finalSummary: string | null;
-  readonly snapshot: string | null;
-  readonly fingerprint: string | null;
-  readonly turn: string | null;
-  readonly cacheId: string | null;
-  /** Set when a context made at this head begins with a summary instead of what came before. */
-  readonly compaction: Compaction | null;
-  readonly at: number;
-}
-
-export interface Compaction {
-  /** The message that says in short what came before. */
-  readonly summary: string;
-  /** The last message that it covers. */
-  readonly upTo: string;
-  /** Earlier summaries that come after that, with what was kept: contexts leave them out. */
-  readonly over?: readonly string[];
-}
-
-export interface HeadInput {
-  /** The value this work ended with; any JSON. */
-  readonly final?: Json;
-  /** One line for lists. */
-  readonly finalSummary?: string;
-  /** Variables to restore from: stored as a snapshot. */
-  readonly vars?: Json;
-  /** What the caller compares code, tools or prompts by. */
-  readonly fingerprint?: string;
-  readonly cacheId?: string;
-  /** Conflict unless this is the current head; null: there is none yet. */
-  readonly expect?: string | null;
-}
-
-export interface CompactInput {
-  readonly agent: string;
-  readonly summary: string;
-  /**
-   * So many of the last messages stay as they are, counted when compact() is called; 0 when not given. What others append
-   * from then on stays as well.
-   */
-  readonly keep?: number;
-  /**
-   * The last message (its id) that the summary covers, instead of `keep`: messages that arrived while the summary was
-   * written stay, however long that took. NotFound unless the session shows it, on its current line.
-   */
-  readonly upTo?: string;
-  readonly expect?: string | null;
-}
-
-export interface HeadRange {
-  readonly limit?: number;
-  readonly cursor?: string | undefined;
-  readonly order?: ListOrder;
-}
-
-export interface Heads {
-  get(id: string): Promise<Head | null>;
-  /** Those whose ids begin like this (`hd-` and some digits), at most ten. */
-  find(prefix: string): Promise<readonly Head[]>;
-  /** Of the session named; with a head, that head. null when none was published yet. */
-  current(at: At): Promise<Head | null>;
-  /**
-   * Every head of the session, newest first, also aborted ones and those of other branches. With a head, those of the
-   * session on the line that leads to it. A cursor goes with the order it was given for.
-   */
-  list(at: At, range?: HeadRange): Promise<Page<Head>>;
-  /** Publishes the current position of the session as a head, and makes it the current one. */
-  publish(session: At, input?: HeadInput): Promise<Head>;
-  /**
-   * A head from which on a context begins with a summary; older heads still show everything. Of two at once the later
-   * covers the earlier, whose summary is dropped if it comes directly after what the later covers. Conflict when the
-   * session left the summarised line meanwhile.
-   */
-  compact(session: At, input: CompactInput): Promise<Head>;
-}
 
 export type TurnStatus = "open" | "done" | "aborted";
 
@@ -260,32 +130,6 @@ export interface View {
   heads(): Promise<readonly Head[]>;
   invocations(): Promise<readonly Invocation[]>;
   state(): Promise<JsonObject>;
-}
-
-export type InvocationType = "spawn" | "attach";
-export type InvocationStatus = "running" | "done" | "failed";
-
-export interface Invocation {
-  readonly id: string;
-  /** The caller's. */
-  readonly session: string;
-  readonly seq: number;
-  readonly branch: number;
-  readonly type: InvocationType;
-  /** Of an attachment. */
-  readonly mode: AttachMode | null;
-  readonly status: InvocationStatus;
-  readonly callee: string | null;
-  readonly callerHeadBefore: string | null;
-  readonly callerHeadAfter: string | null;
-  readonly calleeHeadBefore: string | null;
-  readonly calleeHeadAfter: string | null;
-  readonly call: string | null;
-  readonly label: string | null;
-  /** What it attached to. */
-  readonly source: AttachSource | null;
-  readonly createdAt: number;
-  readonly completedAt: number | null;
 }
 
 export type DerivationType = "fork" | "attach";

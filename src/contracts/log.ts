@@ -1,7 +1,7 @@
 // The log: one append-only, hash-chained list of compact events per session, seq contiguous from 1.
 // Promise: seq and hash are assigned inside the commit that writes the rows an event names; events are insert-only.
 import type { JsonableObject, JsonObject } from "./json.ts";
-import type { At } from "./lineage.ts";
+import type { At } from "./locators.ts";
 
 export const EVENT_SCHEMA_VERSION = 1;
 

@@ -1,6 +1,6 @@
 // The result of a run. Only a completed run has a value.
 import type { Json } from "./json.ts";
-import type { Run, RunError, RunStatus } from "./runs.ts";
+import type { Run, RunError, RunStatus } from "./run-record.ts";
 
 export type RunResult<Output = Json> = CompletedRun<Output> | UncompletedRun;
 

@@ -1,5 +1,5 @@
 // Runs that continue another run: after one of its iterations, or from the step that it failed at.
-import type { RunLimits } from "./runs.ts";
+import type { RunLimits } from "./run-record.ts";
 
 export interface ForkRunInput {
   /** Goes on after this iteration; 0: from its beginning. The last one completed when not given. */

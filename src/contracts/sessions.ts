@@ -1,7 +1,7 @@
 // Sessions: long-lived conversation threads, each the owner of a log.
 import type { Erasure } from "./history.ts";
 import type { JsonableObject, JsonObject, Page } from "./json.ts";
-import type { At } from "./lineage.ts";
+import type { At } from "./locators.ts";
 
 export type SessionStatus = "open" | "closed";
 

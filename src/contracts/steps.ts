@@ -1,6 +1,6 @@
 // Steps: what an iteration of a run does, each recorded at its place.
 import type { Json } from "./json.ts";
-import type { RunError } from "./runs.ts";
+import type { RunError } from "./run-record.ts";
 import type { ReadPosition } from "./session-steps.ts";
 
 export type StepKind = "tool" | "model" | "message" | "now" | "sleep" | "wait" | "spawn" | "read" | "compact";

@@ -1,7 +1,7 @@
 // The trace: a session's events, each with what it is about and what it was caused by. For people and audits: it never
 // resolves a payload, and nothing is ever restored from it.
 import type { Json } from "./json.ts";
-import type { At } from "./lineage.ts";
+import type { At } from "./locators.ts";
 import type { LogEvent, ReadRange } from "./log.ts";
 
 /** A row that an event wrote or was caused by: its kind and its id. */

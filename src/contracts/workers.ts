@@ -1,6 +1,8 @@
 // Workers: they take runs of their agents from a store and work on them.
+
+import type { AnyAgent } from "./agent-definitions.ts";
+import type { Run, RunError } from "./run-record.ts";
 import type { ResumeOptions } from "./run-waits.ts";
-import type { AnyAgent, Run, RunError } from "./runs.ts";
 
 export interface WorkerOptions extends ResumeOptions {
   readonly agents: readonly AnyAgent[];

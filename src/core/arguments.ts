@@ -26,6 +26,12 @@ import { parseRowId } from "./row-id.ts";
 /** `what` is the name of the value in errors. */
 export type Check = (value: unknown, what: string) => unknown;
 
+/** Checks of what is code and not data, by the kind of its schema. The part that knows that code gives them to the binding. */
+export interface CodeChecks {
+  readonly agent?: Check;
+}
+
+const NO_CODE: CodeChecks = {};
 const CHECKS = new WeakMap<Schema, Check>();
 
 /** What an implementation gets for a value, or the error that says what is wrong with it. */
@@ -33,10 +39,11 @@ export function checkArgument<S extends Schema>(schema: S, value: unknown, what:
   return checkFor(schema)(value, what) as ValueOf<S>;
 }
 
-export function checkFor(schema: Schema): Check {
+export function checkFor(schema: Schema, code: CodeChecks = NO_CODE): Check {
+  if (code !== NO_CODE) return withPresence(schema, checkOfKind(schema, code));
   const known = CHECKS.get(schema);
   if (known !== undefined) return known;
-  const check = withPresence(schema, checkOfKind(schema));
+  const check = withPresence(schema, checkOfKind(schema, code));
   CHECKS.set(schema, check);
   return check;
 }
@@ -50,7 +57,7 @@ function withPresence(schema: Schema, check: Check): Check {
   return isOptional ? (value, what) => (value === undefined ? fallback : check(value, what)) : check;
 }
 
-function checkOfKind(schema: Schema): Check {
+function checkOfKind(schema: Schema, code: CodeChecks): Check {
   switch (schema.kind) {
     case "id":
       return schema.orEmpty === true ? checkIdOrEmpty : checkId;
@@ -72,21 +79,26 @@ function checkOfKind(schema: Schema): Check {
       const { min, max, orText } = schema;
       return (value, what) => (value === orText && orText !== undefined ? value : checkInt(value, what, min, max));
     }
+    case "number":
+      return (value, what) => checkNumber(value, what, schema.min);
     case "limit":
       return (value, what) => checkLimit(value, schema.limit, undefined, what);
     case "choice":
       return (value, what) => checkOneOf(value, what, schema.of);
     case "list":
-      return checkOfList(schema);
+      return checkOfList(schema, code);
     case "record":
-      return checkOfRecord(schema);
+      return checkOfRecord(schema, code);
     default:
-      return checkOfObject(schema);
+      return checkOfObject(schema, code);
   }
 }
 
-function checkOfObject(schema: Schema): Check {
+function checkOfObject(schema: Schema, code: CodeChecks): Check {
   switch (schema.kind) {
+    case "agent":
+      if (code.agent === undefined) throw new Error("bug: nothing checks the agents of this noun");
+      return code.agent;
     case "object":
       return checkObject;
     case "entries":
@@ -105,6 +117,11 @@ function checkOfObject(schema: Schema): Check {
     default:
       return (value) => value;
   }
+}
+
+function checkNumber(value: unknown, what: string, min: number): number {
+  if (typeof value === "number" && Number.isFinite(value) && value >= min) return value;
+  throw invalid(what, `a number from ${min} on`, value);
 }
 
 function checkDigest(value: unknown, what: string): string {
@@ -148,19 +165,20 @@ function checkBytes(value: unknown, what: string): Uint8Array {
   throw invalid(what, "bytes", value);
 }
 
-function checkOfList({ of, limit, isSet }: Extract<Schema, { kind: "list" }>): Check {
+function checkOfList({ of, limit, isSet }: Extract<Schema, { kind: "list" }>, code: CodeChecks): Check {
   // What the implementation checks is only counted here: a list may have hundreds of thousands of items.
   if (of.kind === "checked") return (value, what) => checkArray(value, what, limit);
-  const check = checkFor(of);
+  const check = checkFor(of, code);
   return (value, what) => {
     const items = checkArray(value, what, limit).map((item, i) => check(item, `${what}[${i}]`));
     return isSet === true ? [...new Set(items)] : items;
   };
 }
 
-function checkOfRecord({ fields, prefix, isPlaced, isOpen }: Extract<Schema, { kind: "record" }>): Check {
+function checkOfRecord(schema: Extract<Schema, { kind: "record" }>, code: CodeChecks): Check {
+  const { fields, prefix, isPlaced, isOpen } = schema;
   const names = Object.keys(fields);
-  const checks = fieldChecks(fields, prefix);
+  const checks = fieldChecks(fields, prefix, code);
   return (value, what) => {
     if (value === undefined) throw invalid(what, "an object", value);
     const given = isOpen === true ? checkSome(value, what, names) : checkRecord(value, what, names);
@@ -181,11 +199,11 @@ interface FieldCheck {
   readonly check: Check;
 }
 
-function fieldChecks(fields: Fields, prefix: string | undefined): readonly FieldCheck[] {
+function fieldChecks(fields: Fields, prefix: string | undefined, code: CodeChecks): readonly FieldCheck[] {
   return Object.entries(fields).map(([name, schema]) => ({
     name,
     path: prefix === undefined ? name : `${prefix}.${name}`,
-    check: checkFor(schema),
+    check: checkFor(schema, code),
   }));
 }
 

@@ -3,7 +3,7 @@
 import { hash } from "node:crypto";
 import type { JsonObject } from "../contracts/json.ts";
 import { EVENT_SCHEMA_VERSION } from "../contracts/log.ts";
-import type { EventDraft } from "../contracts/storage.ts";
+import type { EventDraft } from "../contracts/storage/commit.ts";
 import { encodeText, sha256 } from "./bytes.ts";
 import { canonicalJson } from "./canonical.ts";
 

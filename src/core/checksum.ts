@@ -1,7 +1,8 @@
 // The checksum of a row: over the columns that nothing else in the store proves (no log, no hash, no other row). A database
 // page has no checksum on SQLite, so without it a changed bit in such a column is read as if it had been written.
 import { hash } from "node:crypto";
-import { type ColumnType, TABLES, type TableShape } from "../contracts/rows.ts";
+import type { ColumnType, TableShape } from "../contracts/storage/table-shape.ts";
+import { TABLES } from "../contracts/storage/tables.ts";
 
 export type ChecksumCell = null | number | bigint | string | Uint8Array;
 

@@ -1,5 +1,5 @@
 // How many rows of each kind there are.
-import type { Counts } from "../contracts/lineage.ts";
+import type { Counts } from "../contracts/heads.ts";
 
 export const NONE: Counts = { messages: 0, turns: 0, evals: 0, calls: 0, snapshots: 0, invocations: 0 };
 

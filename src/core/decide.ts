@@ -1,7 +1,8 @@
 // The loop every rule runs in: decide on a fresh snapshot, commit, and when a guard failed decide again.
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Commit, Outcome, Refusal, Storage } from "../contracts/storage.ts";
+import type { Commit, Outcome, Refusal } from "../contracts/storage/commit.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { toRef } from "./bytes.ts";
 import { reservedName } from "./locator.ts";
 

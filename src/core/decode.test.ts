@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
-import { TABLES, type TableName } from "../contracts/rows.ts";
+import { TABLES, type TableName } from "../contracts/storage/tables.ts";
 import type { TaskList } from "../contracts/tasks.ts";
 import { open } from "../open.ts";
 import type { Param } from "../storage/sql/driver.ts";

@@ -3,7 +3,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { EVENT_SCHEMA_VERSION } from "../contracts/log.ts";
-import type { StoredPayload } from "../contracts/payloads.ts";
+import type { StoredPayload } from "../contracts/storage/rows.ts";
 import { decodeText } from "./bytes.ts";
 
 /** What a row is, and the ids that find it again. */

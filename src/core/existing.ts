@@ -1,7 +1,7 @@
 // The session a rule works on, or the error that says that there is none.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { SessionRow } from "../contracts/queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { SessionRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 
 /**
  * The version of a session of which only a part came, with a fork, or nothing but the name, with one that invoked it. It has
@@ -10,7 +10,7 @@ import type { Storage } from "../contracts/storage.ts";
 export const IN_PART = 1;
 
 export async function existingSession(storage: Storage, id: string): Promise<SessionRow> {
-  const [row] = await storage.query("session.get", id);
+  const [row] = await storage.query("session.get", { id });
   if (row !== undefined && row.deleted_at === null) return row;
   if (row !== undefined) throw await deletedSession(storage, row);
   await refuseAlias(storage, id);
@@ -36,7 +36,7 @@ const NAMED = 10;
 
 /** What is left of a session may be what others inherit: of one that was deleted, or that never came as a whole. */
 export async function deletedSession(storage: Storage, { no, id, version }: SessionRow): Promise<HoldfastError> {
-  const heirs = (await storage.query("session.heirs", no, NAMED)).map((heir) => heir.id);
+  const heirs = (await storage.query("session.heirs", { session: no, limit: NAMED })).map((heir) => heir.id);
   if (heirs.length === 0 && version === IN_PART) {
     return new HoldfastError("SessionDeleted", `of the session ${JSON.stringify(id)} only the name is here`, {
       details: { kind: "session", id, deleted: false },
@@ -58,7 +58,7 @@ export async function deletedSession(storage: Storage, { no, id, version }: Sess
       { details, hint: "Read what there is of it through them; importing its own archive completes it." },
     );
   }
-  const [kept] = await storage.query("remains.messages", no);
+  const [kept] = await storage.query("remains.messages", { session: no });
   const messages = kept?.n ?? 0;
   const what = messages === 0 ? "something" : messages === 1 ? "1 message" : `${messages} messages`;
   return new HoldfastError(
@@ -73,7 +73,7 @@ export async function deletedSession(storage: Storage, { no, id, version }: Sess
  * alias is never a session's id, so nothing that is there is refused.
  */
 export async function refuseAlias(storage: Storage, name: string): Promise<void> {
-  const [row] = await storage.query("session.byAlias", name);
+  const [row] = await storage.query("session.byAlias", { name });
   if (row === undefined) return;
   const [alias, id] = [JSON.stringify(name), JSON.stringify(row.id)];
   throw new HoldfastError("NotFound", `${alias} is an alias of the session ${id}, not a session's id`, {

@@ -3,7 +3,8 @@
 // commit of one is refused, and that work reads again.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
-import type { Commit, Outcome, Storage } from "../contracts/storage.ts";
+import type { Commit, Outcome } from "../contracts/storage/commit.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 
 /** Where an open store keeps the way to its fences. Its users know nothing of it. */
 export const FENCE = Symbol("fence");
@@ -32,7 +33,7 @@ export async function createFence(
   session: string,
   made: (storage: Storage) => FencedNouns,
 ): Promise<Fence> {
-  const lengthOf = async () => (await storage.query("session.get", session))[0]?.seq ?? 0;
+  const lengthOf = async () => (await storage.query("session.get", { id: session }))[0]?.seq ?? 0;
   let known = await lengthOf();
   const once = async (commit: Commit): Promise<Outcome> => {
     const guard = { check: "session.seq", key: [session], expect: known } as const;
@@ -68,7 +69,7 @@ async function pause({ environment }: Storage, attempt: number): Promise<void> {
 function committing(storage: Storage, commit: Storage["commit"]): Storage {
   return {
     ...{ engine: storage.engine, fragments: storage.fragments, environment: storage.environment, commit },
-    query: (name, ...params) => storage.query(name, ...params),
+    query: (name, params) => storage.query(name, params),
     inspect: (sql, params, limits) => storage.inspect(sql, params, limits),
     changed: (of, timeoutMs, signal) => storage.changed(of, timeoutMs, signal),
     follow: (session) => storage.follow(session),

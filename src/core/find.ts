@@ -1,22 +1,22 @@
 // From what callers name to rows: sessions by id or alias, heads of a session, and the position a locator stands for.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Locator } from "../contracts/lineage.ts";
-import type { HeadRow } from "../contracts/lineage-queries.ts";
-import type { SessionRow } from "../contracts/queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Locator } from "../contracts/locators.ts";
+import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
+import type { SessionRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { existingSession } from "./existing.ts";
 
 export async function findSession(storage: Storage, name: string): Promise<SessionRow> {
-  const [byId] = await storage.query("session.get", name);
+  const [byId] = await storage.query("session.get", { id: name });
   if (byId === undefined) {
-    const [byAlias] = await storage.query("session.byAlias", name);
+    const [byAlias] = await storage.query("session.byAlias", { name });
     if (byAlias !== undefined) return byAlias;
   }
   return existingSession(storage, name);
 }
 
 export async function findHead(storage: Storage, id: string): Promise<HeadRow> {
-  const [row] = await storage.query("head.get", id);
+  const [row] = await storage.query("head.get", { id });
   if (row !== undefined) return row;
   throw new HoldfastError("NotFound", `there is no head ${id}`, {
     details: { kind: "head", id },

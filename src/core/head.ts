@@ -1,8 +1,8 @@
 // What a head commits to: the small root beside its row, and the id made from it. Payloads stand in it as commitments, so
 // that a head's id survives their erasure and confirms no guess. A head is completed inside the commit that publishes it.
-import type { Compaction, Counts, Head, HeadStatus } from "../contracts/lineage.ts";
-import type { HeadRow } from "../contracts/lineage-queries.ts";
-import type { HeadDraft, PublishedHead } from "../contracts/storage.ts";
+import type { Compaction, Counts, Head, HeadStatus } from "../contracts/heads.ts";
+import type { HeadDraft, PublishedHead } from "../contracts/storage/commit.ts";
+import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
 import { encodeText, sha256, sha256Hex, toHex, toRef } from "./bytes.ts";
 import { canonicalJson } from "./canonical.ts";
 import { commitment } from "./chain.ts";

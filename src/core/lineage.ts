@@ -1,7 +1,7 @@
 // Where a session's rows are: its own log, and what its branch inherits from others. A lineage is a list of stretches of
 // logs, newest first; every read that follows it goes through them in one of the two directions.
-import type { SegmentOfLogRow } from "../contracts/lineage-queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { SegmentOfLogRow } from "../contracts/storage/lineage-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { invalid } from "./check.ts";
 import { parseRowId } from "./row-id.ts";
 
@@ -68,7 +68,13 @@ export class LineageReader {
     this.#readDown =
       below === undefined
         ? null
-        : (deepest) => this.#storage.query("lineage.at", below.session_no, below.branch, below.upto, deepest);
+        : (deepest) =>
+            this.#storage.query("lineage.at", {
+              session: below.session_no,
+              branch: below.branch,
+              upTo: below.upto,
+              deepest,
+            });
     for (const row of rows.slice(0, size)) await this.#add(row);
   }
 
@@ -80,7 +86,7 @@ export class LineageReader {
     const hides = this.#younger.filter(({ by }) => by !== no);
     this.#read.push({ session, no, branch, upTo: upto, horizon, hides });
     if (clears === 0) return;
-    const found = await this.#storage.query("lineage.clears", no, branch, upto);
+    const found = await this.#storage.query("lineage.clears", { session: no, branch, upTo: upto });
     this.#younger = [...this.#younger, ...found.map((clear) => ({ ...clear, by: no }))];
   }
 }
@@ -97,11 +103,13 @@ export function nextWidth(wanted: number, found: number, stretches: number, widt
 
 /** Yields nothing when there is no such session. */
 export function readCurrentLineage(storage: Storage, session: string): LineageReader {
-  return new LineageReader(storage, (deepest) => storage.query("lineage.current", session, deepest));
+  return new LineageReader(storage, (deepest) => storage.query("lineage.current", { session, deepest }));
 }
 
 export function readLineageAt(storage: Storage, { no, branch, seq }: LinePosition): LineageReader {
-  return new LineageReader(storage, (deepest) => storage.query("lineage.at", no, branch, seq, deepest));
+  return new LineageReader(storage, (deepest) =>
+    storage.query("lineage.at", { session: no, branch, upTo: seq, deepest }),
+  );
 }
 
 /** Empty when there is no such session. */

@@ -2,8 +2,8 @@
 // reads honours a head. A verb that changes a session works on its current state, and refuses a head instead of ignoring it.
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Locator } from "../contracts/lineage.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Locator } from "../contracts/locators.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { existingSession } from "./existing.ts";
 import { findSession } from "./find.ts";
 import { checkStore, formatLocator, isHeadId, isLocatorText } from "./locator.ts";
@@ -30,7 +30,7 @@ export function createSessionLookup(
 ): SessionLookup {
   const locateText = async (at: string): Promise<Locator> => {
     // A session whose id reads like a locator is found first: only its id can name it.
-    const [session] = Buffer.byteLength(at) > LIMITS.idBytes ? [] : await storage.query("session.get", at);
+    const [session] = Buffer.byteLength(at) > LIMITS.idBytes ? [] : await storage.query("session.get", { id: at });
     return session === undefined ? completeHead(storage, checkStore(at, info)) : { session: at };
   };
   // An id goes to the verb at once, so that verbs begin in the order of their calls.
@@ -57,7 +57,12 @@ const MOST_NAMED_HEADS = 10;
 async function findHeadId(storage: Storage, name: string, beginning: string): Promise<string> {
   const { no, id } = await findSession(storage, name);
   // Behind every hex digit.
-  const rows = await storage.query("heads.beginning", no, beginning, `${beginning}g`, MOST_NAMED_HEADS);
+  const rows = await storage.query("heads.beginning", {
+    session: no,
+    from: beginning,
+    to: `${beginning}g`,
+    limit: MOST_NAMED_HEADS,
+  });
   const [head, ...others] = rows.map((row) => row.id);
   if (head !== undefined && others.length === 0) return head;
   if (head === undefined) {
@@ -79,7 +84,7 @@ function createResolver(storage: Storage, requireCurrent: RequireCurrent): Resol
   const find: ResolveSessionId = async (session, action, hint) => {
     const id = await requireCurrent(session, action, hint);
     if (!isLocatorText(session)) return id;
-    const [row] = await storage.query("session.get", id);
+    const [row] = await storage.query("session.get", { id });
     // Each verb has an error of its own for a session that was deleted.
     return row?.id ?? (await existingSession(storage, id)).id;
   };

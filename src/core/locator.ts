@@ -1,6 +1,6 @@
 // Names of sessions and heads as people and programs pass them on: `session`, `session@head`, `holdfast:store#session@head`.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Locator } from "../contracts/lineage.ts";
+import type { Locator } from "../contracts/locators.ts";
 import { checkFields, checkId, checkPlain, invalid } from "./check.ts";
 
 const SCHEME = "holdfast:";

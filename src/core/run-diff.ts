@@ -1,5 +1,5 @@
 // Rows of runs beside what the log makes of them.
-import type { RunRows } from "../contracts/check-queries.ts";
+import type { RunRows } from "../contracts/storage/check-queries.ts";
 import { toHex } from "./bytes.ts";
 import { canonicalJson } from "./canonical.ts";
 import { jsonObject } from "./decode.ts";

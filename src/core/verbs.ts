@@ -1,9 +1,9 @@
 // Binds implementations to the catalogue: every call of a bound verb has its arguments checked and its session found as the verb
 // declares, before the implementation sees them. What is wrong is never thrown at the caller: a promise rejects, a stream fails
-// when it is read.
+// when it is read. Only a verb that answers at once throws.
 import type { Param, SessionUse, ValuesOf, Verb } from "../contracts/verbs/vocabulary.ts";
 import { copyArguments } from "./argument-copy.ts";
-import { type Check, checkFor } from "./arguments.ts";
+import { type Check, type CodeChecks, checkFor } from "./arguments.ts";
 import { checkId } from "./check.ts";
 import type { SessionLookup } from "./locate.ts";
 
@@ -17,23 +17,27 @@ export type Rules<Noun, Verbs> = {
     : never;
 };
 
-/** The noun whose verbs are declared by `verbs` and implemented by `rules`. Verbs that name no session need no lookup. */
+/**
+ * The noun whose verbs are declared by `verbs` and implemented by `rules`. Verbs that name no session need no lookup, those that take
+ * no code need no checks of it.
+ */
 export function bindVerbs<Noun, const Verbs extends Readonly<Record<string, Verb>>>(
   verbs: Verbs,
   lookup: SessionLookup | null,
   rules: Rules<NoInfer<Noun>, Verbs>,
+  code?: CodeChecks,
 ): Noun {
   const implementations = rules as unknown as Readonly<Record<string, AnyFunction>>;
   const bound = Object.entries(verbs).map(([name, verb]) => {
     const rule = implementations[name];
     if (rule === undefined) throw new Error(`bug: nothing implements ${name}`);
-    return [name, verb.kind === "stream" ? bindStream(verb, lookup, rule) : bindCall(verb, lookup, rule)];
+    return [name, verb.kind === "stream" ? bindStream(verb, lookup, rule) : bindCall(verb, lookup, rule, code)];
   });
   return Object.fromEntries(bound) as Noun;
 }
 
-function bindCall(verb: Verb, lookup: SessionLookup | null, rule: AnyFunction): AnyFunction {
-  const check = argumentCheck(verb);
+function bindCall(verb: Verb, lookup: SessionLookup | null, rule: AnyFunction, code?: CodeChecks): AnyFunction {
+  const check = argumentCheck(verb, code);
   const sessions = sessionArguments(verb, lookup);
   return (...args) => {
     try {
@@ -46,6 +50,7 @@ function bindCall(verb: Verb, lookup: SessionLookup | null, rule: AnyFunction): 
       }
       return pending === NONE ? rule(...values) : afterLookup(rule, values, pending);
     } catch (error) {
+      if (verb.kind === "local") throw error;
       return Promise.reject(error);
     }
   };
@@ -114,16 +119,16 @@ interface ParamCheck {
   readonly absent: unknown;
 }
 
-function paramCheck({ name, schema }: Param): ParamCheck {
-  const check = checkFor(schema);
+function paramCheck({ name, schema }: Param, code: CodeChecks | undefined): ParamCheck {
+  const check = checkFor(schema, code);
   const isAbsentRecord = schema.kind === "record" && schema.optional === true;
   return { name, check, absent: isAbsentRecord ? Object.freeze(check({}, name)) : undefined };
 }
 
-function argumentCheck({ params }: Verb): (args: readonly unknown[]) => unknown[] {
+function argumentCheck({ params }: Verb, code?: CodeChecks): (args: readonly unknown[]) => unknown[] {
   let checks: readonly ParamCheck[] | null = null;
   return (args) => {
-    checks ??= params.map(paramCheck);
+    checks ??= params.map((one) => paramCheck(one, code));
     const values: unknown[] = [];
     for (let i = 0; i < checks.length; i++) {
       const { name, check, absent } = checks[i] as ParamCheck;

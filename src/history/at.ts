@@ -1,9 +1,29 @@
-// The messages of a lineage as they were at its end, chosen like a range of history. Messages that were erased later
-// are included without their content; the caller decides what to show in their place.
-import type { MessageAtRow } from "../contracts/lineage-queries.ts";
-import type { Storage } from "../contracts/storage.ts";
-import { isHidden, type Segment, type Stretch, stretchesBehind } from "../core/lineage.ts";
+// The messages of a lineage as they were at its end, for recorded reads of runs and for views of a head. Messages that were
+// erased later are included without their content; the caller decides what to show in their place.
+
+import { HoldfastError } from "../contracts/errors.ts";
+import type { MessageAt, ViewRange } from "../contracts/lineage.ts";
+import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { MessageRow, SessionRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import { checkInt, checkLimit, checkOptionalId, checkRecord } from "../core/check.ts";
+import { decodeRow, oneOf, whole } from "../core/decode.ts";
+import {
+  isHidden,
+  type LinePosition,
+  lineageAt,
+  nextWidth,
+  readLineageAt,
+  type Segment,
+  type Stretch,
+  stretchesBehind,
+} from "../core/lineage.ts";
 import { PageSize } from "../core/page-size.ts";
+import { rowId } from "../core/row-id.ts";
+import type { TimeSlice } from "../core/time-slice.ts";
+import { ROLES } from "./append.ts";
+import { readRows } from "./messages.ts";
 import type { CheckedRange } from "./read.ts";
 
 /** From the newest back: few at first, because mostly the last few are asked for. */
@@ -48,7 +68,14 @@ async function readForward(
     const { no, branch, upTo, horizon } = segment;
     for (let after = first; ; ) {
       const size = Math.min(page.rows, Math.max(FIRST_PAGE, limit + offset - found.length));
-      const rows = await storage.query("messages.at", no, branch, after, upTo, horizon, size);
+      const rows = await storage.query("messages.at", {
+        session: no,
+        branch,
+        after,
+        upTo,
+        erasedAfter: horizon,
+        limit: size,
+      });
       page.adjust(rows);
       for (const row of rows) if (isChosen(segment, row)) found.push(row);
       if (found.length >= limit + offset) return found.slice(offset, offset + limit);
@@ -73,7 +100,14 @@ async function readBack(
     const { no, branch, horizon } = segment;
     for (let { upTo } = segment; found < last; ) {
       const size = Math.min(page.rows, most);
-      const rows = await storage.query("messages.lastAt", no, branch, after, upTo, horizon, size);
+      const rows = await storage.query("messages.lastAt", {
+        session: no,
+        branch,
+        after,
+        upTo,
+        erasedAfter: horizon,
+        limit: size,
+      });
       page.adjust(rows);
       const chosen = rows.filter((row) => isChosen(segment, row));
       pages.push(chosen);
@@ -84,4 +118,158 @@ async function readBack(
     }
   }
   return pages.reverse().flat().slice(-last);
+}
+
+/** All of them, oldest first. */
+export async function messageRowsAt(storage: Storage, lineage: readonly Segment[]): Promise<readonly MessageAtRow[]> {
+  const all: MessageAtRow[] = [];
+  for (const segment of lineage.toReversed()) for (const row of await readAll(storage, segment)) all.push(row);
+  return all;
+}
+
+/** The last ones, oldest first; the lineage is read no further than to the first of them. */
+async function lastRowsAt(storage: Storage, at: LinePosition, last: number): Promise<readonly MessageAtRow[]> {
+  const lineage = readLineageAt(storage, at);
+  let found: readonly MessageAtRow[] = [];
+  for (let width = 1, stretches = 0; found.length < last; stretches += width) {
+    width = nextWidth(last, found.length, stretches, width);
+    const window = await lineage.take(width);
+    if (window.length === 0) break;
+    const older = await Promise.all(window.map((segment) => readLast(storage, segment, last - found.length)));
+    found = [...older.reverse().flat(), ...found];
+  }
+  return found.slice(-last);
+}
+
+/** Of some messages of the lineage that ends at a position of `session`: the rows, nothing of them resolved. */
+export async function messageRowsIn(
+  storage: Storage,
+  at: LinePosition,
+  session: string,
+  range: ViewRange | undefined,
+): Promise<readonly MessageAtRow[]> {
+  const { agent, after, limit, offset, last } = checkRange(range);
+  if (last !== undefined && after === 0 && agent === undefined) return lastRowsAt(storage, at, last);
+  const stretches = stretchesBehind(await lineageAt(storage, at), session, after);
+  const found: MessageAtRow[] = [];
+  for (const stretch of stretches.toReversed()) {
+    const isAll = agent === undefined && last === undefined && stretch.segment.hides.length === 0;
+    const most = isAll ? limit + offset - found.length : FOREVER;
+    for await (const rows of pagesOf(storage, stretch.segment, stretch.after, most)) {
+      for (const row of rows) if (agent === undefined || row.agent === agent) found.push(row);
+      if (last !== undefined) found.splice(0, found.length - last);
+      else if (found.length >= limit + offset) return found.slice(offset, offset + limit);
+    }
+  }
+  return last === undefined ? found.slice(offset) : found;
+}
+
+const FOREVER = Number.MAX_SAFE_INTEGER;
+
+function checkRange(range: ViewRange | undefined) {
+  const given = checkRecord(range, "range", ["agent", "after", "limit", "offset", "last"]);
+  const last = given.last === undefined ? undefined : checkLimit(given.last, "historyPage", undefined, "last");
+  if (last !== undefined && (given.limit !== undefined || given.offset !== undefined)) {
+    throw new HoldfastError("InvalidArgument", "a range has either `last`, or `limit` and `offset`, not both");
+  }
+  const whole = (name: string) => (given[name] === undefined ? 0 : checkInt(given[name], name, 0, FOREVER));
+  return {
+    agent: checkOptionalId(given.agent, "agent"),
+    after: typeof given.after === "string" ? given.after : whole("after"),
+    limit: given.limit === undefined ? FOREVER : checkLimit(given.limit, "historyPage"),
+    offset: whole("offset"),
+    last,
+  };
+}
+
+/** Those of a stretch behind a seq. */
+export async function readAll(storage: Storage, segment: Segment, from = 0): Promise<readonly MessageAtRow[]> {
+  const all: MessageAtRow[] = [];
+  for await (const rows of pagesOf(storage, segment, from, FOREVER)) for (const row of rows) all.push(row);
+  return all;
+}
+
+async function* pagesOf(
+  storage: Storage,
+  segment: Segment,
+  from: number,
+  most: number,
+): AsyncGenerator<readonly MessageAtRow[]> {
+  const { no, branch, upTo, horizon } = segment;
+  const page = new PageSize();
+  for (let after = from; ; ) {
+    const size = Math.min(page.rows, most);
+    const rows = await storage.query("messages.at", {
+      session: no,
+      branch,
+      after,
+      upTo,
+      erasedAfter: horizon,
+      limit: size,
+    });
+    page.adjust(rows);
+    yield rows.filter((row) => !isHidden(segment, row));
+    if (rows.length < size) return;
+    after = rows.at(-1)?.seq ?? after;
+  }
+}
+
+async function readLast(storage: Storage, segment: Segment, last: number): Promise<readonly MessageAtRow[]> {
+  if (segment.hides.length > 0) return (await readAll(storage, segment)).slice(-last);
+  const { no, branch, horizon } = segment;
+  const pages: (readonly MessageAtRow[])[] = [];
+  const page = new PageSize();
+  for (let [upTo, left] = [segment.upTo, last]; left > 0; ) {
+    const size = Math.min(page.rows, left);
+    const rows = await storage.query("messages.lastAt", {
+      session: no,
+      branch,
+      after: 0,
+      upTo,
+      erasedAfter: horizon,
+      limit: size,
+    });
+    page.adjust(rows);
+    pages.push(rows);
+    if (rows.length < size) break;
+    left -= rows.length;
+    upTo = (rows[0]?.seq ?? 1) - 1;
+  }
+  return pages.reverse().flat();
+}
+
+/** The last messages of a session as it stands, erased ones left out. */
+export async function lastMessageRows(
+  storage: Storage,
+  session: SessionRow,
+  last: number,
+): Promise<readonly MessageAtRow[]> {
+  for (let asked = last; ; asked *= 2) {
+    const rows = await lastRowsAt(storage, session, asked);
+    const live = rows.filter((row) => row.erased_seq === null);
+    if (live.length >= last || rows.length < asked) return live.slice(-last);
+  }
+}
+
+export async function messagesOf(
+  rows: readonly MessageAtRow[],
+  payloads: Payloads,
+  slice: TimeSlice,
+): Promise<readonly MessageAt[]> {
+  const messages: MessageAt[] = [];
+  for (const row of rows) {
+    if (row.erased_seq === null) messages.push(...(await readRows([row as MessageRow], payloads, slice)));
+    else messages.push(placeholder(row));
+  }
+  return messages;
+}
+
+function placeholder(row: MessageAtRow): MessageAt {
+  const { session, agent } = row;
+  const { seq, role, at } = decodeRow({ kind: "message", session, seq: row.seq }, row, {
+    seq: whole,
+    role: oneOf(ROLES),
+    at: whole,
+  });
+  return { id: rowId(session, seq), session, agent, seq, role, at, erased: true };
 }

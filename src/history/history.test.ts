@@ -1,7 +1,7 @@
 // Appends below the store: what a message does whose key others use while it is on its way.
 import { describe, expect, test } from "vitest";
 import { ENGINES } from "../../test/engines.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { realEnvironment } from "../core/environment.ts";
 import { createPayloads } from "../storage/blobs/payloads.ts";
 import { SqlStorage } from "../storage/sql/store.ts";
@@ -75,7 +75,7 @@ for (const engine of ENGINES) {
             return outcome;
           },
         };
-        const query: Storage["query"] = (name, ...params) => storage.query(name, ...params);
+        const query: Storage["query"] = (name, params) => storage.query(name, params);
         const { engine: kind, environment } = storage;
         const ours = createHistory(
           { ...meddling, query, engine: kind, environment } as Storage,

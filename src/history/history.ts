@@ -2,8 +2,8 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Erasure, History, HistoryScope } from "../contracts/history.ts";
 import type { Message } from "../contracts/messages.ts";
-import type { Payloads, Prepare } from "../contracts/payloads.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Payloads, Prepare } from "../contracts/storage/payloads.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { HISTORY_VERBS } from "../contracts/verbs/history.ts";
 import { sameBytes, toRef } from "../core/bytes.ts";
 import { invalid } from "../core/check.ts";
@@ -14,7 +14,6 @@ import type { SessionLookup } from "../core/locate.ts";
 import { SessionQueue } from "../core/session-queue.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { bindVerbs } from "../core/verbs.ts";
-import { eraseMessages } from "../sessions/erase.ts";
 import {
   type Appending,
   appendCommit,
@@ -24,8 +23,10 @@ import {
   type PreparedMessage,
   plainCommit,
   prepareMessage,
+  type ReadyMessage,
+  readyMessage,
 } from "./append.ts";
-import { type ReadyMessage, readyMessage } from "./content.ts";
+import { eraseMessages } from "./erase.ts";
 import { messageOf, readContent, readRows } from "./messages.ts";
 import { countMessages, findKeyed, readHistory } from "./read.ts";
 
@@ -95,7 +96,7 @@ export function createHistory(storage: Storage, payloads: Payloads, lookup: Sess
     },
     async byAgent(agent, { limit, since }) {
       noteDirectRead("hf.history.byAgent()");
-      const rows = await storage.query("history.byAgent", agent, since, limit);
+      const rows = await storage.query("history.byAgent", { agent, since, limit });
       return readRows(rows, payloads, new TimeSlice(storage.environment));
     },
   });
@@ -149,7 +150,7 @@ async function clear(
   run: string | undefined,
 ): Promise<Erasure> {
   // A session that was only named by an alias or locator is not reported as gone.
-  const [known] = await storage.query("session.get", scope.session);
+  const [known] = await storage.query("session.get", { id: scope.session });
   if (known === undefined) await refuseAlias(storage, scope.session);
   return eraseMessages(storage, payloads, scope, run);
 }

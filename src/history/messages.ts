@@ -1,9 +1,9 @@
 // Messages from their rows.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { MessageAtRow } from "../contracts/lineage-queries.ts";
 import type { ContentBlock, Message } from "../contracts/messages.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { MessageRow } from "../contracts/queries.ts";
+import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { MessageRow } from "../contracts/storage/rows.ts";
 import { toRef } from "../core/bytes.ts";
 import {
   decodeRow,
@@ -19,7 +19,7 @@ import {
 } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
 import type { TimeSlice } from "../core/time-slice.ts";
-import { ROLES } from "./content.ts";
+import { ROLES } from "./append.ts";
 
 export function readContent(row: MessageRow, payloads: Payloads): Uint8Array | Promise<Uint8Array> {
   if (row.form === null || row.sha256 === null) withBlob(nameOf(row), "content", row);

@@ -3,9 +3,9 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { HistoryRange } from "../contracts/history.ts";
 import type { Message } from "../contracts/messages.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { MessageRow } from "../contracts/queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { MessageRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { HISTORY_RANGE } from "../contracts/verbs/history.ts";
 import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { checkArgument } from "../core/arguments.ts";
@@ -200,21 +200,21 @@ function readRowsOf(
   if (agent === undefined) {
     if (run === undefined) {
       return back
-        ? storage.query("history.sessionLast", no, branch, upTo, after, since, limit)
-        : storage.query("history.session", no, branch, upTo, after, since, limit, offset);
+        ? storage.query("history.sessionLast", { session: no, branch, upTo, after, since, limit })
+        : storage.query("history.session", { session: no, branch, upTo, after, since, limit, offset });
     }
     return back
-      ? storage.query("history.sessionRunLast", no, branch, upTo, run, after, since, limit)
-      : storage.query("history.sessionRun", no, branch, upTo, run, after, since, limit, offset);
+      ? storage.query("history.sessionRunLast", { session: no, branch, upTo, run, after, since, limit })
+      : storage.query("history.sessionRun", { session: no, branch, upTo, run, after, since, limit, offset });
   }
   if (run === undefined) {
     return back
-      ? storage.query("history.last", no, branch, upTo, agent, after, since, limit)
-      : storage.query("history.range", no, branch, upTo, agent, after, since, limit, offset);
+      ? storage.query("history.last", { session: no, branch, upTo, agent, after, since, limit })
+      : storage.query("history.range", { session: no, branch, upTo, agent, after, since, limit, offset });
   }
   return back
-    ? storage.query("history.lastRun", no, branch, upTo, agent, run, after, since, limit)
-    : storage.query("history.rangeRun", no, branch, upTo, agent, run, after, since, limit, offset);
+    ? storage.query("history.lastRun", { session: no, branch, upTo, agent, run, after, since, limit })
+    : storage.query("history.rangeRun", { session: no, branch, upTo, agent, run, after, since, limit, offset });
 }
 
 export async function countMessages(
@@ -223,8 +223,8 @@ export async function countMessages(
 ): Promise<number> {
   const [counted] =
     run === undefined
-      ? await storage.query("lineage.agentMessages", session, agent)
-      : await storage.query("lineage.runMessages", session, agent, run);
+      ? await storage.query("lineage.agentMessages", { session, agent })
+      : await storage.query("lineage.runMessages", { session, agent, run });
   if (counted === undefined || counted.clears === 0) return counted?.n ?? 0;
   let n = 0;
   const range: CheckedRange = { limit: FOREVER, offset: 0, after: 0, since: 0, last: undefined, run };
@@ -236,8 +236,8 @@ export async function countMessages(
     }
     const [row] =
       run === undefined
-        ? await storage.query("history.count", no, branch, upTo, agent)
-        : await storage.query("history.countRun", no, branch, upTo, agent, run);
+        ? await storage.query("history.count", { session: no, branch, upTo, agent })
+        : await storage.query("history.countRun", { session: no, branch, upTo, agent, run });
     n += row?.n ?? 0;
   }
   return n;
@@ -245,7 +245,7 @@ export async function countMessages(
 
 /** The session's own message of that key; one on a line it has left does not count. */
 export async function findKeyed(storage: Storage, session: string, key: string): Promise<MessageRow | undefined> {
-  const rows = await storage.query("history.byKey", session, key);
+  const rows = await storage.query("history.byKey", { session, key });
   if (rows.length === 0) return undefined;
   const lineage = await currentLineage(storage, session);
   return rows.find(({ branch, seq }) =>

@@ -1,9 +1,9 @@
 // What an event was caused by: rows its data names, the turn that was open, and across sessions what called it or what it
 // was made from. By the log and by small columns; never by a payload.
 import type { Json, JsonObject } from "../contracts/json.ts";
-import type { HeadRow, InvocationRow } from "../contracts/lineage-queries.ts";
 import type { LogEvent } from "../contracts/log.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { HeadRow, InvocationRow } from "../contracts/storage/lineage-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import type { TraceName } from "../contracts/trace.ts";
 import { jsonObject, plainObject } from "../core/decode.ts";
 import { rootOf } from "../core/head.ts";
@@ -33,7 +33,7 @@ export class CauseReader {
 
   /** The turn that had begun last on the branch and not ended before the seq. */
   async openTurn(session: string, branch: number, seq: number): Promise<number | null> {
-    const [turn] = await this.#storage.query("trace.turn", session, branch, seq);
+    const [turn] = await this.#storage.query("trace.turn", { session, branch, seq });
     return turn === undefined || (turn.ended !== null && turn.ended < seq) ? null : turn.first_seq;
   }
 
@@ -84,7 +84,7 @@ export class CauseReader {
     if (typeof id !== "string") return null;
     const known = this.#heads.get(id);
     if (known !== undefined) return known;
-    const [head = null] = await this.#storage.query("head.get", id);
+    const [head = null] = await this.#storage.query("head.get", { id });
     this.#heads.set(id, head);
     return head;
   }
@@ -107,7 +107,7 @@ export class CauseReader {
 
   /** That a person was asked, or what the answer was: whichever came last before the event. */
   async #decision({ session, seq }: LogEvent, step: number): Promise<Cause | null> {
-    const [decision] = await this.#storage.query("decision.get", session, step);
+    const [decision] = await this.#storage.query("decision.get", { session, step });
     const places = [decision?.answered_seq ?? null, decision?.seq ?? null];
     const last = places.find((place) => place !== null && place < seq) ?? null;
     return last === null ? null : named("decision", rowId(session, last));
@@ -118,7 +118,7 @@ export class CauseReader {
     if (typeof id !== "string") return null;
     const known = this.#runs.get(id);
     if (known !== undefined) return known;
-    const [row] = await this.#storage.query("run.get", id);
+    const [row] = await this.#storage.query("run.get", { id });
     const cause = row === undefined ? null : { kind: "run", id, event: rowId(row.session, row.first_seq) };
     this.#runs.set(id, cause);
     return cause;
@@ -158,7 +158,7 @@ export class CauseReader {
 
   /** The source of a session is in the event that follows its creation. */
   async #origin(session: string): Promise<Cause | null> {
-    const [made] = await this.#storage.query("events.read", session, 1, 1);
+    const [made] = await this.#storage.query("events.read", { session, after: 1, limit: 1 });
     if (made?.type !== "derivation/added") return null;
     return this.#source(plainObject.read(plainObject.read(jsonObject.read(made.body)?.data)?.source));
   }
@@ -166,13 +166,16 @@ export class CauseReader {
   async #birth({ session, data }: LogEvent): Promise<readonly (Cause | null)[]> {
     const made = await this.#source(plainObject.read(data.from));
     if (data.kind === undefined) return [made];
-    const [caller] = await this.#storage.query("trace.invokedBy", session);
+    const [caller] = await this.#storage.query("trace.invokedBy", { session });
     return [made, caller === undefined ? null : named("invocation", rowId(caller.session, caller.first_seq))];
   }
 
   async #invocation(event: LogEvent, turn: Cause | null): Promise<readonly (Cause | null)[]> {
     const first = firstSeq(event, "invocation");
-    const [row]: readonly InvocationRow[] = await this.#storage.query("invocation.get", event.session, first);
+    const [row]: readonly InvocationRow[] = await this.#storage.query("invocation.get", {
+      session: event.session,
+      first,
+    });
     if (event.type !== "invocation/started") {
       const begun = first === event.seq ? null : named("invocation", rowId(event.session, first));
       return [begun, await this.#cause(row?.callee_after ?? undefined)];

@@ -1,7 +1,7 @@
 // What a session inherits: stretches of other sessions' logs, each from the beginning of a branch up to where it was
 // continued. A fork is only as sound as these stretches, so verifying the fork also verifies them.
-import type { SessionRow, WholeEventRow } from "../contracts/queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { SessionRow, WholeEventRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
 import { genesis } from "../core/chain.ts";
 import { NOW } from "../core/lineage.ts";
@@ -41,7 +41,7 @@ export async function collectRequiredRanges(
     const known = branches.get(branch);
     branches.set(branch, Math.max(known ?? 0, upTo));
     if (known !== undefined) continue;
-    const [row] = await storage.query("session.get", session);
+    const [row] = await storage.query("session.get", { id: session });
     if (row === undefined) continue;
     for (const one of await readParentRanges(storage, row.no, branch - 1, branch)) open.push(one);
   }
@@ -62,7 +62,7 @@ async function readParentRanges(
   after: number,
   upTo: number,
 ): Promise<readonly Stretch[]> {
-  const rows = await storage.query("archive.branches", no, after, upTo);
+  const rows = await storage.query("archive.branches", { session: no, after, upTo });
   return rows.flatMap(({ parent_session: session, parent_branch, cut_seq }) =>
     typeof session === "string" ? [{ session, branch: Number(parent_branch), upTo: Number(cut_seq) }] : [],
   );
@@ -100,10 +100,10 @@ async function verifySource(
   of: "all" | "deleted",
 ): Promise<ChainFault | null> {
   for (;;) {
-    const [row] = await storage.query("session.get", id);
+    const [row] = await storage.query("session.get", { id });
     if (row === undefined || (of === "deleted" && row.deleted_at === null)) return null;
     const bad = await verifyStretches(storage, row, branches);
-    const [now] = bad === null ? [row] : await storage.query("session.get", id);
+    const [now] = bad === null ? [row] : await storage.query("session.get", { id });
     // Deleted meanwhile, which happens once: what is left is looked at as such.
     if (now?.deleted_at === row.deleted_at) return bad;
   }
@@ -121,7 +121,11 @@ async function verifyStretches(
   const slice = new TimeSlice(storage.environment);
   let before: WholeEventRow | null = null;
   for (let seq = 0; seq < end; ) {
-    const rows: readonly WholeEventRow[] = await storage.query("events.whole", source.id, seq, PAGE);
+    const rows: readonly WholeEventRow[] = await storage.query("events.whole", {
+      session: source.id,
+      after: seq,
+      limit: PAGE,
+    });
     for (const event of rows) {
       if (slice.isSpent) await slice.pause();
       const { branch } = event;

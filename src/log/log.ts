@@ -1,10 +1,11 @@
 // The log: reading, following and verifying a session's chain, and notes of the caller's.
 import type { JsonObject } from "../contracts/json.ts";
-import type { Locator } from "../contracts/lineage.ts";
+import type { Locator } from "../contracts/locators.ts";
 import { type Anchor, EVENT_SCHEMA_VERSION, type Log, type LogEvent, type VerifyReport } from "../contracts/log.ts";
-import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
-import type { EventRow } from "../contracts/queries.ts";
-import type { EventDraft, Storage } from "../contracts/storage.ts";
+import type { EventDraft } from "../contracts/storage/commit.ts";
+import type { Payloads, PreparedPayload } from "../contracts/storage/payloads.ts";
+import type { EventRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { type EVENT_RANGE, LOG_VERBS } from "../contracts/verbs/log.ts";
 import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { toHex } from "../core/bytes.ts";
@@ -81,7 +82,7 @@ async function read(storage: Storage, at: Locator, range: EventRange): Promise<r
   const events: LogEvent[] = [];
   while (events.length < limit) {
     const size = isAll ? Math.min(PAGE, limit - events.length) : PAGE;
-    const rows = await storage.query("events.read", session, after, size);
+    const rows = await storage.query("events.read", { session, after, limit: size });
     for (const row of rows) {
       if (slice.isSpent) await slice.pause();
       const isWanted = (types === null || types.has(row.type)) && row.seq <= upTo && isOn(row);
@@ -127,7 +128,7 @@ async function anchorAt(storage: Storage, locator: Locator): Promise<Anchor> {
   const { session: row, head } = await findAt(storage, locator);
   const { id } = row;
   if (head !== null) {
-    const [event] = await storage.query("events.at", id, head.seq);
+    const [event] = await storage.query("events.at", { session: id, seq: head.seq });
     const { hash } = decodeRow({ kind: "event", session: id, seq: head.seq }, event ?? {}, { hash: digest });
     return { session: id, seq: head.seq, hash: toHex(hash) };
   }
@@ -164,9 +165,9 @@ async function withInherited(
 
 async function readNote(storage: Storage, payloads: Payloads, at: Locator, seq: number): Promise<JsonObject | null> {
   const { id: session, isOn } = await logAt(storage, at);
-  const [event] = at.head === undefined ? [] : await storage.query("events.at", session, seq);
+  const [event] = at.head === undefined ? [] : await storage.query("events.at", { session, seq });
   if (event !== undefined && !isOn(event)) return null;
-  const [row] = await storage.query("annotation.get", session, seq);
+  const [row] = await storage.query("annotation.get", { session, seq });
   if (row === undefined) return null;
   const name = { kind: "annotation", session, seq };
   return decodeRow(name, { note: await payloads.read(withBlob(name, "note", row)) }, { note: jsonObject }).note;

@@ -2,8 +2,8 @@
 // once for all of them. A tail that lags behind by more than a page reads for itself, so nothing is kept for it.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { LogEvent } from "../contracts/log.ts";
-import type { EventRow } from "../contracts/queries.ts";
-import type { LogMark, Storage } from "../contracts/storage.ts";
+import type { EventRow } from "../contracts/storage/rows.ts";
+import type { LogMark, Storage } from "../contracts/storage/storage.ts";
 import { SampledSlice } from "../core/time-slice.ts";
 
 const PAGE = 1000;
@@ -157,13 +157,13 @@ export class SharedReads {
   }
 
   async #readPage(session: string, after: number, mark: LogMark): Promise<EventPage | "gone"> {
-    const rows = await this.storage.query("events.read", session, after, PAGE);
+    const rows = await this.storage.query("events.read", { session, after, limit: PAGE });
     if (rows.length > 0) {
       const page = new EventPage(rows, after, mark, (row) => this.#decode(session, row));
       if ((this.#tails.get(session) ?? 0) > 1) this.#keep(session, page);
       return page;
     }
-    const [row] = await this.storage.query("session.get", session);
+    const [row] = await this.storage.query("session.get", { id: session });
     if (row !== undefined && row.deleted_at === null)
       return new EventPage([], after, mark, (none) => this.#decode(session, none));
     this.#latest.delete(session);

@@ -35,7 +35,7 @@ class ReadCounter {
     return {
       ...bound(driver),
       read: (sql, params) => {
-        if (sql === QUERIES.get("events.read") || sql === QUERIES.get("session.get"))
+        if (sql === QUERIES.get("events.read").sql || sql === QUERIES.get("session.get").sql)
           this.reads.push(String(params[0]));
         return driver.read(sql, params);
       },
@@ -302,7 +302,7 @@ describe.each(SQLITE)("a tail on $name, with a clock of its own", (engine) => {
       ...bound(driver),
       read: async (sql, params) => {
         const rows = await driver.read(sql, params);
-        if (sql === QUERIES.get("events.read") && gate !== null) await gate;
+        if (sql === QUERIES.get("events.read").sql && gate !== null) await gate;
         return rows;
       },
     };
@@ -336,7 +336,7 @@ describe.each(SQLITE)("a tail on $name, with a clock of its own", (engine) => {
       ...bound(driver),
       read: async (sql, params) => {
         const rows = await driver.read(sql, params);
-        if (sql === QUERIES.get("events.read") && gate !== null) await gate;
+        if (sql === QUERIES.get("events.read").sql && gate !== null) await gate;
         return rows;
       },
     };

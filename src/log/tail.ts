@@ -1,7 +1,7 @@
 // A live tail: an iterator over a session's log that waits at the log's end for more. It reads pages and gives them out event
 // by event. Thousands of tails may follow one session: an event that another tail has given already costs no object more.
 import type { LogEvent } from "../contracts/log.ts";
-import type { LogFollower, LogMark } from "../contracts/storage.ts";
+import type { LogFollower, LogMark } from "../contracts/storage/storage.ts";
 import type { LOG_VERBS } from "../contracts/verbs/log.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { existingSession } from "../core/existing.ts";

@@ -1,11 +1,11 @@
 // The trace of a session (rule SE9): its events in pages, each with summary, row and causes; and the walk along causes.
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Locator } from "../contracts/lineage.ts";
+import type { Locator } from "../contracts/locators.ts";
 import type { LogEvent } from "../contracts/log.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import type { TracedEventRow } from "../contracts/storage/trace-queries.ts";
 import type { Causes, TraceEvent, Tracing } from "../contracts/trace.ts";
-import type { TracedEventRow } from "../contracts/trace-queries.ts";
 import { TRACE_VERBS } from "../contracts/verbs/store.ts";
 import { existingSession } from "../core/existing.ts";
 import type { SessionLookup } from "../core/locate.ts";
@@ -34,7 +34,7 @@ async function trace(storage: Storage, at: Locator, range: EventRange): Promise<
   const traced: TraceEvent[] = [];
   const page = Math.min(PAGE, types === null && at.head === undefined ? limit : PAGE);
   for (;;) {
-    const rows = await storage.query("trace.events", session, after, page);
+    const rows = await storage.query("trace.events", { session, after, limit: page });
     for (const row of rows) {
       after = row.seq;
       if (row.seq > upTo) return traced;
@@ -137,7 +137,7 @@ async function traceAt(
   reader: CauseReader,
   { session, seq }: { readonly session: string; readonly seq: number },
 ): Promise<TraceEvent | null> {
-  const [row] = await storage.query("trace.events", session, seq - 1, 1);
+  const [row] = await storage.query("trace.events", { session, after: seq - 1, limit: 1 });
   if (row === undefined || row.seq !== seq) return null;
   return traceOf(reader, session, row, () => reader.openTurn(session, row.branch, seq));
 }

@@ -2,8 +2,8 @@
 // was hashed, and the end with what the session row says, so that a cut-off tail is seen too.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Anchor, VerifyReport } from "../contracts/log.ts";
-import type { PlacedEventRow, WholeEventRow } from "../contracts/queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { PlacedEventRow, WholeEventRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { fromHex, sameBytes, sha256, toHex } from "../core/bytes.ts";
 import { commitment, envelope, genesis, nextHash } from "../core/chain.ts";
 import { existingSession } from "../core/existing.ts";
@@ -79,7 +79,7 @@ export async function verifyChain(
   while (seq < end) {
     const most = Math.min(PAGE, end - seq);
     // One more: the next page begins behind a second event with the last seq of this one.
-    const rows = await storage.query("events.whole", session, seq, most + 1);
+    const rows = await storage.query("events.whole", { session, after: seq, limit: most + 1 });
     if (rows.length === 0) return bad({ seq: seq + 1, reason: `the log ends at ${seq}, the session says ${end}` });
     const last = rows[most - 1]?.seq;
     if (last !== undefined && rows[most]?.seq === last)
@@ -106,9 +106,9 @@ export async function verifyChain(
   if (!sameBytes(hash, row.chain)) return bad({ seq: end, reason: "the session row has another chain hash" });
   if (row.branch !== branch) return bad({ seq: end, reason: "the session row is on another branch" });
   // Nothing was read of a log that ends where verifying begins.
-  if (start.seq === end) [beyond] = await storage.query("events.at", session, end + 1);
+  if (start.seq === end) [beyond] = await storage.query("events.at", { session, seq: end + 1 });
   if (beyond !== undefined) {
-    const [now] = await storage.query("session.get", session);
+    const [now] = await storage.query("session.get", { id: session });
     if (now !== undefined && now.seq <= end)
       return bad({ seq: end + 1, reason: `there is an event behind the end of the log` });
   }
@@ -128,7 +128,7 @@ async function startOf(
   if (from !== undefined) {
     place = { ...place, seq: from.seq, hash: fromHex(from.hash) ?? new Uint8Array() };
     if (from.seq > 0) {
-      const [start] = await storage.query("events.at", session, from.seq);
+      const [start] = await storage.query("events.at", { session, seq: from.seq });
       if (start === undefined) return { seq: from.seq, reason: "the point to start from is not in the log" };
       if (!sameBytes(start.hash, place.hash))
         return { seq: from.seq, reason: "the log has another hash at the starting point" };
@@ -136,7 +136,7 @@ async function startOf(
     }
   }
   if (anchor !== undefined && anchor.seq <= place.seq) {
-    const [held] = await storage.query("events.at", session, anchor.seq);
+    const [held] = await storage.query("events.at", { session, seq: anchor.seq });
     const known = anchor.seq === 0 ? genesis(session) : held?.hash;
     if (known === undefined) return { seq: anchor.seq, reason: "the anchor's event is missing" };
     if (toHex(known) !== anchor.hash) return { seq: anchor.seq, reason: ANCHOR_DIFFERS };
@@ -263,7 +263,7 @@ export class Clears {
   async #find(seq: number): Promise<Envelope | null> {
     const known = this.#known.get(seq);
     if (known !== undefined) return known;
-    const [event] = await this.#storage.query("events.at", this.#session, seq);
+    const [event] = await this.#storage.query("events.at", { session: this.#session, seq });
     const body = clearOf(event);
     this.#known.set(seq, body);
     return body;

@@ -3,7 +3,7 @@
 import type { Context, ContextMessage } from "../contracts/context.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import type { Model } from "../contracts/runs.ts";
+import type { Model } from "../contracts/models.ts";
 import { estimate } from "../sessions/token-estimate.ts";
 import type { Summarizer } from "./summary.ts";
 import type { LoopIteration, ToolLoopOptions } from "./tool-loop.ts";

@@ -2,7 +2,7 @@
 import type { ChatModel } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
-import type { ModelCall, ModelReply } from "../contracts/runs.ts";
+import type { ModelCall, ModelReply } from "../contracts/models.ts";
 import { invalid } from "../core/check.ts";
 import type { AiSdkLanguageModel } from "../models/ai-sdk.ts";
 import { chatModelOf } from "../models/any.ts";

@@ -1,18 +1,20 @@
 // A tool loop: an ordinary agent that asks a model, calls the tools it asks for, and goes on until the model has ended its
 // turn. One iteration is one model call with its tool calls; whatever is interrupted goes on where it was.
-import type { ToolWithSchema } from "../contracts/agent-types.ts";
+
+import type { AgentDefinition, Iteration, Verdict } from "../contracts/agent-definitions.ts";
 import type { ChatFinish, ChatModel, ChatReply } from "../contracts/chat.ts";
 import type { Context, ContextOptions } from "../contracts/context.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
-import type { RecordedReply } from "../contracts/replies.ts";
-import type { AgentDefinition, Iteration, Model, RunLimits, Verdict } from "../contracts/runs.ts";
+import type { Model, RecordedReply } from "../contracts/models.ts";
+import type { RunLimits } from "../contracts/run-record.ts";
 import type { DescribedTool } from "../contracts/tool-schemas.ts";
+import type { ToolWithSchema } from "../contracts/tools.ts";
 import { sha256Hex } from "../core/bytes.ts";
 import { orderedJson } from "../core/canonical.ts";
 import { checkInt, checkRecord, invalid } from "../core/check.ts";
-import { readyMessage } from "../history/content.ts";
+import { readyMessage } from "../history/append.ts";
 import { type AnyChatModel, chatModelOf } from "../models/any.ts";
 import { defineAgent } from "../runs/agents.ts";
 import { toolSchemas } from "../runs/tool-schemas.ts";

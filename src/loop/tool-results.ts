@@ -4,7 +4,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
-import { readyMessage } from "../history/content.ts";
+import { readyMessage } from "../history/append.ts";
 import { StepFailed } from "../runs/errors.ts";
 import { isMistakeOfCaller } from "../runs/refusals.ts";
 import { describeLostResult, type ToolResult } from "./tool-calls.ts";

@@ -3,7 +3,7 @@ import type { ChatRequest } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
-import type { ModelCall } from "../contracts/runs.ts";
+import type { ModelCall } from "../contracts/models.ts";
 import {
   type BlockOf,
   describeMedia,

@@ -1,6 +1,6 @@
 // What only the AI SDK has: tools that the provider itself executes.
 import { expect, test } from "vitest";
-import type { ModelCall } from "../contracts/runs.ts";
+import type { ModelCall } from "../contracts/models.ts";
 import { type AiSdkStreamPart, aiSdkModel } from "./ai-sdk.ts";
 
 const CALL: ModelCall = {

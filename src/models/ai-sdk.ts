@@ -2,7 +2,7 @@
 // not retry by itself.
 import type { ChatContent, ChatFinish, ChatModel, ChatModelOptions, ChatReply } from "../contracts/chat.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
-import type { ModelCall } from "../contracts/runs.ts";
+import type { ModelCall } from "../contracts/models.ts";
 import { copyJson } from "../core/check.ts";
 import { renderPrompt, type SpecificationVersion } from "./ai-sdk-prompt.ts";
 import { isJsonObject, keepBlock, keepFields } from "./content.ts";

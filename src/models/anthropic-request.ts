@@ -1,7 +1,7 @@
 // A request of the Anthropic Messages API, made of stored messages.
 import type { ChatRequest } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
-import type { ModelCall } from "../contracts/runs.ts";
+import type { ModelCall } from "../contracts/models.ts";
 import type { DescribedTool } from "../contracts/tool-schemas.ts";
 import type { AnthropicOptions } from "./anthropic.ts";
 import {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { ChatReply, ChatRequest } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ContentBlock, Role } from "../contracts/messages.ts";
-import type { ModelCall } from "../contracts/runs.ts";
+import type { ModelCall } from "../contracts/models.ts";
 import { type AnthropicEvent, type AnthropicOptions, anthropicModel } from "./anthropic.ts";
 import type { AnthropicRequest } from "./anthropic-request.ts";
 

@@ -1,7 +1,7 @@
 // The Anthropic SDK's client as a chat model: its streaming Messages API, one request per call.
 import type { ChatContent, ChatFinish, ChatModel, ChatModelOptions, ChatReply } from "../contracts/chat.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import type { ModelCall } from "../contracts/runs.ts";
+import type { ModelCall } from "../contracts/models.ts";
 import { copyJson } from "../core/check.ts";
 import { type AnthropicRequest, renderRequest } from "./anthropic-request.ts";
 import { isJsonObject, keepBlock, keepFields } from "./content.ts";

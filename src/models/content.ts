@@ -4,7 +4,7 @@ import type { ProviderContent } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
-import type { ModelCall } from "../contracts/runs.ts";
+import type { ModelCall } from "../contracts/models.ts";
 
 export type BlockOf<T extends ContentBlock["type"]> = Extract<ContentBlock, { type: T }>;
 export type MediaBlock = BlockOf<"image" | "audio" | "document">;

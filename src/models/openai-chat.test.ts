@@ -1,7 +1,7 @@
 // What servers that speak the language of Chat Completions send otherwise than OpenAI does.
 import { expect, test } from "vitest";
 import type { ChatReply } from "../contracts/chat.ts";
-import type { ModelCall } from "../contracts/runs.ts";
+import type { ModelCall } from "../contracts/models.ts";
 import { type OpenAIChunk, openaiChatModel } from "./openai-chat.ts";
 
 const CALL: ModelCall = {

@@ -8,7 +8,7 @@ import type {
   ChatRequest,
 } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
-import type { ModelCall } from "../contracts/runs.ts";
+import type { ModelCall } from "../contracts/models.ts";
 import {
   type BlockOf,
   dataUrl,

@@ -10,7 +10,7 @@ import type {
 } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import type { ModelCall } from "../contracts/runs.ts";
+import type { ModelCall } from "../contracts/models.ts";
 import { copyJson } from "../core/check.ts";
 import {
   type BlockOf,

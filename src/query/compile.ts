@@ -1,7 +1,7 @@
 // A query to one SELECT with parameters. The set of rows comes first; it is made distinct only where it might not be,
 // aggregated, ordered and cut, and only then are ids written as people read them.
 import { LIMITS } from "../contracts/limits.ts";
-import type { SqlFragments } from "../contracts/storage.ts";
+import type { SqlFragments } from "../contracts/storage/storage.ts";
 import type { AggregateName, Clause, FindElement, Order, PullPattern, Query } from "./ast.ts";
 import { compileBody, valueIn } from "./compile-clauses.ts";
 import { elementVariable } from "./find.ts";

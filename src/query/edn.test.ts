@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
+import { isInstant, parseInstant, printInstant } from "../core/instant.ts";
 import { readEdn, readForms } from "./edn.ts";
 import { type Form, KEYWORD, SYMBOL } from "./form.ts";
-import { isInstant, parseInstant, printInstant } from "./instant.ts";
 import { writeEdn } from "./write.ts";
 
 function refusal(run: () => unknown): HoldfastError {

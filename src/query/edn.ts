@@ -2,6 +2,7 @@
 // number of forms, so that no text can exhaust the stack or the memory.
 import { LIMITS } from "../contracts/limits.ts";
 import { invalid } from "../core/check.ts";
+import { parseInstant } from "../core/instant.ts";
 import {
   describePosition,
   type Form,
@@ -13,7 +14,6 @@ import {
   SYMBOL,
   shorten,
 } from "./form.ts";
-import { parseInstant } from "./instant.ts";
 import { CHARACTERS, show, writeEdn } from "./write.ts";
 
 const SPACE = /[ \t\n\r\f\v,]/;

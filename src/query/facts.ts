@@ -1,5 +1,5 @@
 // How the catalogue is written down: which table a kind's facts come from, and how a column becomes a value.
-import type { SqlFragments } from "../contracts/storage.ts";
+import type { SqlFragments } from "../contracts/storage/storage.ts";
 import { KINDS, type KindName } from "./kinds.ts";
 
 /** keyword: one of a few words; a query may write it as a keyword. instant: epoch milliseconds. ref: `sha256:…`. */

@@ -12,9 +12,9 @@
 // - Inputs are plain data: every string is a string, and a keyword is {"keyword": ":a"}. What % is given is rules, as above.
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
+import { printInstant } from "../core/instant.ts";
 import { readEdn } from "./edn.ts";
 import { type Form, invalidQuery, isExact, KEYWORD, overLimit, SYMBOL, shorten } from "./form.ts";
-import { printInstant } from "./instant.ts";
 
 /** Counts what was read, so that a value that grows without end is refused in time. */
 interface Budget {

@@ -1,6 +1,6 @@
 // The kinds of entities that queries know, the key of each kind, and how its id is written. An entity is its key
 // columns (numbers of the database) as long as SQL works with it; people see and give its id.
-import type { SqlFragments } from "../contracts/storage.ts";
+import type { SqlFragments } from "../contracts/storage/storage.ts";
 import { type Param, param, raw, type Sql, sql } from "./sql.ts";
 
 export type KindName =

@@ -1,6 +1,6 @@
 // Queries read and compiled, of which the last ones are kept: agents ask the same again and again, and reading it costs
 // more than many an answer.
-import type { SqlFragments } from "../contracts/storage.ts";
+import type { SqlFragments } from "../contracts/storage/storage.ts";
 import type { Query } from "./ast.ts";
 import { type CompiledQuery, compileQuery } from "./compile.ts";
 import { checkPattern } from "./pulling.ts";

@@ -2,7 +2,7 @@
 // reference that is followed, whatever the number of entities.
 import type { Json } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { InspectLimits, InspectRow, SqlFragments, Storage } from "../contracts/storage.ts";
+import type { InspectLimits, InspectRow, SqlFragments, Storage } from "../contracts/storage/storage.ts";
 import type { PullItem, PullPattern } from "./ast.ts";
 import { attributeOf, attributesOf } from "./catalogue.ts";
 import { shownAs } from "./compile.ts";

@@ -3,7 +3,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Explanation, QueryAnswer, Querying } from "../contracts/query.ts";
-import type { InspectLimits, InspectRow, Storage } from "../contracts/storage.ts";
+import type { InspectLimits, InspectRow, Storage } from "../contracts/storage/storage.ts";
 import { QUERY_VERBS } from "../contracts/verbs/store.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { roundUsd } from "../core/money.ts";

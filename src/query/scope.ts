@@ -1,9 +1,9 @@
 // One SELECT while it is put together: what it reads from, its conditions, what its variables stand for. It remembers
 // which row of which table stands for an entity already, so that ten facts of a call are one row and no self-join.
-import type { SqlFragments } from "../contracts/storage.ts";
+import type { SqlFragments } from "../contracts/storage/storage.ts";
+import { parseInstant } from "../core/instant.ts";
 import type { Clause, Component, Constant, Rule } from "./ast.ts";
 import { invalidQuery, type SourcePosition, shorten } from "./form.ts";
-import { parseInstant } from "./instant.ts";
 import { and, FALSE, isColumn, join, raw, type Sql, sql, TRUE } from "./sql.ts";
 import { equal, typeName, type Value } from "./values.ts";
 

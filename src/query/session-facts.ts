@@ -1,5 +1,5 @@
 // The facts of sessions: their log, messages, turns, evals, calls, snapshots, heads, invocations and derivations.
-import type { SqlFragments } from "../contracts/storage.ts";
+import type { SqlFragments } from "../contracts/storage/storage.ts";
 import {
   type Attribute,
   derived,

@@ -1,5 +1,5 @@
 // How many messages a session shows, as SQL over its row: the count that `sessions.list` gives.
-import type { SqlFragments } from "../contracts/storage.ts";
+import type { SqlFragments } from "../contracts/storage/storage.ts";
 
 const IN_LINE = "e.session_no = l.session_no AND e.branch = l.branch AND e.seq <= l.upto";
 

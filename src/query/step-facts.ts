@@ -1,6 +1,6 @@
 // The facts of a run's steps. They have no table of their own: an event begins a step, and another may end it. Inputs and
 // results are named by ref and size; their text cannot be queried.
-import type { SqlFragments } from "../contracts/storage.ts";
+import type { SqlFragments } from "../contracts/storage/storage.ts";
 import { type Attribute, derived, facts, identity, instant, type Source, to } from "./facts.ts";
 
 const ENDS = "('step/done', 'step/failed')";

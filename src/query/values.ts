@@ -1,6 +1,6 @@
 // Values in SQL with their types: what a variable stands for while a query is compiled, how two of them are compared, and
 // how one becomes the text people see. Types are known beforehand, so that what can never be equal is a mistake.
-import type { SqlFragments } from "../contracts/storage.ts";
+import type { SqlFragments } from "../contracts/storage/storage.ts";
 import type { Constant } from "./ast.ts";
 import type { Attribute, ValueType } from "./facts.ts";
 import { cast, KINDS, type KindName, refBytes, refText } from "./kinds.ts";

@@ -1,6 +1,7 @@
 // Forms to EDN text, which reads back as the same forms.
+
+import { printInstant } from "../core/instant.ts";
 import { type Form, shorten } from "./form.ts";
-import { printInstant } from "./instant.ts";
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '"': '\\"',

@@ -1,6 +1,8 @@
 // Letting a run that came with an archive go on here, together with its children.
-import type { RunRow } from "../contracts/run-queries.ts";
-import type { Storage, Write } from "../contracts/storage.ts";
+
+import type { Write } from "../contracts/storage/commit.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { isHeldRun } from "../core/imported-runs.ts";
 
 /** Writes no event: the log stays the same as in the store that the run came from. */
@@ -13,7 +15,7 @@ export async function admitRun(storage: Storage, row: RunRow): Promise<void> {
 
 async function family(storage: Storage, row: RunRow): Promise<readonly RunRow[]> {
   const all = [row];
-  for (const child of await storage.query("runs.children", row.id)) {
+  for (const child of await storage.query("runs.children", { parent: row.id })) {
     for (const below of await family(storage, child)) all.push(below);
   }
   return all;

@@ -1,34 +1,25 @@
 // Agents as they are defined in code: checked once, and pinned by what a run must not change under itself.
 
-import type { AgentSpec, ToolCallsOf, UntypedSignals, UntypedTools } from "../contracts/agent-types.ts";
+import type { AgentDefinition, AgentSpec, UntypedSignals } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
+import type { Model } from "../contracts/models.ts";
+import type { RunLimits } from "../contracts/run-record.ts";
 import type { ResumeOptions } from "../contracts/run-waits.ts";
-import type { AgentDefinition, Model, RunLimits, Tool } from "../contracts/runs.ts";
-import type { ErasedContent } from "../contracts/session-steps.ts";
 import type { RetryPolicy } from "../contracts/steps.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Tool, ToolCallsOf, UntypedTools } from "../contracts/tools.ts";
 import { encodeText, sameBytes, sha256, toHex } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
-import {
-  checkFields,
-  checkId,
-  checkInt,
-  checkOneOf,
-  checkOptionalId,
-  checkPlain,
-  checkRecord,
-  invalid,
-} from "../core/check.ts";
+import { checkId, checkInt, checkOneOf, checkOptionalId, checkPlain, checkRecord, invalid } from "../core/check.ts";
 import { checkValidator } from "./validation.ts";
-import type { VerifyScope } from "./verify.ts";
 
 const AGENT = [
   ...["id", "version", "input", "state", "output", "signals", "tools", "models", "limits", "initial", "iterate"],
 ] as const;
-const TOOL = ["description", "input", "inputSchema", "output", "effect", "retry", "approve", "execute"] as const;
 const LIMITS = ["iterations", "wallMs", "tokens", "costUsd"] as const;
 const LONGEST_MS = 1e15;
+const TOOL = ["description", "input", "inputSchema", "output", "effect", "retry", "approve", "execute"] as const;
 
 /**
  * The definition itself, once it is known to be one. Types are inferred from validators and from the tools. Those that are named,
@@ -122,9 +113,9 @@ function checkRetry(value: unknown, what: string): void {
   }
 }
 
+/** Limits that agents declare and give to their children. Those that callers give are declared with the verbs. */
 export function checkLimits(value: unknown, what: string): RunLimits {
-  const given = checkRecord(value, what);
-  checkFields(given, what, LIMITS);
+  const given = checkRecord(value, what, LIMITS);
   for (const name of ["iterations", "wallMs", "tokens"] as const) {
     if (given[name] !== undefined) checkInt(given[name], `${what}.${name}`, 1, LONGEST_MS);
   }
@@ -132,7 +123,16 @@ export function checkLimits(value: unknown, what: string): RunLimits {
   if (costUsd !== undefined && (typeof costUsd !== "number" || !(costUsd >= 0) || !Number.isFinite(costUsd))) {
     throw invalid(`${what}.costUsd`, "a number from 0 on", costUsd);
   }
-  return Object.fromEntries(LIMITS.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])));
+  return given;
+}
+
+/** A worker finds the agent of a run by its id. */
+export function refuseSameIds(agents: readonly AgentDefinition[]): void {
+  const ids = new Set<string>();
+  for (const { id } of agents) {
+    if (ids.has(id)) throw invalid("worker.agents", "agents with different ids", id);
+    ids.add(id);
+  }
 }
 
 export function checkSame(row: RunRow, agent: AgentDefinition, { allowMismatch = false }: ResumeOptions): void {
@@ -227,14 +227,4 @@ export function changeSince(recorded: Uint8Array, agent: AgentDefinition): strin
 /** As a run is pinned to it. */
 export function asksForApproval({ approve = false }: Pick<Tool, "approve">): boolean {
   return approve !== false;
-}
-
-const VERIFIED: readonly VerifyScope[] = ["whole", "checkpoint"];
-
-export function checkVerify(verify: unknown): VerifyScope {
-  return verify === undefined ? "whole" : checkOneOf(verify, "verify", VERIFIED);
-}
-
-export function checkErased(erased: unknown): ErasedContent {
-  return erased === undefined ? "fail" : checkOneOf(erased, "erased", ["fail", "placeholder"]);
 }

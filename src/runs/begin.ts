@@ -1,20 +1,20 @@
 // Which run a call of execute() or start() means: a new one, or one that is there already, so that a program that was killed
 // can simply be started again (rule RU2).
+
+import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
 import type { RunWait } from "../contracts/run-waits.ts";
-import type { AgentDefinition, RunInput } from "../contracts/runs.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { orderedJson } from "../core/canonical.ts";
-import { checkId, checkOptionalId, checkRecord, copyJson } from "../core/check.ts";
 import { isHeldRun } from "../core/imported-runs.ts";
-import { sessionBusy } from "../sessions/guards.ts";
-import { createRun, refuseId } from "./create.ts";
+import { ownerLiveness } from "../core/run-owner.ts";
+import { sessionBusy } from "../core/session-guards.ts";
+import { createRun, type RunDescription, refuseId } from "./create.ts";
 import type { RunHost } from "./iteration-host.ts";
 import { eventOf, payloadOf } from "./journal.ts";
 import { awaitFree } from "./lease.ts";
-import { ownerLiveness } from "./owner.ts";
 import { findRetry, findRewind } from "./retry-chain.ts";
 import { existingRun, isAtWork } from "./rows.ts";
 
@@ -39,23 +39,20 @@ export interface OwnerWaiting {
 export async function findOrCreateRun(
   host: RunHost,
   agent: AgentDefinition,
-  input: RunInput,
+  run: RunDescription,
   owner: string | null,
   waiting: OwnerWaiting | null,
 ): Promise<MeantRun> {
-  const given = checkRecord(input, "run");
-  const session = checkId(given.session, "run.session");
-  const id = checkOptionalId(given.id, "run.id");
-  const value = copyJson(given.input ?? null, "run.input", "payloadBytes");
+  const { session, id, input } = run;
   for (let tries = 1; ; tries++) {
     const found =
       id === undefined
-        ? await findInterrupted(host, agent, session, value, waiting)
-        : await findNamed(host, agent, session, id, value);
+        ? await findInterrupted(host, agent, session, input, waiting)
+        : await findNamed(host, agent, session, id, input);
     if (found !== null) return { row: found, isNew: false };
     try {
       return {
-        row: await createRun(host.storage, host.payloads, agent, { ...input, input: value }, { owner }),
+        row: await createRun(host.storage, host.payloads, agent, run, { owner }),
         isNew: true,
       };
     } catch (error) {
@@ -88,12 +85,12 @@ async function findNamed(
 
 /** null: no run has the id, or ever had it. An id whose run is gone is never used again. */
 async function findRun(storage: Storage, id: string): Promise<RunRow | null> {
-  const [row] = await storage.query("run.get", id);
+  const [row] = await storage.query("run.get", { id });
   if (row !== undefined) return row;
-  const [taken] = await storage.query("run.taken", id);
+  const [taken] = await storage.query("run.taken", { id });
   if (taken === undefined) return null;
   // Another call may have created it between the two reads.
-  const [made] = await storage.query("run.get", id);
+  const [made] = await storage.query("run.get", { id });
   if (made === undefined) await refuseId(storage, id);
   return made ?? null;
 }
@@ -102,7 +99,7 @@ async function findRun(storage: Storage, id: string): Promise<RunRow | null> {
 async function lastRetry(storage: Storage, row: RunRow): Promise<RunRow> {
   if (row.status !== "failed" && row.status !== "cancelled") return row;
   const next = (await findRetry(storage, row)) ?? (await findRewind(storage, row));
-  const [retry] = next === null ? [] : await storage.query("run.get", next);
+  const [retry] = next === null ? [] : await storage.query("run.get", { id: next });
   return retry === undefined ? row : lastRetry(storage, retry);
 }
 
@@ -117,7 +114,7 @@ async function findInterrupted(
   input: Json,
   waiting: OwnerWaiting | null,
 ): Promise<RunRow | null> {
-  const [active] = await storage.query("run.active", session);
+  const [active] = await storage.query("run.active", { session });
   if (active === undefined) return null;
   const isMeant = waiting !== null && active.nested === 0 && active.agent === agent.id && !isHeldRun(active);
   if (!isMeant || !(await hasInput(storage, payloads, active, input))) throw busy(storage, active);

@@ -1,13 +1,16 @@
 // Checkpoints: the state of a loop after an iteration. Runs write their own; other loops save and load theirs by session and
 // agent.
 
-import type { Checkpoint, CheckpointInput, PendingToolCall } from "../contracts/checkpoints.ts";
+import type { Checkpoint, PendingToolCall } from "../contracts/checkpoints.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { CheckpointRow, RunRow } from "../contracts/run-queries.ts";
-import type { EventDraft, Storage } from "../contracts/storage.ts";
-import { checkArray, checkId, checkInt, checkRecord, encodeJson } from "../core/check.ts";
+import type { EventDraft } from "../contracts/storage/commit.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { CheckpointRow, RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import type { CHECKPOINT_INPUT } from "../contracts/verbs/runs.ts";
+import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
+import { encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, list, optional, text, whole } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
@@ -22,33 +25,21 @@ import {
 } from "./journal.ts";
 import { payloadExtras, payloadFields } from "./moves.ts";
 
-const FOREVER = Number.MAX_SAFE_INTEGER;
 const NO_RUN = "";
-
-const INPUT = [
-  ...["session", "agent", "iteration", "state", "pendingToolCalls", "lastToolResult", "pauseUntil", "stopReason"],
-  "startedAt",
-];
 
 export async function saveCheckpoint(
   storage: Storage,
   payloads: Payloads,
-  input: CheckpointInput,
+  { session, agent, iteration, ...given }: ValueOf<typeof CHECKPOINT_INPUT>,
 ): Promise<Checkpoint> {
-  const given = checkRecord(input, "checkpoint", INPUT);
-  const session = checkId(given.session, "checkpoint.session");
-  const agent = checkId(given.agent, "checkpoint.agent");
-  const iteration = checkInt(given.iteration, "checkpoint.iteration", 0, FOREVER);
-  const time = (name: "pauseUntil" | "startedAt") =>
-    given[name] === undefined || given[name] === null ? null : checkInt(given[name], `checkpoint.${name}`, 0, FOREVER);
   const at = storage.environment.now();
   const kept = {
     state: (given.state ?? null) as Json,
-    pendingToolCalls: checkArray(given.pendingToolCalls ?? [], "checkpoint.pendingToolCalls", "toolIds") as never,
+    pendingToolCalls: (given.pendingToolCalls ?? []) as readonly PendingToolCall[],
     lastToolResult: (given.lastToolResult ?? null) as Json,
-    pauseUntil: time("pauseUntil"),
-    stopReason: given.stopReason === undefined || given.stopReason === null ? null : String(given.stopReason),
-    startedAt: time("startedAt") ?? at,
+    pauseUntil: given.pauseUntil ?? null,
+    stopReason: given.stopReason ?? null,
+    startedAt: given.startedAt ?? at,
   };
   const bytes = encodeJson(kept, "checkpoint", "payloadBytes");
   return payloads.preparing(async (prepare) => {
@@ -86,8 +77,8 @@ export async function runCheckpoint(
 ): Promise<Checkpoint | null> {
   const [point] =
     iteration === undefined
-      ? await storage.query("checkpoint.last", row.session, row.agent, row.id)
-      : await storage.query("checkpoint.at", row.session, row.agent, row.id, iteration);
+      ? await storage.query("checkpoint.last", { session: row.session, agent: row.agent, run: row.id })
+      : await storage.query("checkpoint.at", { session: row.session, agent: row.agent, run: row.id, iteration });
   if (point === undefined) return null;
   const found = await checkpointOf(payloads, point);
   const journal = await readJournal(storage, row, row.first_seq);
@@ -120,7 +111,7 @@ export async function loadCheckpoint(
   agent: string,
   run: string = NO_RUN,
 ): Promise<Checkpoint | null> {
-  const [row] = await storage.query("checkpoint.last", session, agent, run);
+  const [row] = await storage.query("checkpoint.last", { session, agent, run });
   return row === undefined ? null : checkpointOf(payloads, row);
 }
 

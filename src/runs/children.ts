@@ -1,17 +1,20 @@
 // Child runs: begun once, under an id that follows from the step, with the invocation that names their caller. The parent's worker
 // works on a child while it can, and the parent waits for it otherwise.
+
+import type { AgentDefinition, SpawnOptions } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Json } from "../contracts/json.ts";
-import type { Payloads, Prepare } from "../contracts/payloads.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
 import type { RunResult } from "../contracts/run-results.ts";
-import type { AgentDefinition, SpawnOptions } from "../contracts/runs.ts";
-import type { Commit, EventDraft, Guard, Storage } from "../contracts/storage.ts";
+import type { Commit, EventDraft, Guard } from "../contracts/storage/commit.ts";
+import type { Payloads, Prepare } from "../contracts/storage/payloads.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import { checkId } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { existingSession } from "../core/existing.ts";
 import { checkSpawn, decideSpawn } from "../sessions/attach.ts";
 import { finishInvocation } from "../sessions/invocations.ts";
-import { beginRun, type NewRun, prepareRun } from "./create.ts";
+import { checkLimits } from "./agents.ts";
+import { beginRun, copyInput, type NewRun, prepareRun } from "./create.ts";
 import { StepFailed } from "./errors.ts";
 import type { IterationHost } from "./iteration-host.ts";
 import type { StepRecord } from "./journal.ts";
@@ -125,7 +128,7 @@ async function begin(
     const data = { ...steps.describe(identity, attempt), run: id, ...since };
     const begin = (pending: readonly EventDraft[]) =>
       decide<number>(storage, async () => {
-        const [known] = await storage.query("run.get", id);
+        const [known] = await storage.query("run.get", { id });
         // An earlier try of this commit, whose outcome was lost with the connection, has happened.
         if (known !== undefined) return { answer: (await writer.findStep(identity.path))?.seq ?? 0 };
         // This row is used below: if the run ends during the reads, the writer has a newer one.
@@ -175,15 +178,16 @@ async function childOf(
     );
   }
   const where = sameSession ? row.session : (session ?? id);
-  const given = { id, session: where, input: (input ?? null) as Json, leaseMs: row.lease_ms };
-  return prepareRun(
-    ...([storage, prepare, agent, { ...given, ...(limits === undefined ? {} : { limits }) }] as const),
-    {
-      parent: row.id,
-      nested: sameSession ? (forget ? 2 : 1) : 0,
-      owner: row.owner,
-    },
-  );
+  const run = {
+    id,
+    session: checkId(where, "run.session"),
+    input: copyInput(input),
+    limits: checkLimits(limits, "run.limits"),
+    priority: 0,
+    leaseMs: row.lease_ms,
+  };
+  const nested = sameSession ? (forget ? 2 : 1) : 0;
+  return prepareRun(storage, prepare, agent, run, { parent: row.id, nested, owner: row.owner });
 }
 
 /** The child's session, and the row in the caller's log that says why the session exists. */
@@ -272,7 +276,7 @@ function ownChildEnd(
   let child: RunRow | null = null;
   return {
     isOver: async () => {
-      [child = null] = await host.storage.query("run.get", id);
+      [child = null] = await host.storage.query("run.get", { id });
       if (child === null) return true;
       if (child.ended_at === null) return false;
       await finishChild(host, child, invoked);
@@ -288,7 +292,7 @@ function childEnd(storage: Storage, id: string): ChildEnd {
   let child: RunRow | null = null;
   return {
     isOver: async () => {
-      [child = null] = await storage.query("run.get", id);
+      [child = null] = await storage.query("run.get", { id });
       return child === null || child.ended_at !== null;
     },
     guards: () => (child === null ? [] : [atVersion(child)]),
@@ -310,7 +314,7 @@ function awaitChildEnd({ life }: IterationHost, run: string, { isOver, guards }:
 async function finishChild({ storage, payloads, writer }: IterationHost, child: RunRow, intent: number): Promise<void> {
   const { session } = writer.row;
   if (child.session === session) return;
-  const [invocation] = await storage.query("invocation.get", session, intent - 1);
+  const [invocation] = await storage.query("invocation.get", { session, first: intent - 1 });
   if (invocation === undefined || invocation.status !== "running") return;
   const { error } = await resultOf(storage, payloads, child);
   const outcome = error === null ? {} : { error: { ...error } };

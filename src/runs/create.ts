@@ -1,24 +1,25 @@
 // Beginning a run: its row, its first event and, where it continues another run, the checkpoint that it continues from.
+
+import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { JsonObject } from "../contracts/json.ts";
-import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition, RunInput, RunLimits } from "../contracts/runs.ts";
-import type { Commit, EventDraft, Storage } from "../contracts/storage.ts";
+import type { Json, JsonObject } from "../contracts/json.ts";
+import type { RunLimits } from "../contracts/run-record.ts";
+import type { Commit, EventDraft } from "../contracts/storage/commit.ts";
+import type { Payloads, Prepare, PreparedPayload } from "../contracts/storage/payloads.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import type { RUN_INPUT } from "../contracts/verbs/runs.ts";
+import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
-import { checkId, checkInt, checkOptionalId, checkRecord, copyJson, encodeCopy } from "../core/check.ts";
+import { copyJson, encodeCopy } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { newId } from "../core/new-id.ts";
-import { sessionBusy } from "../sessions/guards.ts";
-import { checkAgent, checkLimits, toolsetOf } from "./agents.ts";
+import { sessionBusy } from "../core/session-guards.ts";
+import { toolsetOf } from "./agents.ts";
 import { payloadExtras, payloadFields } from "./moves.ts";
 import { validateInput } from "./validation.ts";
 
-const INPUT = ["session", "input", "id", "limits", "priority", "leaseMs"];
-/** Three signs of life fit into it. If the event loop blocks longer than the lease, another worker may take over a live run. */
-const LEASE_MS = 10_000;
-const HOUR = 3_600_000;
 /** The session of a run that was deleted. */
 const DELETED = 0;
 export const JSON_IN_ROW = { media: "application/json", utf8: true, inRow: true, owned: true } as const;
@@ -137,24 +138,32 @@ export interface RunPlacement {
   readonly owner: string | null;
 }
 
-/** The caller's description of a new run, checked. */
+/** What the caller says about a new run, checked and with its defaults. */
+export interface RunDescription extends Omit<ValueOf<typeof RUN_INPUT>, "input"> {
+  /** A copy that nothing else refers to. */
+  readonly input: Json;
+}
+
+export function describeRun(given: ValueOf<typeof RUN_INPUT>): RunDescription {
+  return { ...given, input: copyInput(given.input) };
+}
+
+export function copyInput(input: unknown): Json {
+  return copyJson(input ?? null, "run.input", "payloadBytes");
+}
+
 export async function prepareRun(
   storage: Storage,
   prepare: Prepare,
   definition: AgentDefinition,
-  input: RunInput,
+  { id: givenId, session, limits: givenLimits = {}, priority, leaseMs, input }: RunDescription,
   { parent = undefined, nested = 0, owner }: RunPlacement,
 ): Promise<NewRun> {
-  const { id: agent, version: agentVersion } = checkAgent(definition);
-  const given = checkRecord(input, "run", INPUT);
-  const session = checkId(given.session, "run.session");
-  const id = checkOptionalId(given.id, "run.id") ?? newId(storage.environment, "run");
-  const limits = { ...definition.limits, ...checkLimits(given.limits, "run.limits") };
-  const priority = given.priority === undefined ? 0 : checkInt(given.priority, "run.priority", -1000, 1000);
-  const leaseMs = given.leaseMs === undefined ? LEASE_MS : checkInt(given.leaseMs, "run.leaseMs", 100, HOUR);
-  const raw = copyJson(given.input ?? null, "run.input", "payloadBytes");
-  const kept = await prepare(encodeCopy(raw, "run.input", "payloadBytes"), JSON_IN_ROW);
-  await validateInput(definition, raw);
+  const { id: agent, version: agentVersion } = definition;
+  const id = givenId ?? newId(storage.environment, "run");
+  const limits = { ...definition.limits, ...givenLimits };
+  const kept = await prepare(encodeCopy(input, "run.input", "payloadBytes"), JSON_IN_ROW);
+  await validateInput(definition, input);
   return {
     ...{ id, session, agent, agentVersion, toolset: toolsetOf(definition), limits, priority, leaseMs },
     ...{ parent: parent ?? null, nested, owner, input: kept },
@@ -165,11 +174,11 @@ export async function createRun(
   storage: Storage,
   payloads: Payloads,
   definition: AgentDefinition,
-  input: RunInput,
+  run: RunDescription,
   setting: RunPlacement,
 ): Promise<RunRow> {
   return payloads.preparing(async (prepare) => {
-    const birth = await prepareRun(storage, prepare, definition, input, setting);
+    const birth = await prepareRun(storage, prepare, definition, run, setting);
     return decide<RunRow>(storage, async () => {
       await refuseTaken(storage, birth);
       const at = storage.environment.now();
@@ -188,13 +197,13 @@ export async function createRun(
 
 /** An id is used once: keys are made of it, and a worker of a deleted run must not be mistaken for one of a new run. */
 export async function refuseId(storage: Storage, id: string): Promise<void> {
-  const [taken] = await storage.query("run.taken", id);
+  const [taken] = await storage.query("run.taken", { id });
   if (taken !== undefined) throw taken.session_no === DELETED ? runDeleted(id) : runExists(id);
 }
 
 export async function refuseTaken(storage: Storage, { id, session, nested }: NewRun): Promise<void> {
   await refuseId(storage, id);
-  const [busy] = nested === 0 ? await storage.query("run.active", session) : [];
+  const [busy] = nested === 0 ? await storage.query("run.active", { session }) : [];
   if (busy !== undefined) throw sessionBusy(busy, storage.environment);
 }
 

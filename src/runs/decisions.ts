@@ -1,16 +1,19 @@
 // Decisions of a person about a step: each question is asked once and answered once, and both can be read afterwards from the log.
 
-import type { Answer, AnswerInput, Decision, DecisionReason } from "../contracts/decisions.ts";
+import type { Answer, Decision, DecisionReason } from "../contracts/decisions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { ListOrder } from "../contracts/json.ts";
-import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
-import type { DecisionRow, RunRow } from "../contracts/run-queries.ts";
-import type { Run } from "../contracts/runs.ts";
-import type { EventDraft, Storage } from "../contracts/storage.ts";
-import { checkOneOf, checkOptionalId, checkRecord, checkText, encodeJson, invalid } from "../core/check.ts";
+import type { Run } from "../contracts/run-record.ts";
+import type { EventDraft } from "../contracts/storage/commit.ts";
+import type { Payloads, PreparedPayload } from "../contracts/storage/payloads.ts";
+import type { DecisionRow, RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import type { ANSWER_INPUT } from "../contracts/verbs/runs.ts";
+import type { RowId, ValueOf } from "../contracts/verbs/vocabulary.ts";
+import { encodeJson, invalid } from "../core/check.ts";
 import { decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
-import { parseRowId, rowId } from "../core/row-id.ts";
-import { waitsFor } from "./idle.ts";
+import { rowId } from "../core/row-id.ts";
+import { waitsFor } from "../core/run-waits.ts";
 import { buildStepRecords, decodeEntry, eventOf, type JournalEntry, lastSeqOf, payloadOf, stepOf } from "./journal.ts";
 import { payloadExtras, payloadFields } from "./moves.ts";
 import { decisionReason } from "./questions.ts";
@@ -18,7 +21,6 @@ import { refuseEnded } from "./rows.ts";
 import { changeRun } from "./verbs.ts";
 
 const VERDICTS = ["retry", "result", "fail"] as const;
-const REASONS: readonly DecisionReason[] = ["in-doubt", "approval"];
 const DENIED: Readonly<Record<DecisionReason, string>> = {
   "in-doubt": "a person said that it did not happen and shall not",
   approval: "a person refused it",
@@ -28,38 +30,33 @@ const PAGE = 100;
 export async function answerDecision(
   storage: Storage,
   payloads: Payloads,
-  decision: string,
-  input: AnswerInput,
+  { session, seq }: RowId,
+  { verdict, result, by, note, reason }: ValueOf<typeof ANSWER_INPUT>,
 ): Promise<Run> {
-  const { session, seq } = parseRowId(decision, "decision");
-  const given = checkRecord(input, "answer", ["verdict", "result", "by", "note", "reason"]);
-  const reason = given.reason === undefined ? null : checkOneOf(given.reason, "answer.reason", REASONS);
-  const verdict = checkOneOf(given.verdict, "answer.verdict", VERDICTS);
-  const by = checkOptionalId(given.by, "answer.by") ?? null;
-  const note = given.note === undefined ? null : checkText(given.note, "answer.note", "titleBytes");
   // An answer is final: a result that was left out by mistake must not become one.
-  if ((verdict === "result") !== (given.result !== undefined)) {
+  if ((verdict === "result") !== (result !== undefined)) {
     const what = verdict === "result" ? "what the step gave, null for nothing" : `left out with ${verdict}`;
-    throw invalid("answer.result", what, given.result);
+    throw invalid("answer.result", what, result);
   }
-  const bytes = encodeJson(given.result ?? null, "answer.result", "payloadBytes");
+  const decision = rowId(session, seq);
+  const bytes = encodeJson(result ?? null, "answer.result", "payloadBytes");
   return payloads.preparing(async (prepare) => {
     const payload =
       verdict === "result"
         ? await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true })
         : null;
-    const [known] = await storage.query("decision.get", session, seq);
+    const [known] = await storage.query("decision.get", { session, step: seq });
     if (known === undefined) throw noDecision(decision);
     return changeRun(storage, payloads, known.run, async (row, at) => {
-      const [asked = known] = await storage.query("decision.get", session, seq);
+      const [asked = known] = await storage.query("decision.get", { session, step: seq });
       refuseEnded(row, "there is nothing to decide any more");
       if (asked.answered_seq !== null) throw answered(decision);
-      if (reason !== null && reason !== decisionReason(asked))
+      if (reason !== undefined && reason !== decisionReason(asked))
         throw otherQuestion(decision, reason, decisionReason(asked));
-      const wakes = waitsFor(row, { kind: "decision", decision: rowId(session, seq) });
+      const wakes = waitsFor(row, { kind: "decision", decision });
       return {
         ...{ type: "run/answered", at },
-        data: { step: seq, verdict, ...(by === null ? {} : { by }), ...(note === null ? {} : { note }) },
+        data: { step: seq, verdict, ...(by === undefined ? {} : { by }), ...(note === undefined ? {} : { note }) },
         changes: wakes ? { status: "running", wake_at: 0, waits: null } : {},
         writes: [
           { op: "run", statement: "decision.answer", params: [{ slot: "seq" }, { slot: "session" }, asked.seq] },
@@ -68,7 +65,7 @@ export async function answerDecision(
           ...(payload === null ? {} : payloadExtras([payload])),
           guards: [{ check: "decision.answered", key: [asked.seq, session], expect: null }],
         },
-        after: endOf(row, asked, { verdict, note }, payload, at),
+        after: endOf(row, asked, { verdict, note: note ?? null }, payload, at),
       };
     });
   });
@@ -123,10 +120,11 @@ export async function readDecisions(
 ): Promise<readonly DecisionRow[]> {
   const which = answered === undefined ? "list" : answered ? "answered" : "open";
   const suffix = order === "oldest" ? ".oldest" : "";
-  const edge = last ?? (order === "oldest" ? FIRST : LAST);
-  if (run === undefined) return storage.query(`decisions.${which}${suffix}`, ...edge, limit);
+  const [session, seq] = last ?? (order === "oldest" ? FIRST : LAST);
+  const page = { session, seq, limit };
+  if (run === undefined) return storage.query(`decisions.${which}${suffix}`, page);
   const ofRun = ({ list: "byRun", answered: "answeredByRun", open: "openByRun" } as const)[which];
-  return storage.query(`decisions.${ofRun}${suffix}`, run, ...edge, limit);
+  return storage.query(`decisions.${ofRun}${suffix}`, { ...page, run });
 }
 
 const FIRST = [0, 0] as const;
@@ -134,7 +132,7 @@ const LAST = [Number.MAX_SAFE_INTEGER, 0] as const;
 
 /** null: its run was deleted meanwhile. */
 export async function decisionOf(storage: Storage, payloads: Payloads, asked: DecisionRow): Promise<Decision | null> {
-  const [row] = await storage.query("run.get", asked.run);
+  const [row] = await storage.query("run.get", { id: asked.run });
   if (row === undefined) return null;
   // Read by its seq: the intent may be that of a run which this one retries.
   const intent = await eventOf(storage, row.session, asked.step_seq);
@@ -188,7 +186,13 @@ async function eventsAfter(
 ): Promise<readonly JournalEntry[]> {
   const found: JournalEntry[] = [];
   for (let last = after; ; ) {
-    const page = await storage.query("run.journal", row.session_no, row.id, last, lastSeqOf(row), PAGE);
+    const page = await storage.query("run.journal", {
+      session: row.session_no,
+      run: row.id,
+      after: last,
+      upTo: lastSeqOf(row),
+      limit: PAGE,
+    });
     for (const one of page.map((event) => decodeEntry(row.session, event))) {
       if (one.data.step !== step) continue;
       if (one.type === "step/asked") return found;

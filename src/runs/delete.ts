@@ -1,10 +1,12 @@
 // Deleting runs and saved checkpoints: their payloads are erased; the events that say that they existed stay in the log.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { DiscardedRow } from "../contracts/queries.ts";
-import type { Cell, Commit, Storage, Write } from "../contracts/storage.ts";
+import type { Commit, Write } from "../contracts/storage/commit.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { DiscardedRow } from "../contracts/storage/rows.ts";
+import type { ScopeParams } from "../contracts/storage/statement-names.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { decide } from "../core/decide.ts";
-import { afterwards, forgetWrites, releaseWrites, tally } from "../sessions/erase.ts";
+import { discardErased, forgetWrites, releaseWrites, tally } from "../core/erasure.ts";
 import { atVersion } from "./moves.ts";
 import { findActiveRetry } from "./retry-chain.ts";
 
@@ -13,7 +15,7 @@ type DiscardedRows = readonly DiscardedRow[] | null;
 
 export async function deleteRun(storage: Storage, payloads: Payloads, id: string): Promise<boolean> {
   return commitErasure(storage, payloads, async () => {
-    const [row] = await storage.query("run.get", id);
+    const [row] = await storage.query("run.get", { id });
     if (row === undefined) return null;
     if (row.ended_at === null) {
       throw new HoldfastError("InvalidTransition", `the run ${JSON.stringify(id)} has not ended: it is ${row.status}`, {
@@ -21,14 +23,14 @@ export async function deleteRun(storage: Storage, payloads: Payloads, id: string
         hint: "Cancel it first.",
       });
     }
-    const [parent] = row.parent === null ? [] : await storage.query("run.get", row.parent);
+    const [parent] = row.parent === null ? [] : await storage.query("run.get", { id: row.parent });
     // A parent that has not ended may still read the result of its child.
     if (parent !== undefined && parent.ended_at === null) throw isTakenUp(id, parent.id, "spawned");
-    const [newest] = await storage.query("runs.newest", row.session);
+    const [newest] = await storage.query("runs.newest", { session: row.session });
     const by = await findActiveRetry(storage, row);
     if (by !== null) throw isTakenUp(id, by.id, "takes up");
-    const [agent] = await storage.query("agent.get", row.agent);
-    const where: Cell[] = [row.session_no, id, row.first_seq, row.seq];
+    const [agent] = await storage.query("agent.get", { id: row.agent });
+    const where = { session: row.session_no, run: id, from: row.first_seq, upTo: row.seq };
     const drop = (statement: "runs.drop" | "signals.drop" | "decisions.drop"): Write => ({
       ...{ op: "run", statement, params: [id] },
     });
@@ -60,25 +62,27 @@ export async function deleteCheckpoint(
   agent: string,
 ): Promise<boolean> {
   return commitErasure(storage, payloads, async () => {
-    const [last] = await storage.query("checkpoint.last", session, agent, "");
-    const [owner] = await storage.query("session.get", session);
-    const [known] = await storage.query("agent.get", agent);
+    const [last] = await storage.query("checkpoint.last", { session, agent, run: "" });
+    const [owner] = await storage.query("session.get", { id: session });
+    const [known] = await storage.query("agent.get", { id: agent });
     if (last === undefined || owner === undefined || known === undefined) return null;
-    const where: Cell[] = [owner.no, known.no];
+    const where = { session: owner.no, agent: known.no };
     return {
       ...{ session, scope: "saved", where },
       // Only the checkpoint that was read: one that is saved meanwhile is not deleted.
       guards: [{ check: "checkpoint.last", key: [agent, session], expect: last.seq }],
       event: { type: "checkpoint/deleted", agent, data: {} },
-      drops: [{ op: "run", statement: "checkpoints.dropSaved", params: where }],
+      drops: [{ op: "run", statement: "checkpoints.dropSaved", params: [owner.no, known.no] }],
     };
   });
 }
 
-interface Erasure {
+type Erasure = { [S in "journal" | "saved"]: ErasureOf<S> }["journal" | "saved"];
+
+interface ErasureOf<S extends "journal" | "saved"> {
   readonly session: string;
-  readonly scope: "journal" | "saved";
-  readonly where: readonly Cell[];
+  readonly scope: S;
+  readonly where: ScopeParams[S];
   readonly guards: NonNullable<Commit["guards"]>;
   readonly event: { readonly type: string; readonly agent?: string; readonly data: { readonly run?: string } };
   readonly drops: readonly Write[];
@@ -102,11 +106,7 @@ async function commitErasure(
         events: [
           {
             ...{ session, at, ...event },
-            writes: [
-              ...releaseWrites([scope], at, where),
-              ...forgetWrites([scope], [{ slot: "seq" }, ...where]),
-              ...drops,
-            ],
+            writes: [...releaseWrites([scope], at, where), ...forgetWrites([scope], where), ...drops],
           },
         ],
       },
@@ -114,6 +114,6 @@ async function commitErasure(
     };
   });
   if (later === null) return false;
-  await afterwards(storage, payloads, later);
+  await discardErased(storage, payloads, later);
   return true;
 }

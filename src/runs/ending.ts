@@ -1,10 +1,12 @@
 // What ends with a run, in the commit that ends it: a parent that waits for it is woken, the messages of a throwaway are cleared,
 // and its children are cancelled.
-import type { Payloads } from "../contracts/payloads.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
-import type { EventDraft, FoundRows, Guard, Storage } from "../contracts/storage.ts";
+
+import type { EventDraft, FoundRows, Guard } from "../contracts/storage/commit.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import { waitsFor } from "../core/run-waits.ts";
 import { type ClearedMessages, FORGETS, forget } from "./forget.ts";
-import { waitsFor } from "./idle.ts";
 import { atVersion, type Move, moveRun } from "./moves.ts";
 import { findActiveRetry } from "./retry-chain.ts";
 import { isAtWork } from "./rows.ts";
@@ -61,7 +63,7 @@ export async function cancelChildren(storage: Storage, { id }: RunRow, at: numbe
   const events: EventDraft[] = [];
   const guards: Guard[] = [];
   const forgotten: ClearedMessages[] = [];
-  for (const child of await storage.query("runs.children", id)) {
+  for (const child of await storage.query("runs.children", { parent: id })) {
     if (child.ended_at !== null) continue;
     guards.push(atVersion(child));
     if (isAtWork(child)) {
@@ -84,7 +86,7 @@ async function throwaway(storage: Storage, row: RunRow, at: number): Promise<Cle
 }
 
 async function wakeParent(storage: Storage, child: RunRow, at: number): Promise<Omit<CancelledChildren, "forgotten">> {
-  const [first] = child.parent === null ? [] : await storage.query("run.get", child.parent);
+  const [first] = child.parent === null ? [] : await storage.query("run.get", { id: child.parent });
   if (first === undefined) return { events: [], guards: [] };
   const [parent, guards] = first.ended_at === null ? [first, [atVersion(first)]] : await heirOf(storage, first);
   if (!waitsFor(parent, { kind: "run", run: child.id })) return { events: [], guards };
@@ -97,7 +99,7 @@ async function wakeParent(storage: Storage, child: RunRow, at: number): Promise<
 
 /** A run that retries the ended parent may wait for the child. The guard holds off any further retry meanwhile. */
 async function heirOf(storage: Storage, parent: RunRow): Promise<readonly [RunRow, readonly Guard[]]> {
-  const [newest] = await storage.query("runs.newest", parent.session);
+  const [newest] = await storage.query("runs.newest", { session: parent.session });
   const heir = (await findActiveRetry(storage, parent)) ?? parent;
   const guard: Guard = { check: "runs.newest", key: [parent.session], expect: newest?.value ?? null };
   return [heir, [atVersion(heir), guard]];

@@ -1,7 +1,7 @@
 // Errors of runs, in words that the caller can act on.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
-import type { RunError } from "../contracts/runs.ts";
+import type { RunError } from "../contracts/run-record.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
 import { adviseRecordedReads, type DirectRead } from "../core/direct-reads.ts";
 import { rowId } from "../core/row-id.ts";
 

@@ -1,57 +1,54 @@
 // Executing a run from a call: begin it or continue it, work on it here, and wait for what it waits for. A call that is made again
 // after a crash does the same, so a program need only be started again (rules RU2, RU3).
+
+import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
 import type { RunResult } from "../contracts/run-results.ts";
-import type { ExecuteOptions, RunWait } from "../contracts/run-waits.ts";
-import type { AgentDefinition, AnyAgent, RunInput } from "../contracts/runs.ts";
-import type { ErasedContent } from "../contracts/session-steps.ts";
-import type { Storage } from "../contracts/storage.ts";
-import { checkBoolean, checkRecord, invalid } from "../core/check.ts";
+import type { RunWait } from "../contracts/run-waits.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import type { EXECUTE_OPTIONS, RUN_INPUT } from "../contracts/verbs/runs.ts";
+import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { isHeldRun } from "../core/imported-runs.ts";
+import { ownerLiveness } from "../core/run-owner.ts";
+import { ownerWait, sleepWait, waitsOf } from "../core/run-waits.ts";
+import { sessionBusy } from "../core/session-guards.ts";
 import { quoteArgument } from "../core/shell.ts";
-import { sessionBusy } from "../sessions/guards.ts";
-import { checkAgent, checkErased, checkSame, checkVerify } from "./agents.ts";
+import { checkSame } from "./agents.ts";
 import { findOrCreateRun, type OwnerWaiting } from "./begin.ts";
+import { describeRun } from "./create.ts";
 import { leaseLost } from "./errors.ts";
-import { ownerWait, sleepWait, waitsOf } from "./idle.ts";
 import { atWork, awaitFree, beatMs } from "./lease.ts";
 import { isDue, LeaseWatch } from "./lease-watch.ts";
 import type { LocalWorkers } from "./local-workers.ts";
-import { ownerLiveness } from "./owner.ts";
 import { QuestionCache } from "./questions.ts";
 import { admitVerified, takeOver, takeOverWhenDue } from "./recover.ts";
 import { existingRun, namedRun, refuseEnded, resultOf } from "./rows.ts";
-import type { VerifyScope } from "./verify.ts";
 
 /** How often a run is looked at while nothing says that it has changed. */
 const LOOK_MS = 1000;
 /** While its owner, or a child that it waits for, is on this machine: a process that ends tells no one. */
 const NEAR_LOOK_MS = 200;
 
-const OPTIONS = ["wait", "onWait", "signal", "allowMismatch", "verify", "erased"];
+type ExecuteValues = ValueOf<typeof EXECUTE_OPTIONS>;
 
-interface CheckedOptions {
+interface FollowOptions extends Omit<ExecuteValues, "wait" | "onWait"> {
   readonly wait: boolean;
   /** Tells the caller once of each thing that is waited for; a listener that throws does not disturb the run. */
   readonly onWait: (wait: RunWait) => void;
-  readonly signal: AbortSignal | undefined;
-  readonly allowMismatch: boolean;
-  readonly verify: VerifyScope;
-  readonly erased: ErasedContent;
 }
 
 export async function executeRun(
   workers: LocalWorkers,
-  definition: AnyAgent,
-  input: RunInput,
-  given: ExecuteOptions | undefined,
+  agent: AgentDefinition,
+  described: ValueOf<typeof RUN_INPUT>,
+  given: ExecuteValues,
 ): Promise<RunResult> {
-  const agent = checkAgent(definition);
-  const options = checkExecuteOptions(given, true);
+  const run = describeRun(described);
+  const options = { ...given, onWait: tellChanges(given.onWait) };
   const waiting = ownerWaiting(workers, options);
   waiting.refuseStopped();
-  const { row, isNew } = await findOrCreateRun(workers.host, agent, input, workers.owner, waiting);
+  const { row, isNew } = await findOrCreateRun(workers.host, agent, run, workers.owner, waiting);
   waiting.refuseStopped();
   if (isNew) return follow(workers, agent, row.id, options, await stillOurs(workers.host.storage, row, options));
   if (row.ended_at === null) {
@@ -67,14 +64,13 @@ export async function executeRun(
 /** A run that a living worker has is never taken from it. */
 export async function resumeRun(
   workers: LocalWorkers,
-  definition: AnyAgent,
+  agent: AgentDefinition,
   id: string,
-  given: ExecuteOptions | undefined,
+  given: ExecuteValues,
 ): Promise<RunResult> {
   const { storage } = workers.host;
-  const agent = checkAgent(definition);
   const run = await namedRun(storage, id);
-  const options = checkExecuteOptions(given, false);
+  const options = { ...given, onWait: tellChanges(given.onWait) };
   refuseAborted(options.signal);
   const first = await existingRun(storage, run);
   refuseEnded(first, "there is nothing to resume");
@@ -91,7 +87,7 @@ export async function resumeRun(
 }
 
 /** null: another worker took the run from this process while it stood still, and the call waits for that one. */
-async function stillOurs(storage: Storage, row: RunRow, { wait }: CheckedOptions): Promise<RunRow | null> {
+async function stillOurs(storage: Storage, row: RunRow, { wait }: FollowOptions): Promise<RunRow | null> {
   const now = await existingRun(storage, row.id);
   if (now.epoch === row.epoch) return now;
   if (wait) return null;
@@ -103,7 +99,7 @@ async function continueOnce(
   workers: LocalWorkers,
   agent: AgentDefinition,
   row: RunRow,
-  options: CheckedOptions,
+  options: FollowOptions,
 ): Promise<RunResult> {
   const { storage } = workers.host;
   if (row.ended_at !== null) return resultNow(workers, row.id);
@@ -120,7 +116,7 @@ async function follow(
   workers: LocalWorkers,
   agent: AgentDefinition,
   run: string,
-  options: CheckedOptions,
+  options: FollowOptions,
   claimed: RunRow | null,
 ): Promise<RunResult> {
   const { storage } = workers.host;
@@ -147,7 +143,7 @@ async function workOn(
   workers: LocalWorkers,
   agent: AgentDefinition,
   lease: RunRow,
-  options: CheckedOptions,
+  options: FollowOptions,
 ): Promise<void> {
   try {
     await workers.work(agent, lease, options);
@@ -163,7 +159,7 @@ async function tryClaim(
   agent: AgentDefinition,
   row: RunRow,
   leases: LeaseWatch,
-  options: CheckedOptions,
+  options: FollowOptions,
 ): Promise<RunRow | null> {
   if (isHeldRun(row)) throw sessionBusy(row);
   if (!leases.isClaimable(row) || !(await isDue(storage, row))) return null;
@@ -190,7 +186,7 @@ async function waitForChange(
   storage: Storage,
   row: RunRow,
   { leases, questions }: RunWatch,
-  { onWait }: CheckedOptions,
+  { onWait }: FollowOptions,
   stop: AbortSignal,
 ): Promise<void> {
   if (row.ended_at !== null) return;
@@ -237,7 +233,7 @@ async function resultNow({ host }: LocalWorkers, run: string): Promise<RunResult
 }
 
 /** How the call waits: until its own signal, or until the handle is closed. */
-function ownerWaiting({ closing }: LocalWorkers, { signal, onWait }: CheckedOptions): OwnerWaiting {
+function ownerWaiting({ closing }: LocalWorkers, { signal, onWait }: FollowOptions): OwnerWaiting {
   return {
     signal: signal === undefined ? closing : AbortSignal.any([signal, closing]),
     onWait,
@@ -257,29 +253,11 @@ function refuseAborted(signal: AbortSignal | undefined): void {
 }
 
 /** A call that close() cut short has no result to give, unless the run has come to where the call would have returned. */
-function refuseClosed({ closing }: LocalWorkers, { id, status, ended_at }: RunRow, { wait }: CheckedOptions): void {
+function refuseClosed({ closing }: LocalWorkers, { id, status, ended_at }: RunRow, { wait }: FollowOptions): void {
   const isAsleep = status === "waiting" || status === "paused";
   if (!closing.aborted || ended_at !== null || (!wait && isAsleep)) return;
   throw new HoldfastError("Closed", `The store was closed before the run ${JSON.stringify(id)} had ended.`, {
     details: { run: id, status },
     hint: "The run can be continued: open the store again and execute it with the same id, or call runs.resume().",
   });
-}
-
-function checkExecuteOptions(options: ExecuteOptions | undefined, wait: boolean): CheckedOptions {
-  const given = checkRecord(options, "options", OPTIONS);
-  if (given.onWait !== undefined && typeof given.onWait !== "function") {
-    throw invalid("options.onWait", "a function", given.onWait);
-  }
-  if (given.signal !== undefined && !(given.signal instanceof AbortSignal)) {
-    throw invalid("options.signal", "an AbortSignal", given.signal);
-  }
-  return {
-    wait: given.wait === undefined ? wait : checkBoolean(given.wait, "options.wait"),
-    onWait: tellChanges(given.onWait as ((wait: RunWait) => void) | undefined),
-    signal: given.signal,
-    allowMismatch: given.allowMismatch === true,
-    verify: checkVerify(given.verify),
-    erased: checkErased(given.erased),
-  };
 }

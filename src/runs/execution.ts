@@ -1,13 +1,14 @@
 // Working on a run: iteration after iteration under its lease, each ended by a checkpoint, until the run ends or has to wait. A
 // worker that takes over resumes from the last checkpoint, exactly as the first one would.
 
+import type { AgentDefinition, Verdict } from "../contracts/agent-definitions.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
-import type { PreparedPayload } from "../contracts/payloads.ts";
-import type { SessionRow } from "../contracts/queries.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
+import type { RunLimits, StopReason } from "../contracts/run-record.ts";
 import type { ResumeOptions } from "../contracts/run-waits.ts";
-import type { AgentDefinition, RunLimits, StopReason, Verdict } from "../contracts/runs.ts";
-import type { EventDraft, HeadDraft } from "../contracts/storage.ts";
+import type { EventDraft, HeadDraft } from "../contracts/storage/commit.ts";
+import type { PreparedPayload } from "../contracts/storage/payloads.ts";
+import type { SessionRow } from "../contracts/storage/rows.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
 import { linkSignal } from "../core/abort.ts";
 import { encodeText } from "../core/bytes.ts";
 import { copyJson, encodeJson } from "../core/check.ts";

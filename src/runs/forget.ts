@@ -1,10 +1,12 @@
 // A throwaway child: its last commit clears its messages from the session.
-import type { Payloads } from "../contracts/payloads.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
-import type { Cell, EventDraft, FoundRows, Guard, Storage } from "../contracts/storage.ts";
+
+import type { EventDraft, FoundRows, Guard } from "../contracts/storage/commit.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import { clearRow, discardErased, forgetWrites, releaseWrites, tally } from "../core/erasure.ts";
 import { existingSession } from "../core/existing.ts";
 import { currentLineage } from "../core/lineage.ts";
-import { afterwards, clearRow, forgetWrites, releaseWrites, tally } from "../sessions/erase.ts";
 
 /** Of `nested` in a run's row. */
 export const FORGETS = 2;
@@ -20,11 +22,11 @@ export interface ClearedMessages {
 /** null when it has no messages. */
 export async function forget(storage: Storage, row: RunRow, at: number): Promise<ClearedMessages | null> {
   const session = await existingSession(storage, row.session);
-  const [agent] = await storage.query("agent.get", row.agent);
+  const [agent] = await storage.query("agent.get", { id: row.agent });
   if (agent === undefined) return null;
-  const where: Cell[] = [session.no, agent.no, row.id, session.seq];
-  const [words] = await storage.query("run.inline", session.no, agent.no, row.id, session.seq);
-  const [live] = await storage.query("history.countUpTo", session.seq, row.agent, row.session);
+  const where = { session: session.no, agent: agent.no, run: row.id, upTo: session.seq };
+  const [words] = await storage.query("run.inline", where);
+  const [live] = await storage.query("history.countUpTo", { seq: session.seq, agent: row.agent, session: row.session });
   if (words === undefined || words.n === 0) return null;
   const inherits = (await currentLineage(storage, row.session)).some((segment) => segment.session !== row.session);
   return {
@@ -35,11 +37,11 @@ export async function forget(storage: Storage, row: RunRow, at: number): Promise
         ...{ data: { count: words.n }, messages: -words.n },
         writes: [
           ...releaseWrites(SCOPES, at, where),
-          ...forgetWrites(SCOPES, [{ slot: "seq" }, ...where]),
+          ...forgetWrites(SCOPES, where),
           ...(inherits ? [clearRow(agent.no, row.id)] : []),
         ],
       },
     ],
-    afterwards: (payloads, found) => afterwards(storage, payloads, tally(found, SCOPES, at).later),
+    afterwards: (payloads, found) => discardErased(storage, payloads, tally(found, SCOPES, at).later),
   };
 }

@@ -1,10 +1,12 @@
 // What the verbs of one iteration work with. An execution makes it anew for every iteration.
+
+import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import type { Json } from "../contracts/json.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition } from "../contracts/runs.ts";
 import type { ErasedContent } from "../contracts/session-steps.ts";
-import type { EventDraft, Storage } from "../contracts/storage.ts";
+import type { EventDraft } from "../contracts/storage/commit.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import type { HeadPlan } from "../sessions/publish.ts";
 import type { Spending } from "./limits.ts";
 import type { Steps, StepsHost } from "./steps.ts";

@@ -1,11 +1,12 @@
 // What an agent's iteration may do. Each step has a place of its own: steps are counted in the order of the calls, and each branch
 // of parallel work counts its own.
 
-import type { UntypedToolCalls } from "../contracts/agent-types.ts";
+import type { AgentDefinition, Iteration, SpawnOptions, Verdict } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
+import type { Model } from "../contracts/models.ts";
 import type { RunResult } from "../contracts/run-results.ts";
-import type { AgentDefinition, Iteration, Model, SpawnOptions, Verdict } from "../contracts/runs.ts";
 import type { RetryPolicy } from "../contracts/steps.ts";
+import type { UntypedToolCalls } from "../contracts/tools.ts";
 import { encodeText, sha256 } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkRecord, copyJson, encodeCopy, invalid } from "../core/check.ts";

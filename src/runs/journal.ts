@@ -2,12 +2,12 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { EVENT_SCHEMA_VERSION } from "../contracts/log.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { JournalRow, RunRow } from "../contracts/run-queries.ts";
-import type { RunError } from "../contracts/runs.ts";
+import type { RunError } from "../contracts/run-record.ts";
 import type { ReadPosition } from "../contracts/session-steps.ts";
 import type { Step, StepKind, StepStatus } from "../contracts/steps.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { JournalRow, RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { copyJson, encodeCopy } from "../core/check.ts";
 import { decodeRow, json, jsonObject, optional, plainObject, text, unsupportedVersion, whole } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
@@ -62,7 +62,13 @@ export async function readJournal(
   const { session, session_no, id } = row;
   const entries: JournalEntry[] = [];
   for (let last = after; ; ) {
-    const rows = await storage.query("run.journal", session_no, id, last, lastSeqOf(row), PAGE);
+    const rows = await storage.query("run.journal", {
+      session: session_no,
+      run: id,
+      after: last,
+      upTo: lastSeqOf(row),
+      limit: PAGE,
+    });
     entries.push(...rows.map((row) => decodeEntry(session, row)));
     last = rows.at(-1)?.seq ?? last;
     if (rows.length < PAGE) return entries;
@@ -198,7 +204,7 @@ export async function loadEventPayload(
 }
 
 export async function eventOf(storage: Storage, session: string, seq: number): Promise<JournalEntry> {
-  const [row] = await storage.query("run.event", session, seq);
+  const [row] = await storage.query("run.event", { session, seq });
   if (row !== undefined) return decodeEntry(session, row);
   throw new HoldfastError("StoreCorrupted", `event ${rowId(session, seq)} is not there`, {
     details: { kind: "event", session, seq },

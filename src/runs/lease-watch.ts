@@ -1,11 +1,11 @@
 // Judging leases: a run may be claimed when it has no owner, when its owner's process is gone, when the lease is one that this
 // handle left behind, or when its owner showed no sign of life for the whole lease, by the claimer's own clock alone (RU3).
 import type { Environment } from "../contracts/environment.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { isHeldRun } from "../core/imported-runs.ts";
-import { waitsOf } from "./idle.ts";
-import { isOwnerGone } from "./owner.ts";
+import { isOwnerGone } from "../core/run-owner.ts";
+import { waitsOf } from "../core/run-waits.ts";
 
 type Lease = Pick<RunRow, "id" | "owner" | "epoch" | "beat" | "lease_ms">;
 
@@ -89,7 +89,7 @@ export async function isDue(storage: Storage, row: RunRow): Promise<boolean> {
 /** It waits for a child that could go on: only the parent's process has the code of both. */
 async function canContinueChild(storage: Storage, row: RunRow): Promise<boolean> {
   for (const wait of row.status === "waiting" ? waitsOf(row) : []) {
-    const [child] = wait.kind === "run" ? await storage.query("run.get", wait.run) : [];
+    const [child] = wait.kind === "run" ? await storage.query("run.get", { id: wait.run }) : [];
     if (child === undefined) continue;
     if (child.ended_at !== null) return true;
     const isFree = child.owner === null || isOwnerGone(storage.environment, child);
@@ -102,7 +102,7 @@ async function canContinueChild(storage: Storage, row: RunRow): Promise<boolean>
 export async function lacksChild(storage: Storage, row: RunRow): Promise<boolean> {
   if (row.status !== "waiting") return false;
   for (const wait of waitsOf(row)) {
-    if (wait.kind === "run" && (await storage.query("run.get", wait.run)).length === 0) return true;
+    if (wait.kind === "run" && (await storage.query("run.get", { id: wait.run })).length === 0) return true;
   }
   return false;
 }

@@ -2,16 +2,17 @@
 // old owner cannot commit, because its epoch is over.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
+import type { RunError } from "../contracts/run-record.ts";
 import type { RunWait } from "../contracts/run-waits.ts";
-import type { RunError } from "../contracts/runs.ts";
-import type { Commit, Guard, Outcome, Storage } from "../contracts/storage.ts";
+import type { Commit, Guard, Outcome } from "../contracts/storage/commit.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import { ownerWords } from "../core/run-owner.ts";
+import { ownerWait } from "../core/run-waits.ts";
 import { leaseLost } from "./errors.ts";
-import { ownerWait } from "./idle.ts";
 import { abandonLease, LeaseWatch } from "./lease-watch.ts";
 import { atVersion, moveRun } from "./moves.ts";
-import { ownerWords } from "./owner.ts";
 import { existingRun, isAtWork } from "./rows.ts";
 import { endCancelled } from "./verbs.ts";
 
@@ -155,7 +156,7 @@ export type Heartbeat = "ok" | "cancel-requested" | "deadline" | "lost";
 
 /** Gives a sign of life, and returns what the run's worker must do. */
 export async function heartbeat(storage: Storage, { id, epoch }: RunRow, deadline: number): Promise<Heartbeat> {
-  const [now] = await storage.query("run.get", id);
+  const [now] = await storage.query("run.get", { id });
   if (now === undefined || now.epoch !== epoch || now.ended_at !== null) return "lost";
   const outcome = await storage.commit({
     guards: [{ check: "run.epoch", key: [id], expect: epoch }, beatGuard(now)],

@@ -1,7 +1,8 @@
 // The life of an iteration: which event leads to which state, and what becomes of work and waiters then.
 import { describe, expect, test } from "vitest";
-import type { RunRow } from "../contracts/run-queries.ts";
-import type { Commit, Outcome, Storage } from "../contracts/storage.ts";
+import type { Commit, Outcome } from "../contracts/storage/commit.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { realEnvironment } from "../core/environment.ts";
 import { IterationLeft, IterationLife, type LifeEvent, type LifeState, nextState, type Waiter } from "./life.ts";
 import { Writer } from "./writer.ts";

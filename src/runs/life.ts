@@ -2,11 +2,12 @@
 // and what it waits for. An iteration may wait at several places at once, beside others that are at work. It is suspended only
 // when nothing of it is at work, by one commit that names everything that wakes the run. Whatever arrives meanwhile changes the
 // run's version, and that commit is refused.
+
+import type { Verdict } from "../contracts/agent-definitions.ts";
 import type { Waits } from "../contracts/run-waits.ts";
-import type { Verdict } from "../contracts/runs.ts";
-import type { EventDraft, Guard } from "../contracts/storage.ts";
+import type { EventDraft, Guard } from "../contracts/storage/commit.ts";
 import { linkSignal } from "../core/abort.ts";
-import { encodeWaits } from "./idle.ts";
+import { encodeWaits } from "../core/run-waits.ts";
 import type { Change, Writer } from "./writer.ts";
 
 /**

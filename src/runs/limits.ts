@@ -1,7 +1,8 @@
 // What a run has spent and what it may spend: the reasons for which a run ends by itself.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
-import type { ModelReply, RunLimits, StopReason } from "../contracts/runs.ts";
+import type { ModelReply } from "../contracts/models.ts";
+import type { RunLimits, StopReason } from "../contracts/run-record.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
 import { decodeText } from "../core/bytes.ts";
 import { addUsd } from "../core/money.ts";
 

@@ -1,21 +1,22 @@
 // What this handle works on: the runs that its calls execute, and its workers. They check a run at once when a caller asks something
 // of it, and release every run when the handle is closed.
-import type { Payloads } from "../contracts/payloads.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
-import type { AgentDefinition } from "../contracts/runs.ts";
+
+import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import type { ErasedContent } from "../contracts/session-steps.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { newId } from "../core/new-id.ts";
+import { ownerText } from "../core/run-owner.ts";
 import { errorOf } from "./errors.ts";
 import { Execution } from "./execution.ts";
 import type { RunHost } from "./iteration-host.ts";
 import { type ReleaseReason, releaseOrAbandon } from "./lease.ts";
-import { ownerText } from "./owner.ts";
 import type { Tokens } from "./tokens.ts";
-import { isTroubleOfStore, RunWorker, type WorkerSettings } from "./worker.ts";
+import { type CheckedWorker, isTroubleOfStore, RunWorker } from "./worker.ts";
 
 export interface WorkOptions {
-  readonly signal: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
   readonly erased: ErasedContent;
 }
 
@@ -61,8 +62,8 @@ export class LocalWorkers {
     }
   }
 
-  createWorker(agents: readonly AgentDefinition[], settings: WorkerSettings, id: string): RunWorker {
-    const worker = new RunWorker(this.host, id, agents, settings, () => this.#workers.delete(worker));
+  createWorker(settings: CheckedWorker, id: string): RunWorker {
+    const worker = new RunWorker(this.host, id, settings, () => this.#workers.delete(worker));
     this.#workers.add(worker);
     return worker;
   }

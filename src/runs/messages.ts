@@ -2,8 +2,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Message, MessageInput } from "../contracts/messages.ts";
 import { rowId } from "../core/row-id.ts";
-import { appendCommit, appendedMessage, prepareMessage } from "../history/append.ts";
-import { readyMessage } from "../history/content.ts";
+import { appendCommit, appendedMessage, prepareMessage, readyMessage } from "../history/append.ts";
 import { readHistory } from "../history/read.ts";
 import { noRow } from "../sessions/calls.ts";
 import type { IterationHost } from "./iteration-host.ts";
@@ -61,7 +60,7 @@ async function requireCall({ storage, writer, steps }: IterationHost, seq: numbe
   const { session } = writer.row;
   const id = rowId(session, seq);
   if (steps.calls.has(id)) return;
-  const [found] = await storage.query("call.get", session, seq);
+  const [found] = await storage.query("call.get", { session, first: seq });
   if (found === undefined) throw noRow("call", id);
 }
 

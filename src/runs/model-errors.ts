@@ -1,5 +1,5 @@
 // Whether the error of a model allows another attempt, and when: by its HTTP status, and by the delay it asks for.
-import type { RunError } from "../contracts/runs.ts";
+import type { RunError } from "../contracts/run-record.ts";
 import { isFinal, readSafely } from "./errors.ts";
 
 /** Recorded with the failure of an attempt. */

@@ -2,10 +2,9 @@
 // outcome is unknown is made again.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { RecordedReply } from "../contracts/replies.ts";
-import type { Model, ModelReply } from "../contracts/runs.ts";
+import type { Model, ModelReply, RecordedReply } from "../contracts/models.ts";
 import type { RetryPolicy, StepCall } from "../contracts/steps.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
 import { decodeText } from "../core/bytes.ts";
 import { checkRef } from "../core/check.ts";
 import { rowId } from "../core/row-id.ts";

@@ -1,10 +1,10 @@
 // A change of a run's row: one event that says exactly which columns changed and to what, so that the row can be derived from the
 // log and compared with it before a replay.
 import type { Json, JsonObject } from "../contracts/json.ts";
-import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
-import type { Slot } from "../contracts/rows.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
-import type { Cell, Commit, EventDraft, Guard, Write } from "../contracts/storage.ts";
+import type { Cell, Commit, EventDraft, Guard, Write } from "../contracts/storage/commit.ts";
+import type { Payloads, PreparedPayload } from "../contracts/storage/payloads.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Slot } from "../contracts/storage/tables.ts";
 import type { MUTABLE_COLUMNS } from "../core/run-projection.ts";
 
 export type Changes = { readonly [C in (typeof MUTABLE_COLUMNS)[number]]?: RunRow[C] };

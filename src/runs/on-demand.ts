@@ -1,43 +1,47 @@
 // Runs whose code is loaded when one of their calls is first made. Those that answer at once do so without it.
-import type { Payloads } from "../contracts/payloads.ts";
+
 import type { Runs } from "../contracts/runs.ts";
-import type { Storage } from "../contracts/storage.ts";
-import { RUN_VERBS } from "../contracts/verbs/runs.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import { LOCAL_RUN_VERBS, RUN_CALLS } from "../contracts/verbs/runs.ts";
 import type { Worker } from "../contracts/workers.ts";
 import { LazyModule, type LazyPart, type LazyParts } from "../core/lazy.ts";
+import type { SessionLookup } from "../core/locate.ts";
 import { newId } from "../core/new-id.ts";
 import { bindVerbs } from "../core/verbs.ts";
+import { checkAgent, refuseSameIds } from "./agents.ts";
 import type { LoadedRuns } from "./runs.ts";
 import { Tokens } from "./tokens.ts";
-import { type CheckedWorker, checkWorker } from "./worker-options.ts";
+import type { CheckedWorker } from "./worker.ts";
 
 const RUNS = new LazyModule(() => import("./runs.ts"));
 
-type AtOnce = "createWorker" | "tokens";
-
-const { createWorker: _createWorker, tokens: _tokens, ...LAZY_VERBS } = RUN_VERBS;
+type AtOnce = keyof typeof LOCAL_RUN_VERBS;
 
 export function createRuns(
   storage: Storage,
   payloads: Payloads,
+  lookup: SessionLookup,
   lazy: LazyParts,
 ): { readonly runs: Runs; readonly close: () => Promise<void> } {
   const tokens = new Tokens();
-  const part = lazy.part(RUNS, ({ loadRuns }) => loadRuns(storage, payloads, tokens));
-  const runs: Runs = {
-    ...lazy.members<LoadedRuns, Omit<Runs, AtOnce>>(part, (loaded) => loaded, LAZY_VERBS),
-    createWorker(options) {
-      const checked = checkWorker(options);
-      const id = newId(storage.environment, "worker");
-      return part.loaded?.createWorker(checked, id) ?? new LazyWorker(part, storage, checked, id);
-    },
-    tokens: bindVerbs<Pick<Runs, "tokens">, { readonly tokens: typeof RUN_VERBS.tokens }>(
-      { tokens: RUN_VERBS.tokens },
-      null,
-      {
-        tokens: ({ run, signal }) => tokens.listen(run, signal),
+  const part = lazy.part(RUNS, ({ loadRuns }) => loadRuns(storage, payloads, lookup, tokens));
+  const atOnce = bindVerbs<Pick<Runs, AtOnce>, typeof LOCAL_RUN_VERBS>(
+    LOCAL_RUN_VERBS,
+    null,
+    {
+      createWorker(checked) {
+        refuseSameIds(checked.agents);
+        const id = newId(storage.environment, "worker");
+        return part.loaded?.createWorker(checked, id) ?? new LazyWorker(part, storage, checked, id);
       },
-    ).tokens,
+      tokens: ({ run, signal }) => tokens.listen(run, signal),
+    },
+    { agent: checkAgent },
+  );
+  const runs: Runs = {
+    ...lazy.members<LoadedRuns, Omit<Runs, AtOnce>>(part, (loaded) => loaded, RUN_CALLS),
+    ...atOnce,
   };
   const close = async () => {
     // Where the code is still being loaded there may be workers that wait for it.

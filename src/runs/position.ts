@@ -1,7 +1,7 @@
 // The position of a recorded read: a point of the session's own log, and how far the logs that the session inherits from had been
 // written by then, because only that says what of them had been erased.
 import type { JsonObject } from "../contracts/json.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { decodeRow, list, optional, plainObject, text, whole } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
@@ -54,11 +54,11 @@ async function erasedUpTo(
   session: string,
   isThorough: boolean,
 ): Promise<number> {
-  const [row] = await storage.query("session.get", session);
+  const [row] = await storage.query("session.get", { id: session });
   let last = row?.seq ?? 0;
   if (row?.deleted_at === null && !isThorough) return last;
   for (const { no, branch, upTo } of lineage.filter((segment) => segment.session === session)) {
-    const [erased] = await storage.query("messages.erasedUpTo", no, branch, 0, upTo);
+    const [erased] = await storage.query("messages.erasedUpTo", { session: no, branch, after: 0, upTo });
     last = Math.max(last, erased?.value ?? 0);
   }
   return last;

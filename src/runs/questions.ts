@@ -2,10 +2,10 @@
 // program that runs nothing loads no journal.
 
 import type { DecisionReason } from "../contracts/decisions.ts";
-import type { DecisionRow, RunRow } from "../contracts/run-queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { DecisionRow, RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { parseRowId } from "../core/row-id.ts";
-import { type OpenQuestion, type OpenQuestions, waitsOf } from "./idle.ts";
+import { type OpenQuestion, type OpenQuestions, waitsOf } from "../core/run-waits.ts";
 import { eventOf } from "./journal.ts";
 
 /** The intent of a step that asks for approval is the question itself. */
@@ -18,7 +18,7 @@ export async function readQuestions(storage: Storage, row: RunRow): Promise<Open
   for (const wait of row.status === "waiting" ? waitsOf(row) : []) {
     if (wait.kind !== "decision") continue;
     const { session, seq } = parseRowId(wait.decision, "decision");
-    const [asked] = await storage.query("decision.get", session, seq);
+    const [asked] = await storage.query("decision.get", { session, step: seq });
     if (asked === undefined) continue;
     const { data } = await eventOf(storage, session, asked.step_seq);
     if (typeof data.name === "string") questions.set(wait.decision, { reason: decisionReason(asked), tool: data.name });

@@ -3,11 +3,11 @@
 import type { Context, ContextOptions } from "../contracts/context.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import type { MessageAtRow } from "../contracts/lineage-queries.ts";
 import type { Message } from "../contracts/messages.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { MessageRow } from "../contracts/queries.ts";
 import type { RecordedHistoryRange } from "../contracts/session-steps.ts";
+import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { MessageRow } from "../contracts/storage/rows.ts";
 import { sha256Hex } from "../core/bytes.ts";
 import { checkId } from "../core/check.ts";
 import type { Segment } from "../core/lineage.ts";

@@ -2,9 +2,9 @@
 // which steps of the next iteration are done and which are in doubt.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
 import type { Recovered, Recovery } from "../contracts/runs.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { isHeldRun } from "../core/imported-runs.ts";
 import { admitRun } from "./admit.ts";
 import { errorOf } from "./errors.ts";
@@ -107,7 +107,7 @@ export async function recoverRun(storage: Storage, id: string, verify: VerifySco
 export async function recoverAll(storage: Storage, verify: VerifyScope): Promise<readonly Recovered[]> {
   const owned: RunRow[] = [];
   for (let last = 0; ; ) {
-    const rows = await storage.query("runs.owned", last, PAGE);
+    const rows = await storage.query("runs.owned", { after: last, limit: PAGE });
     owned.push(...rows);
     last = rows.at(-1)?.no ?? last;
     if (rows.length < PAGE) break;

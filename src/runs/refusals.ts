@@ -1,7 +1,7 @@
 // What an agent asked wrongly: thrown at it where it asked, so that the run fails with it or lives with it. Anything else is
 // trouble with the store or the lease, which no iteration could mend.
 import { type ErrorCode, HoldfastError } from "../contracts/errors.ts";
-import type { RunError } from "../contracts/runs.ts";
+import type { RunError } from "../contracts/run-record.ts";
 import { errorOf } from "./errors.ts";
 import type { IterationHost } from "./iteration-host.ts";
 import type { StepRecord } from "./journal.ts";

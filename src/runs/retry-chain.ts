@@ -3,8 +3,8 @@
 
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { plainObject } from "../core/decode.ts";
 import {
   buildStepRecords,
@@ -69,7 +69,7 @@ export async function readRetryChain(storage: Storage, row: RunRow): Promise<rea
   const [created] = await readJournal(storage, row, row.first_seq - 1);
   const from = created === undefined ? null : retriedRun(created);
   if (from === null || Number(from.iteration) !== row.iteration) return [];
-  const [past] = await storage.query("run.get", String(from.run));
+  const [past] = await storage.query("run.get", { id: String(from.run) });
   if (past !== undefined) return [past, ...(await readRetryChain(storage, past))];
   throw new HoldfastError(
     "Conflict",
@@ -115,7 +115,7 @@ async function findLater(
   matches: (created: JournalEntry) => boolean,
 ): Promise<string | null> {
   for (let after = seq; ; ) {
-    const later = await storage.query("runs.createdAfter", session_no, after, PAGE);
+    const later = await storage.query("runs.createdAfter", { session: session_no, after, limit: PAGE });
     for (const event of later) {
       if (matches(decodeEntry(session, event))) return event.run;
     }
@@ -133,7 +133,7 @@ export async function lastInChain(storage: Storage, row: RunRow): Promise<RunRow
 /** The unfinished run of the chain, which relies on what this one had done. */
 export async function findActiveRetry(storage: Storage, row: RunRow): Promise<RunRow | null> {
   const by = await findRetry(storage, row);
-  const [next] = by === null ? [] : await storage.query("run.get", by);
+  const [next] = by === null ? [] : await storage.query("run.get", { id: by });
   if (next === undefined || next.ended_at === null) return next ?? null;
   return findActiveRetry(storage, next);
 }

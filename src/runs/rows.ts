@@ -1,19 +1,18 @@
 // Runs as callers see them, made from their rows: found by their id, with their result or error.
 import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { ListedRunRow, RunRow } from "../contracts/run-queries.ts";
+import type { Run, RunError, RunLimits, RunStatus, StopReason } from "../contracts/run-record.ts";
 import type { RunResult } from "../contracts/run-results.ts";
-import type { Run, RunError, RunLimits, RunStatus, StopReason } from "../contracts/runs.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { ListedRunRow, RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { toHex } from "../core/bytes.ts";
-import { checkId } from "../core/check.ts";
 import { decodeRow, digest, jsonObject, oneOf, optional, plainObject, text, whole } from "../core/decode.ts";
 import { isHeldRun } from "../core/imported-runs.ts";
-import type { OpenQuestions } from "./idle.ts";
-import { idleReason, waitsOf } from "./idle.ts";
+import { describeOwner } from "../core/run-owner.ts";
+import type { OpenQuestions } from "../core/run-waits.ts";
+import { idleReason, waitsOf } from "../core/run-waits.ts";
 import { errorIn, loadEventPayload } from "./journal.ts";
-import { describeOwner } from "./owner.ts";
 import { readQuestions } from "./questions.ts";
 
 export const STATUSES: readonly RunStatus[] = [
@@ -78,7 +77,7 @@ function isAsleep({ status, wake_at, ended_at }: RunRow): boolean {
 }
 
 export async function existingRun(storage: Storage, id: string): Promise<RunRow> {
-  const [row] = await storage.query("run.get", id);
+  const [row] = await storage.query("run.get", { id });
   if (row !== undefined) return row;
   throw new HoldfastError("NotFound", `there is no run ${JSON.stringify(id)}`, {
     details: { kind: "run", id },
@@ -112,13 +111,12 @@ const MADE_UP = /^run_(?:[0-9a-hj-km-np-tv-z]{20}|[0-9a-f]{32})$/;
 const MOST_NAMED = 100;
 
 /** The id of the run that has this id, or whose id begins so; the text itself where there is none: the caller reports that. */
-export async function namedRun(storage: Storage, given: string): Promise<string> {
-  const text = checkId(given, "run");
+export async function namedRun(storage: Storage, text: string): Promise<string> {
   if (!BEGINNING.test(text) || MADE_UP.test(text)) return text;
-  const [exact] = await storage.query("run.get", text);
+  const [exact] = await storage.query("run.get", { id: text });
   if (exact !== undefined) return text;
   // "~" sorts after every letter.
-  const rows = await storage.query("runs.beginning", text, `${text}~`, MOST_NAMED);
+  const rows = await storage.query("runs.beginning", { from: text, to: `${text}~`, limit: MOST_NAMED });
   const [id, ...others] = rows.map((row) => row.id).filter((one) => MADE_UP.test(one));
   if (id === undefined) return text;
   if (others.length === 0) return id;
@@ -143,7 +141,7 @@ export async function resultOf(storage: Storage, payloads: Payloads, row: RunRow
 export async function errorOf(storage: Storage, row: RunRow): Promise<RunError | null> {
   const isTroubled = row.ended_at === null && row.owner === null && row.status === "running";
   if (!isTroubled && row.status !== "failed" && row.status !== "cancelled") return null;
-  const [event] = await storage.query("run.event", row.session, row.seq);
+  const [event] = await storage.query("run.event", { session: row.session, seq: row.seq });
   return event === undefined ? null : troubleIn(row, event.envelope);
 }
 

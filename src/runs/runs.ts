@@ -1,29 +1,23 @@
-// The verbs of runs: begin them, work on them, read them, and change their course.
+// The verbs of runs, bound to their declarations: begin them, work on them, read them, and change their course.
 
 import type { Decision } from "../contracts/decisions.ts";
 import type { Page } from "../contracts/json.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { ListedRunRow, RunListParams } from "../contracts/run-queries.ts";
-import type { RunResult } from "../contracts/run-results.ts";
-import type { ResumeOptions } from "../contracts/run-waits.ts";
-import type { RunFilter, Runs } from "../contracts/runs.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Run } from "../contracts/run-record.ts";
+import type { Runs } from "../contracts/runs.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { ListedRunRow, RunListParams } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import { RUN_CALLS } from "../contracts/verbs/runs.ts";
+import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import type { Worker } from "../contracts/workers.ts";
-import {
-  checkBoolean,
-  checkId,
-  checkInt,
-  checkLimit,
-  checkOneOf,
-  checkOptionalId,
-  checkOrder,
-  checkRecord,
-} from "../core/check.ts";
-import { readCursor, readPairCursor, writeCursor, writePairCursor } from "../core/cursor.ts";
+import { readPairCursor, writeCursor, writePairCursor } from "../core/cursor.ts";
+import type { SessionLookup } from "../core/locate.ts";
+import { bindVerbs } from "../core/verbs.ts";
 import { eventOf } from "../log/log.ts";
-import { checkAgent, checkVerify } from "./agents.ts";
+import { checkAgent } from "./agents.ts";
 import { findOrCreateRun } from "./begin.ts";
 import { loadCheckpoint, runCheckpoint, saveCheckpoint } from "./checkpoints.ts";
+import { describeRun } from "./create.ts";
 import { answerDecision, decisionOf, readDecisions } from "./decisions.ts";
 import { deleteCheckpoint, deleteRun } from "./delete.ts";
 import { executeRun, resumeRun } from "./execute.ts";
@@ -31,114 +25,101 @@ import { lastSeqOf } from "./journal.ts";
 import { LocalWorkers } from "./local-workers.ts";
 import { readQuestions } from "./questions.ts";
 import { recoverAll, recoverRun } from "./recover.ts";
-import { endingOf, errorOf, existingRun, namedRun, resultOf, runOf, STATUSES } from "./rows.ts";
+import { endingOf, errorOf, existingRun, namedRun, resultOf, runOf } from "./rows.ts";
 import type { Tokens } from "./tokens.ts";
 import { forkRun, retryRun, rewindRun } from "./travel.ts";
 import { cancelRun, pauseRun, signalRun, steps, unpauseRun } from "./verbs.ts";
-import type { VerifyScope } from "./verify.ts";
-import type { CheckedWorker } from "./worker-options.ts";
-
-const FOREVER = Number.MAX_SAFE_INTEGER;
+import type { CheckedWorker } from "./worker.ts";
 
 /** All verbs of runs except those that need no loaded code, see on-demand.ts. */
-export interface LoadedRuns extends Omit<Runs, "createWorker" | "tokens"> {
-  createWorker(checked: CheckedWorker, id: string): Worker;
+export interface LoadedRuns extends Pick<Runs, keyof typeof RUN_CALLS> {
+  createWorker(settings: CheckedWorker, id: string): Worker;
   close(): Promise<void>;
 }
 
-export function loadRuns(storage: Storage, payloads: Payloads, tokens: Tokens): LoadedRuns {
+export function loadRuns(storage: Storage, payloads: Payloads, lookup: SessionLookup, tokens: Tokens): LoadedRuns {
   const workers = new LocalWorkers(storage, payloads, tokens);
-  const { host } = workers;
-  const named = (id: string) => namedRun(storage, id);
   return {
-    execute: (agent, input, options) => executeRun(workers, agent, input, options) as Promise<RunResult<never>>,
-    async start(agent, input) {
-      const { row } = await findOrCreateRun(host, checkAgent(agent), input, null, null);
-      return runOf(row, await errorOf(storage, row), storage.environment);
-    },
-    resume: (agent, id, options) => resumeRun(workers, agent, id, options) as Promise<RunResult<never>>,
-    async get(id) {
-      const [row] = await storage.query("run.get", await named(id));
-      if (row === undefined) return null;
-      const [error, questions] = [await errorOf(storage, row), await readQuestions(storage, row)];
-      return runOf(row, error, storage.environment, questions);
-    },
-    list: (filter) => list(storage, filter),
-    async steps(id, range) {
-      const given = checkRecord(range, "range", ["iteration", "io"]);
-      const { iteration } = given;
-      return steps(storage, payloads, await named(id), {
-        ...(iteration === undefined ? {} : { iteration: checkInt(iteration, "iteration", 1, FOREVER) }),
-        io: given.io !== undefined && checkBoolean(given.io, "io"),
-      });
-    },
-    async events(id, range) {
-      const given = checkRecord(range, "range", ["after", "limit"]);
-      const after = given.after === undefined ? 0 : checkInt(given.after, "after", 0, FOREVER);
-      const limit = checkLimit(given.limit, "eventsPage", 1000);
-      const run = await existingRun(storage, await named(id));
-      const from = Math.max(after, run.first_seq - 1);
-      const rows = await storage.query("run.events", run.session_no, run.id, from, lastSeqOf(run), limit);
-      return rows.map((row) => eventOf(run.session, row));
-    },
-    async result(id) {
-      const [row] = await storage.query("run.get", await named(id));
-      return row === undefined ? null : resultOf(storage, payloads, row);
-    },
-    signal: async (id, name, payload) => signalRun(storage, payloads, await named(id), name, payload),
-    async cancel(id) {
-      const run = await cancelRun(storage, payloads, await named(id));
-      workers.checkNow(run.id);
-      return run;
-    },
-    pause: async (id, minutes) => pauseRun(storage, payloads, await named(id), minutes),
-    unpause: async (id) => unpauseRun(storage, payloads, await named(id)),
-    retry: async (id, input) => retryRun(storage, payloads, await named(id), input),
-    fork: async (id, input) => forkRun(storage, payloads, await named(id), input),
-    rewind: async (id, input) => rewindRun(storage, payloads, await named(id), input),
-    delete: async (id) => deleteRun(storage, payloads, await named(id)),
-    recover: async (id, options) => recoverRun(storage, await named(id), verifyOf(options)),
-    recoverAll: async (options) => recoverAll(storage, verifyOf(options)),
-    async pending(filter) {
-      const given = checkRecord(filter, "filter", ["run", "limit", "order"]);
-      return (await decisions(storage, payloads, { ...given, answered: false })).items;
-    },
-    async decisions(filter) {
-      return decisions(
-        storage,
-        payloads,
-        checkRecord(filter, "filter", ["run", "answered", "limit", "cursor", "order"]),
-      );
-    },
-    answer: (decision, answer) => answerDecision(storage, payloads, decision, answer),
-    async checkpoint(id, iteration) {
-      const asked = iteration === undefined ? undefined : checkInt(iteration, "iteration", 1, FOREVER);
-      return runCheckpoint(storage, payloads, await existingRun(storage, await named(id)), asked);
-    },
-    saveCheckpoint: (checkpoint) => saveCheckpoint(storage, payloads, checkpoint),
-    loadCheckpoint: async (session, agent) =>
-      loadCheckpoint(storage, payloads, checkId(session, "session"), checkId(agent, "agent")),
-    deleteCheckpoint: async (session, agent) =>
-      deleteCheckpoint(storage, payloads, checkId(session, "session"), checkId(agent, "agent")),
-    createWorker: ({ agents, settings }, id) => workers.createWorker(agents, settings, id),
+    ...bindRuns(storage, payloads, lookup, workers),
+    createWorker: (settings, id) => workers.createWorker(settings, id),
     close: () => workers.close(),
   };
 }
 
-function verifyOf(options: Pick<ResumeOptions, "verify"> | undefined): VerifyScope {
-  return checkVerify(checkRecord(options, "options", ["verify"]).verify);
+type RunCalls = Pick<Runs, keyof typeof RUN_CALLS>;
+
+function bindRuns(storage: Storage, payloads: Payloads, lookup: SessionLookup, workers: LocalWorkers): RunCalls {
+  const named = (id: string) => namedRun(storage, id);
+  return bindVerbs<RunCalls, typeof RUN_CALLS>(
+    RUN_CALLS,
+    lookup,
+    {
+      execute: (agent, run, options) => executeRun(workers, agent, run, options),
+      async start(agent, run) {
+        const { row } = await findOrCreateRun(workers.host, agent, describeRun(run), null, null);
+        return runOf(row, await errorOf(storage, row), storage.environment);
+      },
+      resume: (agent, id, options) => resumeRun(workers, agent, id, options),
+      get: async (id) => getRun(storage, await named(id)),
+      list: (filter) => listRuns(storage, filter),
+      steps: async (id, range) => steps(storage, payloads, await named(id), range),
+      async events(id, { after, limit }) {
+        const run = await existingRun(storage, await named(id));
+        const from = Math.max(after, run.first_seq - 1);
+        const rows = await storage.query("run.events", {
+          session: run.session_no,
+          run: run.id,
+          after: from,
+          upTo: lastSeqOf(run),
+          limit,
+        });
+        return rows.map((row) => eventOf(run.session, row));
+      },
+      async result(id) {
+        const [row] = await storage.query("run.get", { id: await named(id) });
+        return row === undefined ? null : resultOf(storage, payloads, row);
+      },
+      signal: async (id, name, payload) => signalRun(storage, payloads, await named(id), name, payload),
+      async cancel(id) {
+        const run = await cancelRun(storage, payloads, await named(id));
+        workers.checkNow(run.id);
+        return run;
+      },
+      pause: async (id, minutes) => pauseRun(storage, payloads, await named(id), minutes),
+      unpause: async (id) => unpauseRun(storage, payloads, await named(id)),
+      retry: (id, input) => retryRun(storage, payloads, id, input),
+      fork: (id, input) => forkRun(storage, payloads, id, input),
+      rewind: (id, input) => rewindRun(storage, payloads, id, input),
+      delete: async (id) => deleteRun(storage, payloads, await named(id)),
+      recover: async (id, { verify }) => recoverRun(storage, await named(id), verify),
+      recoverAll: ({ verify }) => recoverAll(storage, verify),
+      pending: async (filter) => (await listDecisions(storage, payloads, { ...filter, answered: false })).items,
+      decisions: (filter) => listDecisions(storage, payloads, filter),
+      answer: (decision, answer) => answerDecision(storage, payloads, decision, answer),
+      checkpoint: async (id, iteration) =>
+        runCheckpoint(storage, payloads, await existingRun(storage, await named(id)), iteration),
+      saveCheckpoint: (checkpoint) => saveCheckpoint(storage, payloads, checkpoint),
+      loadCheckpoint: (session, agent) => loadCheckpoint(storage, payloads, session, agent),
+      deleteCheckpoint: (session, agent) => deleteCheckpoint(storage, payloads, session, agent),
+    },
+    { agent: checkAgent },
+  );
 }
 
-async function decisions(
+async function getRun(storage: Storage, id: string): Promise<Run | null> {
+  const [row] = await storage.query("run.get", { id });
+  if (row === undefined) return null;
+  const [error, questions] = [await errorOf(storage, row), await readQuestions(storage, row)];
+  return runOf(row, error, storage.environment, questions);
+}
+
+async function listDecisions(
   storage: Storage,
   payloads: Payloads,
-  given: Readonly<Record<string, unknown>>,
+  { run: given, answered, limit, order, cursor }: ValuesOf<typeof RUN_CALLS.decisions>[0],
 ): Promise<Page<Decision>> {
-  const run = given.run === undefined ? undefined : await namedRun(storage, given.run as string);
-  const answered = given.answered === undefined ? undefined : checkBoolean(given.answered, "filter.answered");
-  const limit = checkLimit(given.limit, "page", 100);
-  const order = checkOrder(given.order);
-  const rows = await readDecisions(storage, run, answered, order, readPairCursor(given.cursor), limit + 1);
+  const run = given === undefined ? undefined : await namedRun(storage, given);
+  const rows = await readDecisions(storage, run, answered, order, readPairCursor(cursor), limit + 1);
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   return {
@@ -147,36 +128,25 @@ async function decisions(
   };
 }
 
-async function list(storage: Storage, filter: RunFilter | undefined) {
-  const given = checkRecord(filter, "filter", [
-    ...["session", "agent", "status", "createdAfter", "createdBefore", "limit", "cursor"],
-  ]);
-  const session = checkOptionalId(given.session, "session") ?? null;
-  const agent = checkOptionalId(given.agent, "agent") ?? null;
-  const status = given.status === undefined ? null : checkOneOf(given.status, "status", STATUSES);
-  const limit = checkLimit(given.limit, "page", 100);
-  const time = (name: "createdAfter" | "createdBefore", fallback: number) =>
-    given[name] === undefined ? fallback : checkInt(given[name], name, 0, FOREVER);
-  const params = [
-    ...[readCursor(given.cursor) ?? FOREVER, session, session, agent, agent, status, status],
-    ...[time("createdAfter", 0), time("createdBefore", FOREVER), limit + 1],
-  ] as const;
-  const rows = await chosen(storage, params as unknown as RunListParams, session, agent, status);
+type RunListFilter = ValuesOf<typeof RUN_CALLS.list>[0];
+
+async function listRuns(storage: Storage, filter: RunListFilter): Promise<Page<Run>> {
+  const { limit, cursor, createdAfter, createdBefore } = filter;
+  const { session = null, agent = null, status = null } = filter;
+  const before = cursor ?? Number.MAX_SAFE_INTEGER;
+  const times = { after: createdAfter, until: createdBefore };
+  const rows = await queryRuns(storage, { before, session, agent, status, ...times, limit: limit + 1 });
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   const items = page.map((row) => runOf(row, endingOf(row), storage.environment));
   return { items, next: rows.length > limit && last !== undefined ? writeCursor(last.no) : null };
 }
 
-async function chosen(
-  storage: Storage,
-  params: RunListParams,
-  session: string | null,
-  agent: string | null,
-  status: string | null,
-): Promise<readonly ListedRunRow[]> {
-  if (session !== null) return storage.query("runs.bySession", session, ...params);
-  if (agent !== null) return storage.query("runs.byAgent", agent, ...params);
-  if (status !== null) return storage.query("runs.byStatus", status, ...params);
-  return storage.query("runs.list", ...params);
+/** Each filter has a query of its own, which goes by the index of that filter. */
+async function queryRuns(storage: Storage, params: RunListParams): Promise<readonly ListedRunRow[]> {
+  const { session, agent, status } = params;
+  if (session !== null) return storage.query("runs.bySession", { ...params, session });
+  if (agent !== null) return storage.query("runs.byAgent", { ...params, agent });
+  if (status !== null) return storage.query("runs.byStatus", { ...params, status });
+  return storage.query("runs.list", params);
 }

@@ -1,6 +1,6 @@
 // Serializes the changes that one handle makes to a run. Changes at the same time would all rely on the same version of its row, and
 // all but one would be refused; so only other handles can cause a retry (rule ST2: none starves).
-import type { Storage } from "../contracts/storage.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 
 const LAST = new WeakMap<Storage, Map<string, Promise<void>>>();
 

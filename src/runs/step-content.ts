@@ -1,9 +1,9 @@
 // What steps were given and what they gave, as the journal carries it.
 import type { Json } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
 import type { Step, StepContent } from "../contracts/steps.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
 import { toRef } from "../core/bytes.ts";
 import { type JournalEntry, payloadOf, type StepRecord, stepOf } from "./journal.ts";
 

@@ -1,10 +1,10 @@
 // Steps of an iteration: each is looked up in the journal before it is executed, its intent is written before its effect and its
 // outcome after it, in that order (rules RU4 to RU7). What happens to a step is decided in step-decision.ts and carried out here.
 import type { Json, JsonObject } from "../contracts/json.ts";
-import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
-import type { RunError } from "../contracts/runs.ts";
+import type { RunError } from "../contracts/run-record.ts";
 import type { RetryPolicy, StepCall, StepKind } from "../contracts/steps.ts";
-import type { Commit, EventDraft, WrittenEvent } from "../contracts/storage.ts";
+import type { Commit, EventDraft, WrittenEvent } from "../contracts/storage/commit.ts";
+import type { Payloads, Prepare, PreparedPayload } from "../contracts/storage/payloads.ts";
 import { decodeText, sha256Hex } from "../core/bytes.ts";
 import { canonicalJson, orderedJson } from "../core/canonical.ts";
 import { copyJson, encodeCopy, encodeJson } from "../core/check.ts";

@@ -2,8 +2,8 @@
 // its result is validated before it is recorded.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
-import type { Tool } from "../contracts/runs.ts";
 import type { StepCall } from "../contracts/steps.ts";
+import type { Tool } from "../contracts/tools.ts";
 import type { StepEffect, StepHooks, StepRequest } from "./steps.ts";
 import { ValidationError, validateValue } from "./validation.ts";
 

@@ -1,5 +1,5 @@
 // What models are told about tools: the JSON Schema of each input, in the shapes in which the APIs of providers take it.
-import type { ToolWithSchema } from "../contracts/agent-types.ts";
+
 import { HoldfastError } from "../contracts/errors.ts";
 import type { StandardJsonSchema } from "../contracts/standard-schema.ts";
 import type {
@@ -9,6 +9,7 @@ import type {
   ToolFormats,
   ToolSchemaOptions,
 } from "../contracts/tool-schemas.ts";
+import type { ToolWithSchema } from "../contracts/tools.ts";
 import { checkBoolean, checkId, checkOneOf, checkRecord, copyJson } from "../core/check.ts";
 
 const FORMATS: readonly ToolFormat[] = ["anthropic", "openai-chat", "openai-responses", "json-schema"];

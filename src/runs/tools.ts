@@ -1,8 +1,8 @@
 // Helpers for definitions: they return what they are given, and carry its types.
-import type { InputSource, KnownInput } from "../contracts/agent-types.ts";
+
 import type { Json } from "../contracts/json.ts";
-import type { Tool } from "../contracts/runs.ts";
 import type { StandardSchema } from "../contracts/standard-schema.ts";
+import type { InputSource, KnownInput, Tool } from "../contracts/tools.ts";
 
 /** A tool whose types are inferred: its input from `input`, or from the parameter of execute(); its result from `output`, or from
  * what execute() returns. */

@@ -1,24 +1,25 @@
 // Time travel: retry continues a failed run at the step where it failed; fork continues one of a run's iterations in a session of its
 // own, rewind in the same session. Each is one commit, and the original run stays as it was.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { JsonObject } from "../contracts/json.ts";
-import type { HeadRow } from "../contracts/lineage-queries.ts";
-import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
-import type { SessionRow } from "../contracts/queries.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
-import type { ForkRunInput, RetryInput, RewindRunInput } from "../contracts/run-travel.ts";
-import type { Run, RunLimits } from "../contracts/runs.ts";
-import type { EventDraft, FoundRows, Storage, Write } from "../contracts/storage.ts";
-import { checkId, checkInt, checkOptionalId, checkRecord, encodeJson } from "../core/check.ts";
+import type { Json, JsonObject } from "../contracts/json.ts";
+import type { Run, RunLimits } from "../contracts/run-record.ts";
+import type { EventDraft, FoundRows, Write } from "../contracts/storage/commit.ts";
+import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
+import type { Payloads, Prepare, PreparedPayload } from "../contracts/storage/payloads.ts";
+import type { SessionRow } from "../contracts/storage/rows.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import type { FORK_INPUT, RETRY_INPUT, REWIND_INPUT } from "../contracts/verbs/runs.ts";
+import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
+import { copyJson, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { jsonObject } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import { currentLineage, lineageAt } from "../core/lineage.ts";
 import { newId } from "../core/new-id.ts";
+import { onHead, sessionBusy } from "../core/session-guards.ts";
 import { type BranchPoint, branchEvent, forkAt, isAncestor, notAncestor, positionOf } from "../sessions/branching.ts";
 import { describeSession } from "../sessions/describe.ts";
-import { onHead, sessionBusy } from "../sessions/guards.ts";
-import { checkLimits } from "./agents.ts";
 import { checkpointEvent } from "./checkpoints.ts";
 import { beginRun, JSON_IN_ROW, type NewRun, refuseId, refuseTaken } from "./create.ts";
 import { cancelled, endingWith, type RunEnding } from "./ending.ts";
@@ -26,17 +27,15 @@ import { encodeState, eventOf, loadEventPayload, randomSeed } from "./journal.ts
 import { atWork } from "./lease.ts";
 import { atVersion, moveRun } from "./moves.ts";
 import { findRetry, readRetryChain } from "./retry-chain.ts";
-import { existingRun, runOf } from "./rows.ts";
+import { existingRun, namedRun, runOf } from "./rows.ts";
 import { verifySource } from "./verify.ts";
-
-const FOREVER = Number.MAX_SAFE_INTEGER;
 
 /** What a new run gets from the run that it continues. */
 interface ContinuedRun {
   readonly row: RunRow;
   readonly iteration: number;
   /** Replaces the state that the run had. */
-  readonly state?: unknown;
+  readonly state?: Json | undefined;
   readonly id: string;
   readonly limits: RunLimits;
   readonly isRetry: boolean;
@@ -50,11 +49,20 @@ interface IterationEnd {
 
 async function findIterationEnd(storage: Storage, row: RunRow, iteration: number): Promise<IterationEnd | null> {
   if (iteration === 0) return null;
-  const [point] = await storage.query("checkpoint.at", row.session, row.agent, row.id, iteration);
+  const [point] = await storage.query("checkpoint.at", {
+    session: row.session,
+    agent: row.agent,
+    run: row.id,
+    iteration,
+  });
   if (point === undefined) throw noIteration(row, iteration);
   checkpointEvent(point);
   if (point.type === "checkpoint/taken") return { seq: point.seq, head: null };
-  const [head] = await storage.query("head.before", row.session_no, point.branch, point.seq + 1);
+  const [head] = await storage.query("head.before", {
+    session: row.session_no,
+    branch: point.branch,
+    upTo: point.seq + 1,
+  });
   if (head === undefined) throw noIteration(row, iteration);
   return { seq: point.seq, head };
 }
@@ -73,6 +81,11 @@ function forkable({ iteration, ended_at }: RunRow): string {
   }`;
   if (iteration === 0) return `It has completed none (${why}): fork or rewind it with iteration 0, from its beginning.`;
   return `The last it has completed is ${iteration} (${why}); fork and rewind with iteration 0 go on from its beginning.`;
+}
+
+/** As it is at the call: the caller may change its object while the run is looked up. */
+function copyState(state: unknown): Json | undefined {
+  return state === undefined ? undefined : copyJson(state, "state", "payloadBytes");
 }
 
 /** The new run, in the session that it will work in. */
@@ -129,7 +142,7 @@ interface LastRun {
 }
 
 async function lastAfter(storage: Storage, id: string): Promise<LastRun> {
-  const [row] = await storage.query("run.get", id);
+  const [row] = await storage.query("run.get", { id });
   if (row === undefined) return { id, status: "deleted" };
   const next = await findRetry(storage, row);
   return next === null ? row : lastAfter(storage, next);
@@ -145,11 +158,13 @@ function whatOf({ id, status }: LastRun): string {
 
 const OVER: ReadonlySet<string> = new Set(["failed", "cancelled"]);
 
-export async function retryRun(storage: Storage, payloads: Payloads, run: string, input?: RetryInput): Promise<Run> {
-  const given = checkRecord(input, "retry", ["id", "limits"]);
-  const id = checkOptionalId(given.id, "retry.id") ?? newId(storage.environment, "run");
-  const limits = checkLimits(given.limits, "retry.limits");
-  const row = await existingRun(storage, checkId(run, "run"));
+export async function retryRun(
+  storage: Storage,
+  payloads: Payloads,
+  run: string,
+  { id = newId(storage.environment, "run"), limits = {} }: ValueOf<typeof RETRY_INPUT>,
+): Promise<Run> {
+  const row = await existingRun(storage, await namedRun(storage, run));
   if (!OVER.has(row.status)) throw notFailed(row);
   if (row.parent !== null) throw isNested(row);
   refuseNarrow(row, limits);
@@ -159,7 +174,7 @@ export async function retryRun(storage: Storage, payloads: Payloads, run: string
     return decide<Run>(storage, async () => {
       await refuseTaken(storage, birth);
       const past = await readRetryChain(storage, row);
-      const newest = await storage.query("runs.newest", row.session);
+      const newest = await storage.query("runs.newest", { session: row.session });
       const by = await findRetry(storage, row);
       if (by !== null) throw await takenAlready(storage, row, by);
       const session = await existingSession(storage, row.session);
@@ -185,17 +200,20 @@ export async function retryRun(storage: Storage, payloads: Payloads, run: string
   });
 }
 
-export async function forkRun(storage: Storage, payloads: Payloads, run: string, input?: ForkRunInput): Promise<Run> {
-  const given = checkRecord(input, "fork", ["iteration", "state", "session", "id", "limits"]);
-  const row = await existingRun(storage, checkId(run, "run"));
-  const iteration =
-    given.iteration === undefined ? row.iteration : checkInt(given.iteration, "fork.iteration", 0, FOREVER);
-  const session = checkOptionalId(given.session, "fork.session") ?? newId(storage.environment, "ses");
-  const id = checkOptionalId(given.id, "fork.id") ?? newId(storage.environment, "run");
-  const limits = checkLimits(given.limits, "fork.limits");
+export async function forkRun(
+  storage: Storage,
+  payloads: Payloads,
+  run: string,
+  given: ValueOf<typeof FORK_INPUT>,
+): Promise<Run> {
+  const state = copyState(given.state);
+  const row = await existingRun(storage, await namedRun(storage, run));
+  const { iteration = row.iteration, limits = {} } = given;
+  const session = given.session ?? newId(storage.environment, "ses");
+  const id = given.id ?? newId(storage.environment, "run");
   const described = describeSession({ agent: row.agent });
   return payloads.preparing(async (prepare) => {
-    const taken = { row, iteration, id, limits, isRetry: false, state: given.state };
+    const taken = { row, iteration, id, limits, isRetry: false, state };
     const birth = await continueFrom(storage, payloads, prepare, taken, session);
     return decide<Run>(storage, async () => {
       await refuseId(storage, id);
@@ -227,23 +245,20 @@ export async function rewindRun(
   storage: Storage,
   payloads: Payloads,
   run: string,
-  input: RewindRunInput,
+  { iteration, state: given, id = newId(storage.environment, "run"), limits = {} }: ValueOf<typeof REWIND_INPUT>,
 ): Promise<Run> {
-  const given = checkRecord(input, "rewind", ["iteration", "state", "id", "limits"]);
-  const iteration = checkInt(given.iteration, "rewind.iteration", 0, FOREVER);
-  const id = checkOptionalId(given.id, "rewind.id") ?? newId(storage.environment, "run");
-  const limits = checkLimits(given.limits, "rewind.limits");
-  const first = await existingRun(storage, checkId(run, "run"));
+  const state = copyState(given);
+  const first = await existingRun(storage, await namedRun(storage, run));
   if (first.nested !== 0) throw isNested(first);
   return payloads.preparing(async (prepare) => {
-    const taken = { row: first, iteration, id, limits, isRetry: false, state: given.state };
+    const taken = { row: first, iteration, id, limits, isRetry: false, state };
     const birth = await continueFrom(storage, payloads, prepare, taken, first.session);
     let ended: RunEnding | null = null;
     const [run, found] = await decide<readonly [Run, FoundRows]>(storage, async () => {
       await refuseId(storage, id);
       const row = await existingRun(storage, first.id);
       if (row.owner !== null) throw atWork(row);
-      const [busy] = await storage.query("run.active", row.session);
+      const [busy] = await storage.query("run.active", { session: row.session });
       if (busy !== undefined && busy.id !== row.id) throw sessionBusy(busy, storage.environment);
       const session = await existingSession(storage, row.session);
       const { head, position } = await rewindTarget(storage, session, row, iteration);
@@ -301,7 +316,7 @@ async function currentHeadAt(storage: Storage, position: BranchPoint): Promise<H
   for (const { no, branch, upTo } of await lineageAt(storage, position)) {
     if (no !== position.no) break;
     for (let last = upTo; ; ) {
-      const [head] = await storage.query("head.before", no, branch, last);
+      const [head] = await storage.query("head.before", { session: no, branch, upTo: last });
       if (head?.status === "complete") return head;
       if (head === undefined) break;
       last = head.seq - 1;
@@ -327,7 +342,7 @@ async function endingHere(
   row: RunRow,
   at: number,
 ): Promise<RunEnding & { readonly events: readonly EventDraft[] }> {
-  for (const child of await storage.query("runs.children", row.id)) {
+  for (const child of await storage.query("runs.children", { parent: row.id })) {
     if (child.nested !== 0 && child.owner !== null && child.ended_at === null) throw atWork(child);
   }
   const ended = await endingWith(storage, row, at);

@@ -1,6 +1,6 @@
 // What validators are given, and what is said of what they refuse.
 import { expect, test } from "vitest";
-import type { AgentDefinition } from "../contracts/runs.ts";
+import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import type { StandardSchema, ValidationResult } from "../contracts/standard-schema.ts";
 import { asksForApproval } from "./agents.ts";
 import { validateValue, validateVerdict } from "./validation.ts";

@@ -1,7 +1,8 @@
 // Validators of agents and tools: any Standard Schema. What they refuse becomes an error that says what is wrong with the value.
+
+import type { AgentDefinition, Verdict } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
-import type { AgentDefinition, Verdict } from "../contracts/runs.ts";
 import type { StandardSchema, ValidationIssue, ValidationResult } from "../contracts/standard-schema.ts";
 import { invalid } from "../core/check.ts";
 

@@ -1,20 +1,21 @@
 // What callers do to a run without having its lease: signal it, answer its question, cancel it, pause it. Each is one transaction,
 // which is retried if anything it read has changed.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
-import type { Run } from "../contracts/runs.ts";
-import type { Step, StepRange } from "../contracts/steps.ts";
-import type { EventDraft, Storage } from "../contracts/storage.ts";
-import { checkId, checkInt, encodeJson } from "../core/check.ts";
+import type { Run } from "../contracts/run-record.ts";
+import type { Step } from "../contracts/steps.ts";
+import type { EventDraft } from "../contracts/storage/commit.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import { encodeJson } from "../core/check.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import { isHeldRun } from "../core/imported-runs.ts";
+import { isOwnerGone } from "../core/run-owner.ts";
+import { waitsFor } from "../core/run-waits.ts";
 import { admitRun } from "./admit.ts";
 import { cancelled, endingWith, type RunEnding } from "./ending.ts";
-import { waitsFor } from "./idle.ts";
 import { buildStepRecords, readJournal, stepOf } from "./journal.ts";
 import { atVersion, type Move, moveRun, payloadExtras, payloadFields } from "./moves.ts";
-import { isOwnerGone } from "./owner.ts";
 import { existingRun, isAtWork, isOver, refuseEnded, runOf } from "./rows.ts";
 import { serializePerRun } from "./serialize-per-run.ts";
 import { withContent } from "./step-content.ts";
@@ -56,9 +57,13 @@ export async function changeRun(
   return run;
 }
 
-export async function signalRun(storage: Storage, payloads: Payloads, run: string, name: string, payload: unknown) {
-  const id = checkId(run, "run");
-  const signal = checkId(name, "signal");
+export async function signalRun(
+  storage: Storage,
+  payloads: Payloads,
+  id: string,
+  signal: string,
+  payload: unknown,
+): Promise<Run> {
   const bytes = encodeJson(payload ?? null, "payload", "payloadBytes");
   return payloads.preparing(async (prepare) => {
     const kept = await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true });
@@ -76,8 +81,8 @@ export async function signalRun(storage: Storage, payloads: Payloads, run: strin
 }
 
 /** If a worker is at work, it learns of it with its next sign of life. Otherwise, also when its process is gone, the run ends now. */
-export async function cancelRun(storage: Storage, payloads: Payloads, run: string): Promise<Run> {
-  return changeRun(storage, payloads, checkId(run, "run"), async (row, at) => {
+export async function cancelRun(storage: Storage, payloads: Payloads, id: string): Promise<Run> {
+  return changeRun(storage, payloads, id, async (row, at) => {
     refuseEnded(row, "there is nothing to cancel");
     const isGone = isOwnerGone(storage.environment, row);
     if (isAtWork(row) && !isGone) {
@@ -103,9 +108,9 @@ export async function endCancelled(storage: Storage, payloads: Payloads, { id, e
 const MINUTE = 60_000;
 
 /** A run at work pauses when its iteration ends. */
-export async function pauseRun(storage: Storage, payloads: Payloads, run: string, minutes = 2): Promise<Run> {
-  const length = checkInt(minutes, "minutes", 1, 60) * MINUTE;
-  return changeRun(storage, payloads, checkId(run, "run"), (row, at) => {
+export async function pauseRun(storage: Storage, payloads: Payloads, id: string, minutes: number): Promise<Run> {
+  const length = minutes * MINUTE;
+  return changeRun(storage, payloads, id, (row, at) => {
     refuseEnded(row, "there is nothing to pause");
     if (row.cancel === 1) throw isLeaving(row);
     if (isAtWork(row)) return { type: "run/pausing", at, changes: { pause_at: at + length } };
@@ -114,8 +119,7 @@ export async function pauseRun(storage: Storage, payloads: Payloads, run: string
   });
 }
 
-export async function unpauseRun(storage: Storage, payloads: Payloads, run: string): Promise<Run> {
-  const id = checkId(run, "run");
+export async function unpauseRun(storage: Storage, payloads: Payloads, id: string): Promise<Run> {
   const known = await existingRun(storage, id);
   const wasHeld = isHeldRun(known) && !isOver(known);
   if (wasHeld) await admitRun(storage, known);
@@ -156,14 +160,14 @@ export async function steps(
   storage: Storage,
   payloads: Payloads,
   id: string,
-  { iteration, io }: StepRange,
+  { iteration, io }: { readonly iteration?: number; readonly io: boolean },
 ): Promise<readonly Step[]> {
   const row = await existingRun(storage, id);
   const journal = await readJournal(storage, row, row.first_seq);
   const records = [...buildStepRecords(row.session, journal).values()].filter(
     (one) => iteration === undefined || one.iteration === iteration,
   );
-  if (io === true) return withContent(payloads, row, journal, records);
+  if (io) return withContent(payloads, row, journal, records);
   return records.map((one) => stepOf(row.session, row.id, one));
 }
 

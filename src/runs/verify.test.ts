@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import type { Storage } from "../contracts/storage.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { realEnvironment } from "../core/environment.ts";
 import { openOn } from "../open.ts";
 import { openSqlite } from "../storage/sql/sqlite/driver.ts";
@@ -39,9 +39,9 @@ test("RU9 what the events of a run carry is not kept while the run is verified",
   const watched = new Proxy<Storage>(storage, {
     get: (of, name) =>
       name === "query"
-        ? (asked: "run.signals", ...params: [number, string, number, number]) => {
+        ? (asked: "run.signals", params: Parameters<typeof of.query<"run.signals">>[1]) => {
             if (asked === "run.signals") most = Math.max(most, held() - before);
-            return of.query(asked, ...params);
+            return of.query(asked, params);
           }
         : Reflect.get(of, name),
   });

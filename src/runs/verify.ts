@@ -3,9 +3,9 @@
 
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Anchor } from "../contracts/log.ts";
-import type { WholeEventRow } from "../contracts/queries.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { WholeEventRow } from "../contracts/storage/rows.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { toHex } from "../core/bytes.ts";
 import { genesis } from "../core/chain.ts";
 import { diffPartRows, diffRunRows, PART_TABLES, type RunDifference } from "../core/run-diff.ts";
@@ -44,7 +44,13 @@ export async function verifyRun(storage: Storage, row: RunRow, how: VerifyScope)
 export async function verifySource(storage: Storage, row: RunRow): Promise<void> {
   const report = await verifyChain(storage, row.session, undefined, undefined);
   if (!report.ok) throw corrupted(row, report.reason, report.badSeq);
-  const [first] = await storage.query("run.events", row.session_no, row.id, row.first_seq - 1, row.first_seq, 1);
+  const [first] = await storage.query("run.events", {
+    session: row.session_no,
+    run: row.id,
+    after: row.first_seq - 1,
+    upTo: row.first_seq,
+    limit: 1,
+  });
   if (first?.type !== "run/created")
     throw corrupted(row, "the run's first_seq is not what the log says", row.first_seq);
 }
@@ -89,7 +95,13 @@ class RunReplay {
 async function readEvents(storage: Storage, row: RunRow, replay: RunReplay): Promise<void> {
   const { session, session_no, id, first_seq } = row;
   for (let last = first_seq - 1; ; ) {
-    const page = await storage.query("run.events", session_no, id, last, lastSeqOf(row), PAGE);
+    const page = await storage.query("run.events", {
+      session: session_no,
+      run: id,
+      after: last,
+      upTo: lastSeqOf(row),
+      limit: PAGE,
+    });
     for (const { seq, type, at, branch, body } of page) {
       const { agent, data } = decodeEnvelope(session, seq, body);
       replay.see({ seq, type, at, agent, data }, branch);
@@ -103,8 +115,14 @@ async function compare(storage: Storage, row: RunRow, { said, last }: RunReplay)
   const wrong = await differs(storage, row, said);
   if (wrong === null) return;
   // A worker may have gone on with it between the two reads.
-  const [now] = await storage.query("run.get", row.id);
-  const [since] = await storage.query("run.events", row.session_no, row.id, last, lastSeqOf(row), 1);
+  const [now] = await storage.query("run.get", { id: row.id });
+  const [since] = await storage.query("run.events", {
+    session: row.session_no,
+    run: row.id,
+    after: last,
+    upTo: lastSeqOf(row),
+    limit: 1,
+  });
   if (now?.version !== row.version || since !== undefined) throw leaseLost(row);
   throw corrupted(row, wrong.reason, wrong.seq);
 }
@@ -113,15 +131,15 @@ async function compare(storage: Storage, row: RunRow, { said, last }: RunReplay)
 async function anchorOf(storage: Storage, { session, first_seq, checkpoint_seq }: RunRow): Promise<Anchor | undefined> {
   // A checkpoint taken from a retried run follows the first event; what that run had done since is further back.
   if (checkpoint_seq === null || checkpoint_seq <= first_seq + 1) return undefined;
-  const [event] = await storage.query("events.at", session, checkpoint_seq - 1);
+  const [event] = await storage.query("events.at", { session, seq: checkpoint_seq - 1 });
   return event === undefined ? undefined : { session, seq: event.seq, hash: toHex(event.hash) };
 }
 
 /** The run's first event has its input, which every iteration uses. */
 async function verifyFirst(storage: Storage, row: RunRow): Promise<void> {
   const { session, first_seq } = row;
-  const [before] = await storage.query("events.at", session, first_seq - 1);
-  const [first, next] = await storage.query("events.whole", session, first_seq - 1, 2);
+  const [before] = await storage.query("events.at", { session, seq: first_seq - 1 });
+  const [first, next] = await storage.query("events.whole", { session, after: first_seq - 1, limit: 2 });
   const place = before ?? { seq: 0, hash: genesis(session), branch: FIRST_BRANCH };
   const isOne = first !== undefined && next?.seq !== first.seq;
   const wrong = isOne ? checkEvent(first, place) : { reason: "its first event is not there once" };
@@ -148,7 +166,12 @@ async function ofParts(storage: Storage, row: RunRow, said: RunProjection): Prom
   for (const table of PART_TABLES) {
     const missing = said[table];
     for (let last = 0; ; ) {
-      const page = await storage.query(`run.${table}`, row.session_no, row.id, last, PAGE);
+      const page = await storage.query(`run.${table}`, {
+        session: row.session_no,
+        run: row.id,
+        after: last,
+        limit: PAGE,
+      });
       const found = diffPartRows(table, missing, page);
       if (found.length > 0) return found;
       for (const { seq } of page) missing.delete(seq);

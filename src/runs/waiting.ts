@@ -130,7 +130,7 @@ async function takeSignal(
 ): Promise<"taken" | undefined> {
   const { storage, payloads, writer, steps } = host;
   const { row } = writer;
-  const [signal] = await storage.query("signal.next", row.id, name);
+  const [signal] = await storage.query("signal.next", { run: row.id, name });
   if (signal === undefined) return undefined;
   const payload = await payloadOf(payloads, row.session, decodeEntry(row.session, signal));
   const extras: CommitExtras = {
@@ -163,7 +163,7 @@ export function askPerson(
   return life.wait<StepRecord>({
     ready: async (resume) => {
       if (!isAsked) return false;
-      const [decision] = await storage.query("decision.get", session, seq);
+      const [decision] = await storage.query("decision.get", { session, step: seq });
       if (decision === undefined || decision.answered_seq === null) return false;
       const now = await reread();
       if (now === undefined) throw new Error("bug: a step that was asked about is gone");

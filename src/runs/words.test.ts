@@ -1,7 +1,8 @@
 // What an agent asked wrongly, in the words of who wrote it.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { AgentDefinition, Iteration, Verdict } from "../contracts/agent-definitions.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
-import type { AgentDefinition, Iteration, Tool, Verdict } from "../contracts/runs.ts";
+import type { Tool } from "../contracts/tools.ts";
 import { isHoldfastError, open } from "../index.ts";
 
 let hf: Holdfast;

@@ -1,26 +1,25 @@
 // A worker: claims runs that are due, works on several at a time, and takes over runs whose worker shows no sign of life.
+
+import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
-import type { ResumeOptions } from "../contracts/run-waits.ts";
-import type { AgentDefinition } from "../contracts/runs.ts";
-import { DUE } from "../contracts/storage.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import { DUE } from "../contracts/storage/storage.ts";
+import type { WORKER_OPTIONS } from "../contracts/verbs/runs.ts";
+import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import type { Worker, WorkerNote } from "../contracts/workers.ts";
+import { ownerText } from "../core/run-owner.ts";
 import { checkSame } from "./agents.ts";
 import { errorOf } from "./errors.ts";
 import { Execution } from "./execution.ts";
 import type { RunHost } from "./iteration-host.ts";
 import { releaseOrAbandon } from "./lease.ts";
 import { LeaseWatch } from "./lease-watch.ts";
-import { ownerText } from "./owner.ts";
 import { takeOver } from "./recover.ts";
 import { errorOf as errorOfRun, existingRun, isOver, runOf } from "./rows.ts";
 import { cancelRun } from "./verbs.ts";
 
-export interface WorkerSettings extends ResumeOptions {
-  readonly concurrency: number;
-  readonly pollMs: number;
-  readonly watch: ((note: WorkerNote) => void) | undefined;
-}
+/** What a worker is created with, checked and with its defaults. */
+export type CheckedWorker = ValueOf<typeof WORKER_OPTIONS>;
 
 const PAGE = 200;
 const GRACE_MS = 10_000;
@@ -53,7 +52,7 @@ export class RunWorker implements Worker {
   readonly id: string;
   readonly #host: RunHost;
   readonly #agents: ReadonlyMap<string, AgentDefinition>;
-  readonly #settings: WorkerSettings;
+  readonly #settings: CheckedWorker;
   readonly #stop = new AbortController();
   readonly #working = new Map<string, ActiveRun>();
   readonly #leases: LeaseWatch;
@@ -71,19 +70,13 @@ export class RunWorker implements Worker {
   #looking: Promise<number> | null = null;
 
   /** `onStopped`: it was stopped, and none of its runs is at work. */
-  constructor(
-    host: RunHost,
-    id: string,
-    agents: readonly AgentDefinition[],
-    settings: WorkerSettings,
-    onStopped: () => void,
-  ) {
+  constructor(host: RunHost, id: string, settings: CheckedWorker, onStopped: () => void) {
     this.#onStopped = onStopped;
     this.#host = host;
     this.id = id;
     this.#owner = ownerText(host.storage.environment, id);
     this.#leases = LeaseWatch.of(host.storage);
-    this.#agents = new Map(agents.map((agent) => [agent.id, agent]));
+    this.#agents = new Map(settings.agents.map((agent) => [agent.id, agent]));
     this.#settings = settings;
   }
 
@@ -137,7 +130,7 @@ export class RunWorker implements Worker {
   async #startClaims(): Promise<void> {
     const { storage } = this.#host;
     if (!this.#hasRoom()) return;
-    const due = await storage.query("runs.due", storage.environment.now(), PAGE);
+    const due = await storage.query("runs.due", { now: storage.environment.now(), limit: PAGE });
     const alive = new Set(due.map(({ id }) => id));
     this.#forget(alive);
     const candidates = this.#candidates(due, alive);
@@ -187,7 +180,7 @@ export class RunWorker implements Worker {
     const { storage, payloads } = this.#host;
     try {
       if (cancel === 0) {
-        const [above] = parent === null ? [] : await storage.query("run.get", parent);
+        const [above] = parent === null ? [] : await storage.query("run.get", { id: parent });
         if (above === undefined || !isOver(above)) return false;
       } else if (owner !== null) return false;
       await cancelRun(storage, payloads, id);
@@ -229,7 +222,7 @@ export class RunWorker implements Worker {
     let row: RunRow;
     try {
       checkSame(seen, agent, this.#settings);
-      row = await takeOver(storage, seen, this.#owner, this.#settings.verify ?? "whole");
+      row = await takeOver(storage, seen, this.#owner, this.#settings.verify);
     } catch (error) {
       this.#refuse(seen, error);
       return false;

@@ -1,8 +1,9 @@
 // Events that are held back for the next commit: they go with it in order, come back when it comes to nothing, and nothing
 // that may follow from them is written before they are.
 import { expect, test } from "vitest";
-import type { RunRow } from "../contracts/run-queries.ts";
-import type { Commit, EventDraft, Outcome, Storage } from "../contracts/storage.ts";
+import type { Commit, EventDraft, Outcome } from "../contracts/storage/commit.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { realEnvironment } from "../core/environment.ts";
 import { Writer } from "./writer.ts";
 

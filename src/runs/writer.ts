@@ -1,7 +1,6 @@
 // What a worker writes for a run whose lease it has. The store refuses a commit once the lease is lost. A commit whose outcome was
 // lost with the connection is looked up in the log before it is tried again, so that nothing is written twice.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { RunRow } from "../contracts/run-queries.ts";
 import type {
   Commit,
   EventDraft,
@@ -10,9 +9,10 @@ import type {
   Outcome,
   Refusal,
   SessionUse,
-  Storage,
   WrittenEvent,
-} from "../contracts/storage.ts";
+} from "../contracts/storage/commit.ts";
+import type { RunRow } from "../contracts/storage/run-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { commitment } from "../core/chain.ts";
 import { refusalError } from "../core/decide.ts";

@@ -1,6 +1,7 @@
 // Aliases: names of sessions, each in the log of the session that has it.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Storage, Write } from "../contracts/storage.ts";
+import type { Write } from "../contracts/storage/commit.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { decide } from "../core/decide.ts";
 import { existingSession } from "../core/existing.ts";
 import { isReserved, reservedName } from "../core/locator.ts";
@@ -9,9 +10,9 @@ export async function setAlias(storage: Storage, id: string, name: string, move:
   await decide<void>(storage, async () => {
     await existingSession(storage, id);
     // An alias that looks like a session's id would never be found.
-    const [taken] = await storage.query("session.get", name);
+    const [taken] = await storage.query("session.get", { id: name });
     if (taken !== undefined) throw nameTaken(name, taken.id, "It is a session's id; choose another name.");
-    const [alias] = await storage.query("alias.get", name);
+    const [alias] = await storage.query("alias.get", { name });
     if (alias?.session === id) return { answer: undefined };
     if (alias === undefined && isReserved(name)) throw reservedName(name, "alias");
     if (alias !== undefined && !move) {
@@ -70,7 +71,7 @@ function nameTaken(name: string, session: string, hint: string): HoldfastError {
 
 export async function removeAlias(storage: Storage, name: string): Promise<boolean> {
   return decide(storage, async () => {
-    const [alias] = await storage.query("alias.get", name);
+    const [alias] = await storage.query("alias.get", { name });
     if (alias === undefined) return { answer: false };
     const { session } = alias;
     const at = storage.environment.now();

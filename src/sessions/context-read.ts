@@ -1,12 +1,12 @@
 // The stored messages a context is made of: those behind the last compaction that are still there, all of them or, for a
 // budget, from the newest back in pages, so that a long past costs nothing when only its end fits.
-import type { Compaction } from "../contracts/lineage.ts";
-import type { MessageAtRow } from "../contracts/lineage-queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Compaction } from "../contracts/heads.ts";
+import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { isHidden, NOW, type Segment } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { TimeSlice } from "../core/time-slice.ts";
-import { readAll } from "./view-messages.ts";
+import { readAll } from "../history/at.ts";
 
 /** Few at first: a small budget is full soon. What is read together is at most so much, however large the budget. */
 const FIRST_PAGE = 64;
@@ -55,7 +55,14 @@ async function rowAt(storage: Storage, asked: ContextRange, id: string): Promise
   for (const { segment, after } of asked.stretches) {
     if (segment.session !== session || seq > segment.upTo || seq <= after) continue;
     const { no, branch, horizon } = segment;
-    const [row] = await storage.query("messages.at", no, branch, seq - 1, seq, horizon, 1);
+    const [row] = await storage.query("messages.at", {
+      session: no,
+      branch,
+      after: seq - 1,
+      upTo: seq,
+      erasedAfter: horizon,
+      limit: 1,
+    });
     const isThere = row !== undefined && (row.erased_seq === null || asked.keepsErased);
     if (isThere && !isHidden(segment, row)) return row;
   }
@@ -86,7 +93,14 @@ export async function* pagesBack(storage: Storage, asked: ContextRange): AsyncGe
   for (const { segment, after } of asked.stretches) {
     const { no, branch, horizon } = segment;
     for (let upTo = segment.upTo; ; ) {
-      const rows = await storage.query("messages.lastAt", no, branch, after, upTo, horizon, size);
+      const rows = await storage.query("messages.lastAt", {
+        session: no,
+        branch,
+        after,
+        upTo,
+        erasedAfter: horizon,
+        limit: size,
+      });
       yield rows.filter((row) => isWanted(asked, row) && !isHidden(segment, row));
       if (rows.length < size) break;
       upTo = (rows[0]?.seq ?? 1) - 1;
@@ -126,8 +140,8 @@ async function countStretch(
   // Runs matter only where a run's messages of this stretch were cleared.
   const groups =
     hides.length === 0
-      ? await storage.query("messages.count", no, branch, after, upTo, erasedAfter)
-      : await storage.query("messages.countRuns", no, branch, after, upTo, erasedAfter);
+      ? await storage.query("messages.count", { session: no, branch, after, upTo, erasedAfter })
+      : await storage.query("messages.countRuns", { session: no, branch, after, upTo, erasedAfter });
   let count = 0;
   for (const { agent, run, n } of groups) {
     const isAsked = asked.agent === undefined || asked.agent === agent;

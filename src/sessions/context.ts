@@ -1,10 +1,10 @@
 // The context of a model call: what is stored at a point, from the last compaction on, repaired, and cut to a budget.
 import type { Context, ContextMessage, ContextOptions } from "../contracts/context.ts";
-import type { Compaction } from "../contracts/lineage.ts";
-import type { MessageAtRow } from "../contracts/lineage-queries.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { MessageRow } from "../contracts/queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Compaction } from "../contracts/heads.ts";
+import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { MessageRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { CONTEXT_OPTIONS } from "../contracts/verbs/sessions.ts";
 import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { checkArgument } from "../core/arguments.ts";
@@ -103,7 +103,7 @@ async function contextOf(
 export async function compactionNow(storage: Storage, lineage: readonly Segment[]): Promise<Compaction | null> {
   const [end] = lineage;
   if (end === undefined) return null;
-  const [head] = await storage.query("lineage.newestHead", end.no, end.branch, end.upTo);
+  const [head] = await storage.query("lineage.newestHead", { session: end.no, branch: end.branch, upTo: end.upTo });
   return head === undefined ? null : rootOf(head).compaction;
 }
 

@@ -1,8 +1,8 @@
 // How many rows of each kind a lineage holds: what the newest head counted, and what came after it.
-import type { Counts } from "../contracts/lineage.ts";
-import type { HeadRow } from "../contracts/lineage-queries.ts";
-import type { SessionRow } from "../contracts/queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Counts } from "../contracts/heads.ts";
+import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
+import type { SessionRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { addCounts, NONE } from "../core/counts.ts";
 import { rootOf } from "../core/head.ts";
 import { currentLineage, type LinePosition, readCurrentLineage, type Segment } from "../core/lineage.ts";
@@ -18,8 +18,8 @@ export interface LineageCounts {
 
 /** Where the lineage stands that ends at a position. No head is added behind a position: both reads see the same one. */
 export async function countLineage(storage: Storage, { no, branch, seq }: LinePosition): Promise<LineageCounts> {
-  const [head = null] = await storage.query("lineage.newestHead", no, branch, seq);
-  const [counted = NONE] = await storage.query("lineage.countsSince", no, branch, seq);
+  const [head = null] = await storage.query("lineage.newestHead", { session: no, branch, upTo: seq });
+  const [counted = NONE] = await storage.query("lineage.countsSince", { session: no, branch, upTo: seq });
   const since = addCounts(NONE, counted);
   return { head, since, counts: head === null ? since : addCounts(rootOf(head).counts, since) };
 }
@@ -28,7 +28,7 @@ export async function countLineage(storage: Storage, { no, branch, seq }: LinePo
 export async function countShownMessages(storage: Storage, { id, messages }: SessionRow): Promise<number> {
   // One that never branched shows all that it has.
   if ((await readCurrentLineage(storage, id).take(2)).length <= 1) return messages;
-  const [counted] = await storage.query("lineage.messages", id);
+  const [counted] = await storage.query("lineage.messages", { session: id });
   if (counted !== undefined && counted.clears === 0) return counted.n;
   return countMessages(storage, await currentLineage(storage, id));
 }

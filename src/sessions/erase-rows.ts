@@ -1,6 +1,8 @@
 // The statements that erase a session's rows, but for what live forks inherit of them, and the report of what they did.
-import type { Cell, ErasedScope, FoundRows, Write } from "../contracts/storage.ts";
-import { countRows, type ErasureOutcome, forgetWrites, releaseWrites, tally } from "./erase.ts";
+
+import type { Cell, FoundRows, Write } from "../contracts/storage/commit.ts";
+import type { ErasedScope } from "../contracts/storage/statement-names.ts";
+import { countRows, type ErasureOutcome, forgetWrites, releaseWrites, tally } from "../core/erasure.ts";
 
 const SCOPES = [
   ...(["allMessages", "allState", "allAnnotations", "allWork", "allCaptures"] as const),
@@ -44,7 +46,7 @@ export function sumOf(all: readonly Readonly<Record<string, number>>[]): Readonl
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
 export function eraseWrites(no: number, at: number, everywhere: boolean): readonly Write[] {
-  const where: Cell[] = [no];
+  const where = { session: no };
   const run = (statement: Extract<Write, { op: "run" }>["statement"], ...params: Cell[]): Write => ({
     ...{ op: "run", statement, params: [...params, no] },
   });
@@ -81,7 +83,7 @@ export function replaceWrites(no: number): readonly Write[] {
     run("remains.clear"),
     run("allMessages.unindex"),
     ...SCOPES.map((scope) => run(`${scope}.release`)),
-    ...forgetWrites(SCOPES, [no]),
+    ...forgetWrites(SCOPES, { session: no }),
     ...ROWS.filter((table) => table !== "heads").map((table) => run(`${table}.dropAll`)),
     { op: "run", statement: "inline.shorten", params: [] },
   ];

@@ -2,14 +2,15 @@
 // which is kept for them and goes with the last of them.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Erasure } from "../contracts/history.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { SessionRow } from "../contracts/queries.ts";
-import type { Cell, Guard, SessionUse, Storage, Write } from "../contracts/storage.ts";
+import type { Cell, Guard, SessionUse, Write } from "../contracts/storage/commit.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { SessionRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { type CommittedOutcome, type Decision, decide, type FinalAnswer } from "../core/decide.ts";
+import { discardErased, type ErasureOutcome } from "../core/erasure.ts";
 import { IN_PART } from "../core/existing.ts";
-import { afterwards, type ErasureOutcome } from "./erase.ts";
+import { whileIdle } from "../core/session-guards.ts";
 import { eraseWrites, reportOf, sumOf } from "./erase-rows.ts";
-import { whileIdle } from "./guards.ts";
 import { readAncestors, readNamedSessions, shrinkTombstones } from "./tombstones.ts";
 
 /**
@@ -27,7 +28,7 @@ export async function eraseSession(
 ): Promise<Erasure | null> {
   let isKnown = false;
   const erased = await decide<ErasureOutcome | null>(storage, async () => {
-    const [session] = await storage.query("session.get", id);
+    const [session] = await storage.query("session.get", { id });
     isKnown = session !== undefined;
     if (session === undefined) return { answer: null };
     return session.deleted_at === null
@@ -35,7 +36,7 @@ export async function eraseSession(
       : eraseRest(storage, session, everywhere);
   });
   if (!isKnown) return null;
-  if (erased !== null) await afterwards(storage, payloads, erased.later);
+  if (erased !== null) await discardErased(storage, payloads, erased.later);
   const freed = await shrinkTombstones(storage, payloads);
   if (erased !== null) return { removed: sumOf([erased.report.removed, freed]), kept: erased.report.kept };
   return Object.values(freed).some((n) => n > 0) ? { removed: freed, kept: { tombstone: 1, blobs: 0 } } : null;
@@ -70,7 +71,7 @@ async function eraseLiving(
       ],
       writes: [
         ...eraseWrites(no, at, everywhere),
-        { op: "read", query: "remains.messages", params: [no] },
+        { op: "read", query: "remains.messages", params: { session: no } },
         ...tombstoneWrites(no, at),
         // The nearest first: what it keeps no longer needs those behind it.
         ...kept.flatMap((one) => eraseWrites(one.no, at, false)),
@@ -89,7 +90,7 @@ async function eraseRest(
 ): Promise<Decision<ErasureOutcome | null> | FinalAnswer<null>> {
   const { id, no, version } = session;
   const isPart = version === IN_PART;
-  const isKept = (await storage.query("archive.remains", no)).length > 0;
+  const isKept = (await storage.query("archive.remains", { session: no })).length > 0;
   if (!isKept && isPart) return forgetName(storage, session);
   if (!isKept || !everywhere) return { answer: null };
   const at = storage.environment.now();
@@ -109,7 +110,7 @@ const NAMED = 10;
 
 /** A session of which only the id is here: that is removed as well, when no other session names it. */
 async function forgetName(storage: Storage, { id, no }: SessionRow): Promise<Decision<ErasureOutcome>> {
-  const namers = (await storage.query("session.namers", no, no, NAMED)).map((one) => one.id);
+  const namers = (await storage.query("session.namers", { session: no, limit: NAMED })).map((one) => one.id);
   if (namers.length > 0) {
     const names = namers.map((one) => JSON.stringify(one)).join(", ");
     throw new HoldfastError(

@@ -1,8 +1,9 @@
 // Evals: code an agent wrote and had evaluated, with its results.
 import type { Eval, EvalOutcome, EvalStatus, Evals } from "../contracts/lineage.ts";
-import type { EvalRow } from "../contracts/lineage-queries.ts";
-import type { Payloads, Prepare } from "../contracts/payloads.ts";
-import type { EventDraft, Storage } from "../contracts/storage.ts";
+import type { EventDraft } from "../contracts/storage/commit.ts";
+import type { EvalRow } from "../contracts/storage/lineage-queries.ts";
+import type { Payloads, Prepare } from "../contracts/storage/payloads.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { EVAL_VERBS } from "../contracts/verbs/lineage.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { toRef } from "../core/bytes.ts";
@@ -12,9 +13,9 @@ import { existingSession } from "../core/existing.ts";
 import { lineOf } from "../core/lineage.ts";
 import type { SessionLookup } from "../core/locate.ts";
 import { optionalRowId, rowId } from "../core/row-id.ts";
+import { onBranch } from "../core/session-guards.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { facts, isOver, noRow } from "./calls.ts";
-import { onBranch } from "./guards.ts";
 import { type Columns, preparePayloads, writePayloads } from "./payload-columns.ts";
 import { checkMessage, checkTurn } from "./turns.ts";
 
@@ -59,7 +60,7 @@ export function createEvals(storage: Storage, payloads: Payloads, lookup: Sessio
       );
     },
     async get({ session, seq }) {
-      const [row] = await storage.query("eval.get", session, seq);
+      const [row] = await storage.query("eval.get", { session, first: seq });
       return row === undefined ? null : evalOf(row);
     },
   });
@@ -116,7 +117,7 @@ async function finish(
 ): Promise<Eval> {
   return decide(storage, async () => {
     const session = await existingSession(storage, id);
-    const [row] = await storage.query("eval.get", id, first);
+    const [row] = await storage.query("eval.get", { session: id, first });
     if (row === undefined) throw noRow("eval", rowId(id, first));
     if (row.status !== "running") throw isOver("eval", rowId(id, first), row.status);
     const at = storage.environment.now();

@@ -1,9 +1,10 @@
 // Heads: published positions of a session, found again by their ids.
+
+import type { Heads } from "../contracts/heads.ts";
 import type { ListOrder } from "../contracts/json.ts";
-import type { Heads } from "../contracts/lineage.ts";
-import type { HeadRow } from "../contracts/lineage-queries.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { HEAD_VERBS } from "../contracts/verbs/lineage.ts";
 import { invalid } from "../core/check.ts";
 import { writeCursor } from "../core/cursor.ts";
@@ -22,19 +23,19 @@ const MOST_FOUND = 10;
 export function createHeads(storage: Storage, payloads: Payloads, lookup: SessionLookup): Heads {
   return bindVerbs(HEAD_VERBS, lookup, {
     async get(id) {
-      const [row] = await storage.query("head.get", id);
+      const [row] = await storage.query("head.get", { id });
       return row === undefined ? null : headOf(row);
     },
     async find(prefix) {
       if (!/^hd-[0-9a-f]{0,64}$/.test(prefix)) throw invalid("prefix", "the beginning of a head's id", prefix);
       // Behind every hex digit.
-      const rows = await storage.query("heads.between", prefix, `${prefix}g`, MOST_FOUND);
+      const rows = await storage.query("heads.between", { from: prefix, to: `${prefix}g`, limit: MOST_FOUND });
       return rows.map(headOf);
     },
     async current(at) {
       const { session, head } = await findAt(storage, at);
       if (head !== null) return headOf(head);
-      const [row] = await storage.query("head.current", session.id);
+      const [row] = await storage.query("head.current", { session: session.id });
       return row === undefined ? null : headOf(row);
     },
     async list(at, { limit, order, cursor }) {
@@ -72,10 +73,16 @@ async function readHeads(
 ): Promise<readonly HeadRow[]> {
   const isNewest = order === "newest";
   const edge = last ?? (isNewest ? Number.MAX_SAFE_INTEGER : 0);
-  if (head === null) return storage.query(isNewest ? "heads.list" : "heads.oldest", id, edge, most);
+  if (head === null) {
+    return isNewest
+      ? storage.query("heads.list", { session: id, before: edge, limit: most })
+      : storage.query("heads.oldest", { session: id, after: edge, limit: most });
+  }
   const lineage = await lineageAt(storage, { no, branch: head.branch, seq: head.seq });
   const own = lineage.filter((one) => one.no === no);
-  const rows = await Promise.all(own.map(({ branch, upTo }) => storage.query("heads.at", no, branch, 0, upTo)));
+  const rows = await Promise.all(
+    own.map(({ branch, upTo }) => storage.query("heads.at", { session: no, branch, after: 0, upTo })),
+  );
   return rows
     .flat()
     .filter(({ seq }) => (isNewest ? seq < edge : seq > edge))

@@ -1,12 +1,12 @@
 // Invocations: work that one session has done in another. The beginning is committed before the work, the end after it;
 // in between the row says "running", also when the process that would end it is gone.
-import type { Child, Envelope, InvocationMeta, Invocations } from "../contracts/invocations.ts";
+import type { Child, Envelope, Invocation, InvocationMeta, Invocations } from "../contracts/invocations.ts";
 import type { Json } from "../contracts/json.ts";
-import type { Invocation } from "../contracts/lineage.ts";
-import type { HeadRow, InvocationRow } from "../contracts/lineage-queries.ts";
-import type { Payloads, Prepare, PreparedPayload } from "../contracts/payloads.ts";
-import type { SessionRow } from "../contracts/queries.ts";
-import type { EventDraft, Guard, SessionUse, Storage } from "../contracts/storage.ts";
+import type { EventDraft, Guard, SessionUse } from "../contracts/storage/commit.ts";
+import type { HeadRow, InvocationRow } from "../contracts/storage/lineage-queries.ts";
+import type { Payloads, Prepare, PreparedPayload } from "../contracts/storage/payloads.ts";
+import type { SessionRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { INVOCATION_VERBS } from "../contracts/verbs/lineage.ts";
 import type { RowId, ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { encodeJson } from "../core/check.ts";
@@ -18,12 +18,12 @@ import { findHead, findSession } from "../core/find.ts";
 import { lineOf } from "../core/lineage.ts";
 import type { SessionLookup } from "../core/locate.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
+import { onBranch, onHead } from "../core/session-guards.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { readAttachment, readSpawn, startAttach, startSpawn } from "./attach.ts";
 import { errorJson, failedOutcome, runAlone, runInOrder, type WorkOutcome } from "./batch.ts";
 import { facts, isOver, noRow } from "./calls.ts";
 import { countLineage } from "./counts.ts";
-import { onBranch, onHead } from "./guards.ts";
 import { invocationOf } from "./view.ts";
 
 export function createInvocations(storage: Storage, payloads: Payloads, lookup: SessionLookup): Invocations {
@@ -65,7 +65,7 @@ export function createInvocations(storage: Storage, payloads: Payloads, lookup: 
     start: async (caller, input) => startSpawn(storage, caller, readSpawn(input)),
     finish: (id, outcome) => payloads.preparing((prepare) => finishInvocation(storage, prepare, id, outcome)),
     async get({ session, seq }) {
-      const [row] = await storage.query("invocation.get", session, seq);
+      const [row] = await storage.query("invocation.get", { session, first: seq });
       return row === undefined ? null : invocationOf(row);
     },
     error: (id) => readError(storage, payloads, id),
@@ -109,7 +109,7 @@ async function runInvocation<T>(
 }
 
 async function metaOf(storage: Storage, { id, type, mode, label, callee }: Invocation): Promise<InvocationMeta> {
-  const [session] = callee === null ? [] : await storage.query("session.get", callee);
+  const [session] = callee === null ? [] : await storage.query("session.get", { id: callee });
   const counts =
     session === undefined || session.deleted_at !== null ? NONE : (await countLineage(storage, session)).counts;
   return { invocation: id, type, mode, label, counts };
@@ -128,10 +128,10 @@ export async function finishInvocation(
       : await prepare(encodeJson(note, "error", "metadataBytes"), { media: "application/json", utf8: true });
   return decide(storage, async () => {
     const caller = await existingSession(storage, name);
-    const [row] = await storage.query("invocation.get", name, first);
+    const [row] = await storage.query("invocation.get", { session: name, first });
     if (row === undefined) throw noRow("invocation", rowId(name, first));
     if (row.status !== "running") throw isOver("invocation", rowId(name, first), row.status);
-    const [named] = row.callee === null ? [] : await storage.query("session.get", row.callee);
+    const [named] = row.callee === null ? [] : await storage.query("session.get", { id: row.callee });
     const callee = named === undefined || named.deleted_at !== null ? null : named;
     const heads = { caller: await headNow(storage, caller), callee: await headNow(storage, callee) };
     const at = storage.environment.now();
@@ -201,9 +201,9 @@ async function headNow(storage: Storage, session: SessionRow | null): Promise<He
 
 /** The annotation that follows its end, in the same commit. */
 async function readError(storage: Storage, payloads: Payloads, { session, seq: first }: RowId): Promise<Json | null> {
-  const [row] = await storage.query("invocation.get", session, first);
+  const [row] = await storage.query("invocation.get", { session, first });
   if (row === undefined || row.status === "running") return null;
-  const [found] = await storage.query("annotation.get", session, row.seq + 1);
+  const [found] = await storage.query("annotation.get", { session, seq: row.seq + 1 });
   if (found === undefined) return null;
   const name = { kind: "annotation", session, seq: row.seq + 1 };
   const bytes = await payloads.read(withBlob(name, "note", found));

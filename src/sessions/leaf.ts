@@ -1,8 +1,9 @@
 // Leaf calls around work: recorded before it, with what it cost after it, whether it ends well or not.
+
+import type { Call, CallOutcome } from "../contracts/calls.ts";
 import type { Leaf, LeafCalls, LeafInput, LeafMeta, LeafReport } from "../contracts/invocations.ts";
 import type { Json } from "../contracts/json.ts";
-import type { Call, CallOutcome } from "../contracts/lineage.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import type { CALL_VERBS } from "../contracts/verbs/lineage.ts";
 import { checkRecord } from "../core/check.ts";
 import { existingSession } from "../core/existing.ts";

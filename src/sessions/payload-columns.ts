@@ -1,8 +1,8 @@
 // Rows with several payloads: which blob each column refers to, and the salts of their commitments side by side, sixteen
 // bytes for each column in the order of the list.
 import type { Json } from "../contracts/json.ts";
-import type { Prepare, PreparedPayload } from "../contracts/payloads.ts";
-import type { Commit } from "../contracts/storage.ts";
+import type { Commit } from "../contracts/storage/commit.ts";
+import type { Prepare, PreparedPayload } from "../contracts/storage/payloads.ts";
 import { encodeJson } from "../core/check.ts";
 
 const SALT = 16;

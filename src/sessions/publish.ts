@@ -2,10 +2,11 @@
 // id names the chain hash it stands on, which the commit alone knows: others may append until then, so the commit
 // completes what is decided here.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Head, HeadInput, HeadStatus } from "../contracts/lineage.ts";
-import type { Prepare, PreparedPayload } from "../contracts/payloads.ts";
-import type { SessionRow } from "../contracts/queries.ts";
-import type { Commit, EventDraft, Guard, HeadDraft, Storage, Write } from "../contracts/storage.ts";
+import type { Head, HeadInput, HeadStatus } from "../contracts/heads.ts";
+import type { Commit, EventDraft, Guard, HeadDraft, Write } from "../contracts/storage/commit.ts";
+import type { Prepare, PreparedPayload } from "../contracts/storage/payloads.ts";
+import type { SessionRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import type { HEAD_INPUT } from "../contracts/verbs/lineage.ts";
 import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { encodeText, sha256 } from "../core/bytes.ts";
@@ -13,8 +14,8 @@ import { NONE } from "../core/counts.ts";
 import type { Decision } from "../core/decide.ts";
 import { committed, headOf, rootOf } from "../core/head.ts";
 import { type LinePosition, readLineageAt, type Segment } from "../core/lineage.ts";
+import { onBranch, onHead, whileIdle } from "../core/session-guards.ts";
 import { countLineage } from "./counts.ts";
-import { onBranch, onHead, whileIdle } from "./guards.ts";
 import { preparePayloads } from "./payload-columns.ts";
 
 /** A checked HeadInput, its payloads ready to be stored. */
@@ -102,7 +103,7 @@ export async function decideHead(storage: Storage, plan: HeadPlan): Promise<Deci
 /** What its branch continues, unless that has a head already. None of it changes while the session is on the branch. */
 export async function inheritedBy(storage: Storage, session: SessionRow): Promise<HeadDraft["inherits"]> {
   const { no, branch, seq } = session;
-  const [own] = await storage.query("head.before", no, branch, seq);
+  const [own] = await storage.query("head.before", { session: no, branch, upTo: seq });
   if (own !== undefined) return null;
   const [, parent] = await readLineageAt(storage, session).take(2);
   if (parent === undefined) return { basis: null, counts: NONE, compaction: null, source: null };

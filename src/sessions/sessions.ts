@@ -2,10 +2,11 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Page } from "../contracts/json.ts";
 import type { SessionVerbs } from "../contracts/lineage.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { SessionRow } from "../contracts/queries.ts";
 import type { Session, Sessions } from "../contracts/sessions.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { SessionListParams } from "../contracts/storage/queries.ts";
+import type { SessionRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { SESSION_VERBS } from "../contracts/verbs/sessions.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
@@ -43,9 +44,9 @@ export function createSessions(storage: Storage, payloads: Payloads, lookup: Ses
     create: (input) => create(storage, input),
     get: async (at) => {
       const name = requireNoHead(at, "sessions.get() shows a session as it is now", FORK_HINT);
-      const [byId] = await storage.query("session.get", name);
+      const [byId] = await storage.query("session.get", { id: name });
       if (byId !== undefined) return byId.deleted_at === null ? withAliases(storage, byId) : null;
-      const [byAlias] = await storage.query("session.byAlias", name);
+      const [byAlias] = await storage.query("session.byAlias", { name });
       return byAlias === undefined ? null : withAliases(storage, byAlias);
     },
     list: (filter) => list(storage, filter),
@@ -72,7 +73,7 @@ export function createSessions(storage: Storage, payloads: Payloads, lookup: Ses
 const FORK_HINT = "sessions.at() shows what there was at that head, heads.get() the head itself.";
 
 async function withAliases(storage: Storage, row: SessionRow): Promise<Session> {
-  const aliases = (await storage.query("session.aliases", row.id)).map((alias) => alias.name);
+  const aliases = (await storage.query("session.aliases", { session: row.id })).map((alias) => alias.name);
   return { ...sessionOf(row, aliases), messages: await countShownMessages(storage, row) };
 }
 
@@ -92,7 +93,8 @@ type SessionArguments<V extends keyof typeof SESSION_VERBS> = ValuesOf<(typeof S
 async function list(storage: Storage, filter: SessionArguments<"list">[0]): Promise<Page<Session>> {
   const { agent, tag, request, status, createdAfter, createdBefore, limit, cursor } = filter;
   // One more row than requested shows whether there is a next page.
-  const params = [cursor ?? Number.MAX_SAFE_INTEGER, status, status, createdAfter, createdBefore, limit + 1] as const;
+  const before = cursor ?? Number.MAX_SAFE_INTEGER;
+  const params = { before, status, createdAfter, createdBefore, limit: limit + 1 };
   const rows = await found(storage, { agent, tag, request }, params);
   const page = rows.slice(0, limit);
   const items = await Promise.all(page.map((row) => listed(storage, row)));
@@ -122,23 +124,21 @@ interface CheckedFilter {
   readonly request: string | undefined;
 }
 
-type ListParams = readonly [number, string | null, string | null, number, number, number];
-
 /** The narrowest index leads; what it cannot tell is checked on the rows, page after page, until the page is full. */
-async function found(storage: Storage, by: CheckedFilter, params: ListParams): Promise<readonly SessionRow[]> {
-  const wanted = params[5];
+async function found(storage: Storage, by: CheckedFilter, params: SessionListParams): Promise<readonly SessionRow[]> {
+  const wanted = params.limit;
   const kept: SessionRow[] = [];
-  let before = params[0];
+  let { before } = params;
   for (;;) {
-    const asked = [before, params[1], params[2], params[3], params[4], wanted] as const;
+    const page = { ...params, before };
     const rows =
       by.tag !== undefined
-        ? await storage.query("sessions.byTag", by.tag, ...asked)
+        ? await storage.query("sessions.byTag", { ...page, tag: by.tag })
         : by.request !== undefined
-          ? await storage.query("sessions.byRequest", by.request, ...asked)
+          ? await storage.query("sessions.byRequest", { ...page, request: by.request })
           : by.agent !== undefined
-            ? await storage.query("sessions.byAgent", by.agent, ...asked)
-            : await storage.query("sessions.list", ...asked);
+            ? await storage.query("sessions.byAgent", { ...page, agent: by.agent })
+            : await storage.query("sessions.list", page);
     kept.push(
       ...rows.filter(
         (row) =>
@@ -164,7 +164,7 @@ async function update(storage: Storage, id: string, patch: SessionArguments<"upd
   return decide(storage, async () => {
     const row = await existingSession(storage, id);
     if (expected !== undefined && row.version !== expected) throw versionConflict(id, expected, row.version);
-    const aliases = (await storage.query("session.aliases", id)).map((alias) => alias.name);
+    const aliases = (await storage.query("session.aliases", { session: id })).map((alias) => alias.name);
     const at = storage.environment.now();
     const next = { ...row, ...changed, updated_at: at, version: row.version + 1 };
     // Before the commit: a damaged row is refused, unless what is damaged is just what is given anew.

@@ -1,9 +1,9 @@
 // Snapshots: the variables of a session at a point of its log.
 import type { Json } from "../contracts/json.ts";
 import type { Snapshot, Snapshots } from "../contracts/lineage.ts";
-import type { SnapshotRow } from "../contracts/lineage-queries.ts";
-import type { Payloads, PreparedPayload } from "../contracts/payloads.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { SnapshotRow } from "../contracts/storage/lineage-queries.ts";
+import type { Payloads, PreparedPayload } from "../contracts/storage/payloads.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { SNAPSHOT_VERBS } from "../contracts/verbs/lineage.ts";
 import type { RowId } from "../contracts/verbs/vocabulary.ts";
 import { toRef } from "../core/bytes.ts";
@@ -13,9 +13,9 @@ import { decodeRow, json, whole } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import type { SessionLookup } from "../core/locate.ts";
 import { optionalRowId, rowId } from "../core/row-id.ts";
+import { onBranch } from "../core/session-guards.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { noRow } from "./calls.ts";
-import { onBranch } from "./guards.ts";
 import { snapshotEvent } from "./publish.ts";
 import { checkTurn } from "./turns.ts";
 
@@ -32,7 +32,7 @@ export function snapshotOf(row: SnapshotRow): Snapshot {
 
 export function createSnapshots(storage: Storage, payloads: Payloads, lookup: SessionLookup): Snapshots {
   const find = async ({ session, seq }: RowId) => {
-    const [row] = await storage.query("snapshot.get", session, seq);
+    const [row] = await storage.query("snapshot.get", { session, seq });
     return row;
   };
   return bindVerbs(SNAPSHOT_VERBS, lookup, {
@@ -51,7 +51,7 @@ export function createSnapshots(storage: Storage, payloads: Payloads, lookup: Se
       const row = await find(id);
       if (row === undefined || row.vars === null) throw noRow("snapshot", rowId(id.session, id.seq));
       const name = { kind: "snapshot", session: row.session, seq: row.seq };
-      const [stored] = await storage.query("blob.payload", row.vars);
+      const [stored] = await storage.query("blob.payload", { sha256: row.vars });
       if (stored === undefined) throw noRow("snapshot", rowId(id.session, id.seq));
       return decodeRow(name, { vars: await payloads.read(stored) }, { vars: json }).vars;
     },

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore, lostAfterCommit } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { realEnvironment } from "../core/environment.ts";
 import { open } from "../open.ts";
 import { createPayloads } from "../storage/blobs/payloads.ts";
@@ -49,7 +49,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     let isOver = false;
     return {
       ...lostAfterCommit(storage),
-      query: (name, ...params) => storage.query(name, ...params),
+      query: (name, params) => storage.query(name, params),
       async commit(commit) {
         if (!isOver) await others();
         isOver = true;
@@ -64,7 +64,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     await run(
       ...tables.map((table) => `DELETE FROM ${table} WHERE session_no = (SELECT no FROM sessions WHERE id = '${id}')`),
     );
-    const [row] = await storage.query("session.get", id);
+    const [row] = await storage.query("session.get", { id });
     await storage.commit({ writes: [{ op: "run", statement: "session.tombstone", params: [1, 1, row?.no ?? 0] }] });
   }
 

@@ -1,10 +1,12 @@
 // Tombstones: what deleted sessions keep because others inherit it, and the parts of sessions that came with a fork.
 // Finds how much of them is needed, and removes them with the last session that needs them.
-import type { Payloads } from "../contracts/payloads.ts";
-import type { Guard, Storage } from "../contracts/storage.ts";
+
+import type { Guard } from "../contracts/storage/commit.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import { discardErased } from "../core/erasure.ts";
 import { IN_PART } from "../core/existing.ts";
 import { lineageAt } from "../core/lineage.ts";
-import { afterwards } from "./erase.ts";
 import { eraseWrites, reportOf, sumOf } from "./erase-rows.ts";
 
 /** What of a session's log is kept for others: up to this seq on this branch. */
@@ -16,7 +18,7 @@ export interface KeptRange {
 /** Of the session's own branches, what live forks inherit: from where they branched off, back to its beginning. */
 export async function findInheritedRanges(storage: Storage, no: number): Promise<readonly KeptRange[]> {
   const upTo = new Map<number, number>();
-  for (const cut of await storage.query("branches.needed", no, no)) {
+  for (const cut of await storage.query("branches.needed", { session: no })) {
     for (const segment of await lineageAt(storage, { no, branch: cut.branch, seq: cut.upto })) {
       if (segment.no !== no) break;
       upTo.set(segment.branch, Math.max(upTo.get(segment.branch) ?? 0, segment.upTo));
@@ -44,11 +46,11 @@ export async function readAncestors(storage: Storage, session: number): Promise<
   const kept: SessionRef[] = [];
   const seen = new Set([session]);
   for (let at = session; ; ) {
-    const [up] = await storage.query("check.branch", at, 1);
+    const [up] = await storage.query("check.branch", { session: at, branch: 1 });
     if (up === undefined || seen.has(up.parent_session_no)) return { kept, living: [] };
     at = up.parent_session_no;
     seen.add(at);
-    const [row] = await storage.query("archive.sessions", at);
+    const [row] = await storage.query("archive.sessions", { session: at });
     if (row === undefined) return { kept, living: [] };
     const known = { no: at, id: String(row.id), version: Number(row.version) };
     if (row.deleted_at === null) return { kept, living: [known] };
@@ -63,7 +65,8 @@ export async function readNamedSessions(
 ): Promise<readonly SessionRef[]> {
   const names = new Map<number, SessionRef>();
   for (const { no } of sessions) {
-    for (const name of await storage.query("session.names", no, no)) names.set(name.no, { ...name, version: IN_PART });
+    for (const name of await storage.query("session.names", { session: no }))
+      names.set(name.no, { ...name, version: IN_PART });
   }
   return [...names.values()];
 }
@@ -79,7 +82,7 @@ export async function shrinkTombstones(
   const freed: Readonly<Record<string, number>>[] = [];
   for (let changed = true; changed; ) {
     changed = false;
-    const held = Map.groupBy(await storage.query("remains.list"), (row) => row.session_no);
+    const held = Map.groupBy(await storage.query("remains.list", {}), (row) => row.session_no);
     for (const [no, rows] of held) {
       const remains = await findInheritedRanges(storage, no);
       const isSame =
@@ -96,7 +99,7 @@ export async function shrinkTombstones(
       const outcome = await storage.commit({ solo: true, guards, writes: eraseWrites(no, at, false) });
       if (!outcome.ok) continue;
       const { report, later } = reportOf(outcome.found ?? {}, at, 1);
-      await afterwards(storage, payloads, later);
+      await discardErased(storage, payloads, later);
       freed.push(report.removed);
       changed = true;
     }

@@ -1,10 +1,12 @@
 // Turns: one exchange in a session, from its beginning to the head it ends in.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Head, Turn, TurnStatus, Turns } from "../contracts/lineage.ts";
-import type { TurnRow } from "../contracts/lineage-queries.ts";
-import type { Payloads, Prepare } from "../contracts/payloads.ts";
-import type { SessionRow } from "../contracts/queries.ts";
-import type { EventDraft, Storage, Write } from "../contracts/storage.ts";
+import type { Head } from "../contracts/heads.ts";
+import type { Turn, TurnStatus, Turns } from "../contracts/lineage.ts";
+import type { EventDraft, Write } from "../contracts/storage/commit.ts";
+import type { TurnRow } from "../contracts/storage/lineage-queries.ts";
+import type { Payloads, Prepare } from "../contracts/storage/payloads.ts";
+import type { SessionRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { type HEAD_INPUT, TURN_VERBS } from "../contracts/verbs/lineage.ts";
 import type { RowId, ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { decide } from "../core/decide.ts";
@@ -14,9 +16,9 @@ import { findHead } from "../core/find.ts";
 import { currentLineage } from "../core/lineage.ts";
 import type { SessionLookup } from "../core/locate.ts";
 import { rowId } from "../core/row-id.ts";
+import { onBranch, onHead } from "../core/session-guards.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { type BranchPoint, branchEvent, positionOf } from "./branching.ts";
-import { onBranch, onHead } from "./guards.ts";
 import { decideHead, type HeadPlan, prepareHead } from "./publish.ts";
 
 const STATUSES: readonly TurnStatus[] = ["open", "done", "aborted"];
@@ -109,7 +111,7 @@ async function end(
 
 /** Open, and on the line the session is on: what was left by resume or rewind ends no more. */
 async function openTurn(storage: Storage, session: SessionRow, first: number): Promise<TurnRow> {
-  const [row] = await storage.query("turn.get", session.id, first);
+  const [row] = await storage.query("turn.get", { session: session.id, first });
   if (row === undefined) {
     throw new HoldfastError("NotFound", `there is no turn ${rowId(session.id, first)}`, {
       details: { kind: "turn", id: rowId(session.id, first) },
@@ -173,7 +175,7 @@ export async function checkMessage(
 ): Promise<number | null> {
   if (message === undefined) return null;
   const { session: of, seq } = message;
-  const [event] = of === session.id ? await storage.query("events.at", of, seq) : [];
+  const [event] = of === session.id ? await storage.query("events.at", { session: of, seq }) : [];
   if (event?.type === "message/added") return seq;
   throw notOfSession("message", message, session.id);
 }

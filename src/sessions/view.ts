@@ -1,25 +1,27 @@
 // What there was at a head, or is now: every kind of row by range reads over the lineage. Nothing is copied anywhere that
 // could disagree with the rows.
 
+import type { Counts } from "../contracts/heads.ts";
+import type { Invocation, InvocationStatus, InvocationType } from "../contracts/invocations.ts";
 import type { JsonObject } from "../contracts/json.ts";
-import type { Counts, Invocation, InvocationStatus, InvocationType, View } from "../contracts/lineage.ts";
-import type { InvocationRow } from "../contracts/lineage-queries.ts";
-import type { Payloads } from "../contracts/payloads.ts";
+import type { View } from "../contracts/lineage.ts";
 import type { Session } from "../contracts/sessions.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { InvocationRow, StretchParams } from "../contracts/storage/lineage-queries.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { decodeRow, oneOf, optional, utf8, whole } from "../core/decode.ts";
 import type { LocatedSession } from "../core/find.ts";
 import { headOf } from "../core/head.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
 import { optionalRowId, rowId } from "../core/row-id.ts";
 import { TimeSlice } from "../core/time-slice.ts";
+import { messageRowsIn, messagesOf } from "../history/at.ts";
 import { decodeValue, readHeldAt, readValue } from "../state/rows.ts";
 import { callOf } from "./calls.ts";
 import { countLineage } from "./counts.ts";
 import { evalOf } from "./evals.ts";
 import { snapshotOf } from "./snapshots.ts";
 import { turnOf } from "./turns.ts";
-import { messageRowsIn, messagesOf } from "./view-messages.ts";
 
 export async function viewAt(
   storage: Storage,
@@ -42,19 +44,23 @@ export async function viewAt(
     counts: async (): Promise<Counts> => (await countLineage(storage, at)).counts,
     messages: async (range) =>
       messagesOf(await messageRowsIn(storage, at, row.id, range), payloads, new TimeSlice(storage.environment)),
-    turns: async () => (await versions(await lineage(), (...s) => storage.query("turns.at", ...s))).map(turnOf),
-    evals: async () => (await versions(await lineage(), (...s) => storage.query("evals.at", ...s))).map(evalOf),
-    calls: async () => (await versions(await lineage(), (...s) => storage.query("calls.at", ...s))).map(callOf),
+    turns: async () => (await versions(await lineage(), (s) => storage.query("turns.at", s))).map(turnOf),
+    evals: async () => (await versions(await lineage(), (s) => storage.query("evals.at", s))).map(evalOf),
+    calls: async () => (await versions(await lineage(), (s) => storage.query("calls.at", s))).map(callOf),
     invocations: async () =>
-      (await versions(await lineage(), (...s) => storage.query("invocations.at", ...s))).map(invocationOf),
+      (await versions(await lineage(), (s) => storage.query("invocations.at", s))).map(invocationOf),
     snapshots: async () =>
-      (await stretches(await lineage(), (no, branch, upTo) => storage.query("snapshots.at", no, branch, 0, upTo))).map(
-        snapshotOf,
-      ),
+      (
+        await stretches(await lineage(), (no, branch, upTo) =>
+          storage.query("snapshots.at", { session: no, branch, after: 0, upTo }),
+        )
+      ).map(snapshotOf),
     heads: async () =>
-      (await stretches(await lineage(), (no, branch, upTo) => storage.query("heads.at", no, branch, 0, upTo))).map(
-        headOf,
-      ),
+      (
+        await stretches(await lineage(), (no, branch, upTo) =>
+          storage.query("heads.at", { session: no, branch, after: 0, upTo }),
+        )
+      ).map(headOf),
     async state(): Promise<JsonObject> {
       const entries: [string, JsonObject[string]][] = [];
       for (const held of await readHeldAt(storage, at)) {
@@ -77,10 +83,10 @@ async function stretches<R>(
 /** Of each the version of the youngest stretch that has one, in the order in which they began. */
 export async function versions<R extends { readonly session: string; readonly first_seq: number }>(
   lineage: readonly Segment[],
-  read: (no: number, branch: number, after: number, upTo: number, sameUpTo: number) => Promise<readonly R[]>,
+  read: (stretch: StretchParams) => Promise<readonly R[]>,
 ): Promise<readonly R[]> {
   const found = new Map<string, R>();
-  const rows = await stretches(lineage, (no, branch, upTo) => read(no, branch, 0, upTo, upTo));
+  const rows = await stretches(lineage, (session, branch, upTo) => read({ session, branch, after: 0, upTo }));
   for (const row of rows) found.set(rowId(row.session, row.first_seq), row);
   return [...found.values()];
 }

@@ -1,9 +1,9 @@
 // A session's state as it was at the end of a lineage. Values that were replaced since are still there as versions; those of
 // another session that was erased everywhere since are gone, and only its log says that there were any.
 import type { Json, JsonObject } from "../contracts/json.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { StateRow } from "../contracts/queries.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { StateRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { plainObject } from "../core/decode.ts";
 import type { Segment } from "../core/lineage.ts";
 import { eventOf } from "../log/log.ts";
@@ -75,7 +75,7 @@ async function rowsAt(storage: Storage, lineage: readonly Segment[]): Promise<re
   const keys = new Set<string>();
   const found: (readonly HeldRow[])[] = [];
   for (const { no, branch, session, upTo } of lineage) {
-    const rows = await storage.query("state.at", no, branch, upTo, upTo);
+    const rows = await storage.query("state.at", { session: no, branch, upTo });
     found.push(rows.filter(({ key }) => !keys.has(key) && key !== "").map((row) => ({ session, row })));
     for (const { key } of rows) keys.add(key);
     // Everything older was taken away.
@@ -87,7 +87,7 @@ async function rowsAt(storage: Storage, lineage: readonly Segment[]): Promise<re
 /** An erased value looks like a key that was taken away, but for its event, which says that the key was set. */
 async function wasErased(storage: Storage, session: string, row: StateRow, clock: number): Promise<boolean> {
   if (row.given === 1) return false;
-  const [event] = await storage.query("events.at", session, row.seq);
+  const [event] = await storage.query("events.at", { session, seq: row.seq });
   if (event === undefined) return false;
   const { keys, expires } = plainObject.read(eventOf(session, event).data) ?? {};
   const isSet = Array.isArray(keys) && keys.includes(row.key);

@@ -1,7 +1,7 @@
 // Changes of a session's state as commits: the old values end where the new ones begin, each change is one event.
 import type { JsonObject } from "../contracts/json.ts";
-import type { Prepare, PreparedPayload } from "../contracts/payloads.ts";
-import type { Commit, EventDraft, Guard, Write } from "../contracts/storage.ts";
+import type { Commit, EventDraft, Guard, Write } from "../contracts/storage/commit.ts";
+import type { Prepare, PreparedPayload } from "../contracts/storage/payloads.ts";
 
 /** A value as it was given. */
 export interface EncodedValue {

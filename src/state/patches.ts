@@ -2,10 +2,10 @@
 // version. Patches that arrive while one is running are decided together, each on the result of the one before: one
 // read and one commit for all of them, with one event and one version each. They are one entry of the session's queue.
 import { LIMITS } from "../contracts/limits.ts";
-import type { Payloads } from "../contracts/payloads.ts";
-import type { StateRow } from "../contracts/queries.ts";
 import type { Versioned } from "../contracts/state.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { StateRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { limitExceeded } from "../core/check.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import type { SessionQueue } from "../core/session-queue.ts";

@@ -2,7 +2,7 @@
 // from what was decided: nothing is asked of the store once it has committed.
 import { describe, expect, test } from "vitest";
 import { ENGINES, lostAfterCommit } from "../../test/engines.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { realEnvironment } from "../core/environment.ts";
 import { open } from "../open.ts";
 import { createPayloads } from "../storage/blobs/payloads.ts";
@@ -46,7 +46,7 @@ for (const engine of ENGINES) {
         if (overtaken < 8) await theirs.patch("s", { [`theirs ${overtaken++}`]: true });
         return storage.commit(ours);
       };
-      const query: Storage["query"] = (name, ...params) => storage.query(name, ...params);
+      const query: Storage["query"] = (name, params) => storage.query(name, params);
       const { engine: kind, environment } = storage;
       try {
         await theirs.set("s", {});

@@ -1,8 +1,9 @@
 // State: short-term key/value memory of a session. Every value is a version that holds until it is replaced.
 import type { Json } from "../contracts/json.ts";
-import type { Payloads } from "../contracts/payloads.ts";
 import type { State, Versioned } from "../contracts/state.ts";
-import type { Guard, Storage } from "../contracts/storage.ts";
+import type { Guard } from "../contracts/storage/commit.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { STATE_VERBS } from "../contracts/verbs/state.ts";
 import { decide, refusalError } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
@@ -59,7 +60,7 @@ export function createState(storage: Storage, payloads: Payloads, lookup: Sessio
       return payloads.preparing((prepare) =>
         queue.enqueue(session, Promise.resolve(prepareValues(prepare, entries)), (values) =>
           decide<Versioned | null>(storage, async () => {
-            const [row] = await storage.query("session.get", session);
+            const [row] = await storage.query("session.get", { id: session });
             const alive = row !== undefined && row.deleted_at === null;
             if ((alive ? row.state_seq : 0) !== expected) return { answer: null };
             const guards: Guard[] = [versionGuard(session, alive ? expected : null)];
@@ -77,7 +78,7 @@ export function createState(storage: Storage, payloads: Payloads, lookup: Sessio
       const change: Change = { session, type: "state/cleared", at, values: [], removed: null, expiresAt: null };
       await queue.enqueue(session, Promise.resolve(), () =>
         decide<void>(storage, async () => {
-          const [row] = await storage.query("session.get", session);
+          const [row] = await storage.query("session.get", { id: session });
           if (row === undefined) await refuseAlias(storage, session);
           if (row === undefined || row.deleted_at !== null) return { answer: undefined };
           return { commit: changeCommit([change]), answer: () => undefined };

@@ -1,6 +1,6 @@
 // What a store holds and what sharing and compression saved.
 import type { Holdfast, Stats } from "../contracts/holdfast.ts";
-import type { Storage } from "../contracts/storage.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import { STATS_VERBS } from "../contracts/verbs/store.ts";
 import { bindVerbs } from "../core/verbs.ts";
 
@@ -10,9 +10,9 @@ export function createStats(storage: Storage): Pick<Holdfast, "stats"> {
 
 async function readStats(storage: Storage, most: number): Promise<Stats> {
   const [tables, forms, largest, bytesOnDisk] = await Promise.all([
-    storage.query("stats.tables"),
-    storage.query("stats.blobs"),
-    storage.query("stats.sessions", most),
+    storage.query("stats.tables", {}),
+    storage.query("stats.blobs", {}),
+    storage.query("stats.sessions", { limit: most }),
     storage.size(),
   ]);
   const sum = (pick: (form: (typeof forms)[number]) => number) => forms.reduce((total, form) => total + pick(form), 0);

@@ -2,8 +2,9 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { BoardRow } from "../contracts/queries.ts";
-import type { Commit, Guard, Storage } from "../contracts/storage.ts";
+import type { Commit, Guard } from "../contracts/storage/commit.ts";
+import type { BoardRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import type { Task, TaskList } from "../contracts/tasks.ts";
 import type { TASK_VERBS } from "../contracts/verbs/tasks.ts";
 import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
@@ -30,8 +31,8 @@ export async function createBoard(
   const chosen = columnsOf(options);
   const make = () =>
     decide(storage, async () => {
-      const boards = await storage.query("boards.bySession", session);
-      const [known] = await storage.query("session.get", session);
+      const boards = await storage.query("boards.bySession", { session });
+      const [known] = await storage.query("session.get", { id: session });
       const tasks = newTasks(storage, titles, 0);
       const board = boards.find((one) => one.agent === agent);
       if (isNew && board !== undefined) throw boardExists(board);
@@ -100,7 +101,7 @@ function addBoard(
 }
 
 async function replaceTasks(storage: Storage, board: BoardRow, tasks: readonly Task[]): Promise<Decision<TaskList>> {
-  const old = await storage.query("tasks.byBoard", board.id);
+  const old = await storage.query("tasks.byBoard", { board: board.id });
   const at = storage.environment.now();
   const commit: Commit = {
     sessions: [{ id: board.session, mode: "existing", at }],

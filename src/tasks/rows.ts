@@ -1,7 +1,9 @@
 // Boards and tasks between their rows and what callers see.
-import type { BoardRow, TaskRow } from "../contracts/queries.ts";
-import type { RowOf } from "../contracts/rows.ts";
-import type { Guard, Storage, Write } from "../contracts/storage.ts";
+
+import type { Guard, Write } from "../contracts/storage/commit.ts";
+import type { BoardRow, TaskRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import type { RowOf } from "../contracts/storage/tables.ts";
 import { TASK_STATUSES, type Task, type TaskList } from "../contracts/tasks.ts";
 import { encodeText } from "../core/bytes.ts";
 import { decodeRow, oneOf, optional, text, utf8, whole } from "../core/decode.ts";

@@ -2,8 +2,9 @@
 // A change of a task guards that task alone, so agents working at once on one board do not stand in each other's way;
 // a change of which tasks there are guards the board, and taking tasks away guards each of them.
 import { LIMITS } from "../contracts/limits.ts";
-import type { BoardRow, TaskRow } from "../contracts/queries.ts";
-import type { EventDraft, Storage } from "../contracts/storage.ts";
+import type { EventDraft } from "../contracts/storage/commit.ts";
+import type { BoardRow, TaskRow } from "../contracts/storage/rows.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
 import type { Task, TaskList, Tasks } from "../contracts/tasks.ts";
 import { TASK_VERBS } from "../contracts/verbs/tasks.ts";
 import { limitExceeded } from "../core/check.ts";
@@ -33,22 +34,25 @@ export function createTasks(storage: Storage, lookup: SessionLookup): Tasks {
 }
 
 async function readBoard(storage: Storage, id: string): Promise<TaskList | null> {
-  const [[board], tasks] = await Promise.all([storage.query("board.get", id), storage.query("tasks.byBoard", id)]);
+  const [[board], tasks] = await Promise.all([
+    storage.query("board.get", { id }),
+    storage.query("tasks.byBoard", { board: id }),
+  ]);
   return board === undefined ? null : boardOf(board, tasks.map(taskOf));
 }
 
 async function mainBoard(storage: Storage, session: string): Promise<TaskList | null> {
-  const boards = await storage.query("boards.bySession", session);
+  const boards = await storage.query("boards.bySession", { session });
   if (boards.length === 0) await refuseAlias(storage, session);
   const board = boards.find((one) => one.agent === "") ?? boards[0];
   if (board === undefined) return null;
-  return boardOf(board, (await storage.query("tasks.byBoard", board.id)).map(taskOf));
+  return boardOf(board, (await storage.query("tasks.byBoard", { board: board.id })).map(taskOf));
 }
 
 async function allBoards(storage: Storage, session: string): Promise<readonly TaskList[]> {
   const [boards, rows] = await Promise.all([
-    storage.query("boards.bySession", session),
-    storage.query("tasks.bySession", session),
+    storage.query("boards.bySession", { session }),
+    storage.query("tasks.bySession", { session }),
   ]);
   if (boards.length === 0) await refuseAlias(storage, session);
   const tasks = Map.groupBy(rows, (row) => row.board_id);
@@ -80,7 +84,10 @@ async function readTask(
   list: string,
   id: string,
 ): Promise<{ board: BoardRow | undefined; row: TaskRow | undefined }> {
-  const [[board], [row]] = await Promise.all([storage.query("board.get", list), storage.query("task.get", list, id)]);
+  const [[board], [row]] = await Promise.all([
+    storage.query("board.get", { id: list }),
+    storage.query("task.get", { board: list, task: id }),
+  ]);
   return { board, row };
 }
 
@@ -103,10 +110,10 @@ function updated(session: string, row: TaskRow, before: Task, after: Task, at: n
 
 async function addTasks(storage: Storage, list: string, titles: readonly string[]): Promise<readonly Task[]> {
   return decide<readonly Task[]>(storage, async () => {
-    const [board] = await storage.query("board.get", list);
+    const [board] = await storage.query("board.get", { id: list });
     if (board === undefined) throw noBoard(list);
     if (titles.length === 0) return { answer: [] };
-    const old = await storage.query("tasks.byBoard", list);
+    const old = await storage.query("tasks.byBoard", { board: list });
     const total = old.length + titles.length;
     if (total > LIMITS.tasksPerBoard) throw limitExceeded("tasksPerBoard", "the board in tasks", total);
     // Tasks keep their order when others are deleted, so the next is behind the last, not at their count.
@@ -153,11 +160,11 @@ async function settle(
   agent: string | undefined,
 ): Promise<number> {
   return decide(storage, async () => {
-    const boards = await storage.query("boards.bySession", session);
+    const boards = await storage.query("boards.bySession", { session });
     if (boards.length === 0) await refuseAlias(storage, session);
     const chosen = new Set(boards.filter((one) => agent === undefined || one.agent === agent).map((one) => one.id));
     const at = storage.environment.now();
-    const changes = (await storage.query("tasks.bySession", session))
+    const changes = (await storage.query("tasks.bySession", { session }))
       .filter((row) => chosen.has(row.board_id))
       .map((row) => ({ row, before: taskOf(row), after: settled(taskOf(row), to) }))
       .filter(({ before, after }) => before.status !== after.status);

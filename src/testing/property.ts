@@ -80,7 +80,7 @@ export function runPropertySuite(name: string, make: () => Promise<PropertyFixtu
 }
 
 /** Does the same to both and compares every answer, and all that can be read at the end. */
-export async function agree(make: () => Promise<PropertyFixture>, operations: readonly Operation[]): Promise<void> {
+async function agree(make: () => Promise<PropertyFixture>, operations: readonly Operation[]): Promise<void> {
   const fixture = await make();
   try {
     const model = naiveModel(fixture.environment);

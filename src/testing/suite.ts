@@ -34,11 +34,8 @@ export interface Fixture {
   close(): Promise<void>;
 }
 
-export type LineageNouns = Pick<
-  Holdfast,
-  "sessions" | "heads" | "turns" | "calls" | "evals" | "snapshots" | "invocations"
->;
-export type ArchiveVerbs = Pick<Holdfast, "export" | "import" | "markdown" | "diff" | "cost" | "tree">;
+type LineageNouns = Pick<Holdfast, "sessions" | "heads" | "turns" | "calls" | "evals" | "snapshots" | "invocations">;
+type ArchiveVerbs = Pick<Holdfast, "export" | "import" | "markdown" | "diff" | "cost" | "tree">;
 
 /** What a case can ask for: nouns of the store, and what else a fixture may offer. */
 export interface CaseContext {
@@ -146,7 +143,7 @@ async function runInFixture(one: Case, make: MakeFixture): Promise<void> {
   await fixture.close();
 }
 
-export function caseContextOf({ store, environment, another }: Fixture): Partial<CaseContext> {
+function caseContextOf({ store, environment, another }: Fixture): Partial<CaseContext> {
   const { agents, sessions, history, state, tasks, blobs, captures, log, info } = store;
   const offers: { [N in ContextName]: CaseContext[N] | undefined } = {
     ...{ agents, sessions, history, state, tasks, blobs, captures, log, info },

@@ -8,7 +8,7 @@ import { type Machine, type Machines, MODEL, type Running, type RunOptions } fro
 
 const CLI = path.resolve(import.meta.dirname, "../../src/cli/entry.ts");
 
-export const CLAUDE = ["claude", "-p", "--model", MODEL, "--dangerously-skip-permissions"];
+const CLAUDE = ["claude", "-p", "--model", MODEL, "--dangerously-skip-permissions"];
 
 export function holdfast(machine: Machine, args: readonly string[], options?: RunOptions): Running {
   return machine.start(process.execPath, [CLI, ...args], options);

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { runCheck } from "../../src/check/check.ts";
 import { KINDS } from "../../src/check/kinds.ts";
 import { LIMITS } from "../../src/contracts/limits.ts";
-import type { Storage } from "../../src/contracts/storage.ts";
+import type { Storage } from "../../src/contracts/storage/storage.ts";
 import { fromRef, toHex } from "../../src/core/bytes.ts";
 import { fileBlobs } from "../../src/storage/blobs/file.ts";
 import { ENGINES } from "../engines.ts";
@@ -26,10 +26,11 @@ for (const engine of ENGINES) {
       const seen = new Map<string, number>();
       const wavering: Storage = Object.assign(Object.create(store.storage), {
         examine: () => store.storage.examine(),
-        query: async (name: string, ...params: never[]) => {
-          const rows = await store.storage.query(name as "check.session", ...(params as unknown as [string]));
-          const times = (seen.get(name + String(params)) ?? 0) + 1;
-          seen.set(name + String(params), times);
+        query: async (name: string, params: never) => {
+          const rows = await store.storage.query(name as "check.session", params);
+          const read = name + JSON.stringify(params);
+          const times = (seen.get(read) ?? 0) + 1;
+          seen.set(read, times);
           if (name === "check.session" && times === 1)
             return rows.map((row) => ({ ...row, head_no: 99_999, head: null }));
           if (name === "check.calls" && times === 1) return rows.map((row) => ({ ...row, event_type: null }));

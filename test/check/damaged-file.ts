@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { CheckIssue } from "../../src/contracts/check.ts";
 import { HoldfastError } from "../../src/contracts/errors.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
-import { TABLES } from "../../src/contracts/rows.ts";
+import { TABLES } from "../../src/contracts/storage/tables.ts";
 import { open } from "../../src/open.ts";
 import { fillStore } from "../../src/testing/everything.ts";
 import { fillRuns } from "../../src/testing/everything-runs.ts";

@@ -3,7 +3,7 @@ import { runCheck } from "../../src/check/check.ts";
 import { kindsOf } from "../../src/check/kinds.ts";
 import type { CheckKind, CheckMode, CheckReport } from "../../src/contracts/check.ts";
 import type { Holdfast, OpenOptions } from "../../src/contracts/holdfast.ts";
-import { TABLES } from "../../src/contracts/rows.ts";
+import { TABLES } from "../../src/contracts/storage/tables.ts";
 import { realEnvironment } from "../../src/core/environment.ts";
 import { open } from "../../src/open.ts";
 import { createBlobs } from "../../src/storage/blobs/store.ts";

@@ -35,7 +35,7 @@ export type PhysicalKind = "index-damaged" | "page-damaged" | "schema-damaged";
 
 export const DAMAGES: Readonly<Record<Exclude<CheckKind, PhysicalKind>, PlantDamage>> = {
   "run-ended-twice": async ({ storage, run: change }) => {
-    const [run] = await storage.query("run.get", "run-failed");
+    const [run] = await storage.query("run.get", { id: "run-failed" });
     await storage.commit({
       sessions: [{ id: "failed", mode: "existing", at: 1 }],
       events: [

@@ -4,7 +4,7 @@ import { createReadStream, readFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { CheckKind } from "../../src/contracts/check.ts";
-import { TABLES } from "../../src/contracts/rows.ts";
+import { TABLES } from "../../src/contracts/storage/tables.ts";
 import { open } from "../../src/open.ts";
 import { casesFor, ENGINES } from "../engines.ts";
 import { type DamagedStore, filledStore } from "./damaged-store.ts";

@@ -9,7 +9,7 @@ export interface Entry {
 }
 
 /** A value of the state, and the session that set it. */
-export interface ModelValue {
+interface ModelValue {
   readonly value: number;
   readonly owner: string;
 }

@@ -2,7 +2,7 @@
 import type { ChatContent, ChatModel, ChatReply, ChatRequest } from "../../src/contracts/chat.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { ContentBlock } from "../../src/contracts/messages.ts";
-import type { ModelCall } from "../../src/contracts/runs.ts";
+import type { ModelCall } from "../../src/contracts/models.ts";
 import { open } from "../../src/open.ts";
 import type { Engine } from "../engines.ts";
 

@@ -4,7 +4,7 @@ import { createOpenAI } from "@ai-sdk/openai";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import type { ChatModel, ChatModelOptions } from "../../src/contracts/chat.ts";
-import type { ModelCall } from "../../src/contracts/runs.ts";
+import type { ModelCall } from "../../src/contracts/models.ts";
 import { aiSdkModel } from "../../src/models/ai-sdk.ts";
 import { anthropicModel } from "../../src/models/anthropic.ts";
 import { openaiChatModel } from "../../src/models/openai-chat.ts";

@@ -3,9 +3,10 @@
 
 import { appendFileSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { AgentDefinition, Iteration } from "../../src/contracts/agent-definitions.ts";
 import type { Json } from "../../src/contracts/json.ts";
-import type { AgentDefinition, Iteration, Tool } from "../../src/contracts/runs.ts";
 import type { StepCall } from "../../src/contracts/steps.ts";
+import type { Tool } from "../../src/contracts/tools.ts";
 
 export const KINDS = ["clerk", "juggler", "waiter", "pauser", "boss", "nester", "carrier", "stubborn"] as const;
 export type Kind = (typeof KINDS)[number];

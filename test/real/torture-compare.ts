@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { LogEvent } from "../../src/contracts/log.ts";
-import type { Run } from "../../src/contracts/runs.ts";
+import type { Run } from "../../src/contracts/run-record.ts";
 import type { Step } from "../../src/contracts/steps.ts";
 import { allEvents } from "./examine.ts";
 import type { Torture } from "./torture.ts";

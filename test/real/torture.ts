@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isHoldfastError } from "../../src/contracts/errors.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { Json } from "../../src/contracts/json.ts";
-import type { Run } from "../../src/contracts/runs.ts";
+import type { Run } from "../../src/contracts/run-record.ts";
 import { open } from "../../src/open.ts";
 import { type Child, Children } from "./process.ts";
 import { agentsOf, KINDS, type Kind, readEffects, resultOf } from "./torture-agents.ts";

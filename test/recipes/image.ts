@@ -3,7 +3,7 @@
 // and without git, as in node:24-slim.
 
 /** An instruction with what follows it. */
-export type Instruction = readonly [name: string, rest: string];
+type Instruction = readonly [name: string, rest: string];
 
 export interface Build {
   readonly instructions: readonly Instruction[];

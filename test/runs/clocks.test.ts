@@ -1,9 +1,9 @@
 // Due times where clocks are wrong: on PostgreSQL two machines whose clocks are twenty minutes apart, on SQLite one machine
 // whose clock is set. Time is pushed forward, on the machine that judges; nothing waits for it.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { AgentDefinition } from "../../src/contracts/agent-definitions.ts";
 import type { Environment } from "../../src/contracts/environment.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
-import type { AgentDefinition } from "../../src/contracts/runs.ts";
 import { open } from "../../src/open.ts";
 import { adjustableEnvironment } from "../../src/testing/environment.ts";
 import type { Clock } from "../../src/testing/suite.ts";

@@ -1,12 +1,13 @@
 // A run that was cut off in the middle of an iteration, and every way to damage what it goes on from: a byte of any column,
 // an event that is gone, moved, doubled or cut off. `asResumed` looks at what resume() looks at before anything is replayed.
 
+import type { AgentDefinition, Iteration } from "../../src/contracts/agent-definitions.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { Json } from "../../src/contracts/json.ts";
-import type { Payloads } from "../../src/contracts/payloads.ts";
-import { type ColumnType, TABLES } from "../../src/contracts/rows.ts";
-import type { AgentDefinition, Iteration } from "../../src/contracts/runs.ts";
-import type { Storage } from "../../src/contracts/storage.ts";
+import type { Payloads } from "../../src/contracts/storage/payloads.ts";
+import type { Storage } from "../../src/contracts/storage/storage.ts";
+import type { ColumnType } from "../../src/contracts/storage/table-shape.ts";
+import { TABLES } from "../../src/contracts/storage/tables.ts";
 import { realEnvironment } from "../../src/core/environment.ts";
 import { openOn } from "../../src/open.ts";
 import { checkSame } from "../../src/runs/agents.ts";
@@ -22,7 +23,7 @@ import type { Random } from "../query/random.ts";
 
 const PARTS = ["signals", "decisions", "checkpoints"] as const;
 const TOUCHED = ["events", "sessions", "runs", "blobs", ...PARTS] as const;
-export type TamperedTable = (typeof TOUCHED)[number];
+type TamperedTable = (typeof TOUCHED)[number];
 export const RUN = "r";
 /** Takes up a run that failed, and what that had done. */
 export const AGAIN = "again";
@@ -189,7 +190,7 @@ export async function asResumed(
 }
 
 /** Columns that can have any value without changing what a run resumes from. */
-export const FREE: Readonly<Record<TamperedTable, Readonly<Record<string, string>>>> = {
+const FREE: Readonly<Record<TamperedTable, Readonly<Record<string, string>>>> = {
   events: {
     no: "the order in which rows came: no hash has it (ST5), nothing of a run is found by it",
     chars: "an estimate of a message's length, which docs/format.md excepts; of other events it must be NULL",

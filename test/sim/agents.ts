@@ -1,6 +1,8 @@
 // Agents for simulations. What they do outside is counted by the simulated world, so their tools need do nothing but answer.
+
+import type { AgentDefinition } from "../../src/contracts/agent-definitions.ts";
 import type { Json } from "../../src/contracts/json.ts";
-import type { AgentDefinition, Tool } from "../../src/contracts/runs.ts";
+import type { Tool } from "../../src/contracts/tools.ts";
 
 const PATIENT = { attempts: 12, backoffMs: 100, maxBackoffMs: 1000 };
 

@@ -2,7 +2,7 @@
 // in an open transaction and the second in another, on a real server and on the simulated one.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
-import type { GuardName } from "../../src/contracts/storage.ts";
+import type { GuardName } from "../../src/contracts/storage/commit.ts";
 import { sha256 } from "../../src/core/bytes.ts";
 import { openOn } from "../../src/open.ts";
 import { BLOB_LOOKUP, SESSION_LOOKUP } from "../../src/storage/sql/commit.ts";
@@ -57,7 +57,7 @@ const MADE = ["sessions.new", "sessions.other", "agents.new"] as const;
 
 function stepsOf({ lockRow }: Dialect, { no, seq, chain }: SessionTip): ReadonlyMap<string, Step> {
   const guard = (check: GuardName, ...params: readonly Param[]): Step => ({
-    ...{ kind: "query", sql: GUARDS.get(check) + lockRow, params },
+    ...{ kind: "query", sql: GUARDS.get(check).sql + lockRow, params },
   });
   const created = (id: string): Step => bulk(specs.CREATE_SESSION, [id, null, 1, 1, HASH, SUM]);
   const moved: readonly Param[] = [seq + 1, HASH, 1, 1, 0, no];
@@ -82,8 +82,8 @@ function stepsOf({ lockRow }: Dialect, { no, seq, chain }: SessionTip): Readonly
     ["register an agent", bulk(specs.REGISTER_AGENT, [MADE[2], new Uint8Array([1]), 1, 1, SUM])],
     ["advance a", bulk(specs.ADVANCE_SESSION, moved)],
     ["add an event", bulk(specs.ADD_EVENT, [no, seq + 1, 1, 1, HASH, HASH, "annotation", null, null, null, null])],
-    ["beat", { kind: "query", sql: STATEMENTS.get("run.beat"), params: ["run", 0] }],
-    ["beat of another epoch", { kind: "query", sql: STATEMENTS.get("run.beat"), params: ["run", 99] }],
+    ["beat", { kind: "query", sql: STATEMENTS.get("run.beat").sql, params: ["run", 0] }],
+    ["beat of another epoch", { kind: "query", sql: STATEMENTS.get("run.beat").sql, params: ["run", 99] }],
     ["store a blob", blob(HASH)],
     ["store a blob that is there", blob(STORED)],
     ["fence a", bulk(specs.FENCE_SESSION, [...moved, seq, chain])],

@@ -1,6 +1,6 @@
 // Every commit of a run, failed in every way: it ends once, with the right result, and what it did outside it did once.
 import { describe, expect, test } from "vitest";
-import type { AgentDefinition } from "../../src/contracts/runs.ts";
+import type { AgentDefinition } from "../../src/contracts/agent-definitions.ts";
 import { crashMatrix } from "../../src/testing/sim/matrix.ts";
 import type { Simulation } from "../../src/testing/sim/simulate.ts";
 import { clerk, petitioner, reader, sleeper, waiter } from "./agents.ts";

@@ -1,6 +1,8 @@
 // Bugs planted to see them found, outside the product's code: between the rules and storage, or around the driver. Each is
 // one that an engineer could well make.
-import type { Commit, Outcome, Storage } from "../../src/contracts/storage.ts";
+
+import type { Commit, Outcome } from "../../src/contracts/storage/commit.ts";
+import type { Storage } from "../../src/contracts/storage/storage.ts";
 import type { Plan, Step } from "../../src/storage/sql/driver.ts";
 import { StaleFence } from "../../src/storage/sql/driver.ts";
 import { bound } from "../../src/testing/sim/driver.ts";
@@ -13,7 +15,7 @@ function committing(storage: Storage, commit: (commit: Commit) => Promise<Outcom
     fragments: storage.fragments,
     environment: storage.environment,
     commit,
-    query: (name, ...params) => storage.query(name, ...params),
+    query: (name, params) => storage.query(name, params),
     inspect: (sql, params, limits) => storage.inspect(sql, params, limits),
     changed: (session, timeoutMs, signal) => storage.changed(session, timeoutMs, signal),
     follow: (session) => storage.follow(session),
@@ -48,7 +50,7 @@ export const intentAfterEffect: PlantedBug = {
         await storage.commit(before);
       }
       if (first === undefined || !isIntent(commit)) return storage.commit(commit);
-      const [session] = await storage.query("session.get", first.session);
+      const [session] = await storage.query("session.get", { id: first.session });
       held.set(run, commit);
       return { ok: true, events: [{ session: first.session, seq: (session?.seq ?? 0) + 1, hash: new Uint8Array() }] };
     });

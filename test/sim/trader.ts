@@ -1,6 +1,7 @@
 // An agent that does everything an iteration can, one kind of thing after the other as its input says. Its effects name
 // their purpose, so that a repetition is counted, whichever way and whichever run causes it.
-import type { AgentDefinition, Iteration, Tool } from "../../src/contracts/runs.ts";
+import type { AgentDefinition, Iteration } from "../../src/contracts/agent-definitions.ts";
+import type { Tool } from "../../src/contracts/tools.ts";
 
 const PATIENT = { attempts: 12, backoffMs: 100, maxBackoffMs: 1000 };
 

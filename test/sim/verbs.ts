@@ -2,7 +2,7 @@
 // deletes and recovers runs as the seed says, and answers questions, truly or not. Whatever the person does, runs come
 // to one end, and nothing is done twice unless the person asked for it.
 import type { AnswerInput, Decision } from "../../src/contracts/decisions.ts";
-import type { Run } from "../../src/contracts/runs.ts";
+import type { Run } from "../../src/contracts/run-record.ts";
 import type { Client } from "../../src/testing/sim/client.ts";
 import type { Effect, ExternalEffects } from "../../src/testing/sim/external-effects.ts";
 import type { Fault } from "../../src/testing/sim/faults.ts";

@@ -2,7 +2,7 @@
 
 import type { ImportReport } from "../../contracts/archive.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { Locator } from "../../contracts/lineage.ts";
+import type { Locator } from "../../contracts/locators.ts";
 import { fileIn, fileOut } from "../bytes.ts";
 import type { Command, Context } from "../command.ts";
 import { createStore, openIfThere } from "../creating.ts";

@@ -1,7 +1,8 @@
 // holdfast fork, resume, rewind: going on from somewhere else than the end.
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { ForkInput, Locator, MessageAt, Moved } from "../../contracts/lineage.ts";
+import type { ForkInput, MessageAt, Moved } from "../../contracts/lineage.ts";
+import type { Locator } from "../../contracts/locators.ts";
 import type { Command } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { LOCATOR_HELP, locate, locateFork, nearMessage, shortHead } from "../locate.ts";

@@ -4,7 +4,7 @@ import { addSpending } from "../../archive/spending.ts";
 import { isObject } from "../../coding/conversation/content.ts";
 import type { CostReport, Spending } from "../../contracts/archive.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { Locator } from "../../contracts/lineage.ts";
+import type { Locator } from "../../contracts/locators.ts";
 import { addUsd } from "../../core/money.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";

@@ -5,8 +5,8 @@ import * as path from "node:path";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { cli, enter, fails, json, leave, run, within } from "../../../test/shell.ts";
+import type { Head } from "../../contracts/heads.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { Head } from "../../contracts/lineage.ts";
 import { displayWidth } from "../terminal.ts";
 
 let cwd: string;

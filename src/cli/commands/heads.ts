@@ -1,7 +1,7 @@
 // holdfast heads: the published points of a session.
 
+import type { Head } from "../../contracts/heads.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { Head } from "../../contracts/lineage.ts";
 import type { Command, CommandGroup } from "../command.ts";
 import { ORDER_OPTION, readOrder } from "../list-order.ts";
 import { LOCATOR_HELP, locate, shortHead } from "../locate.ts";

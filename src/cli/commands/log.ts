@@ -1,7 +1,7 @@
 // holdfast log: a session's events in order, live if wanted, and the head of its chain to keep elsewhere.
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { Locator } from "../../contracts/lineage.ts";
+import type { Locator } from "../../contracts/locators.ts";
 import type { Anchor, LogEvent } from "../../contracts/log.ts";
 import type { Session } from "../../contracts/sessions.ts";
 import { rowId } from "../../core/row-id.ts";

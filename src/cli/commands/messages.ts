@@ -2,7 +2,8 @@
 import { AS_CONTENT } from "../../coding/conversation/mirror.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { Locator, MessageAt } from "../../contracts/lineage.ts";
+import type { MessageAt } from "../../contracts/lineage.ts";
+import type { Locator } from "../../contracts/locators.ts";
 import type { Message, MessageInput, Role } from "../../contracts/messages.ts";
 import type { Session } from "../../contracts/sessions.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";

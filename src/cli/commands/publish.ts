@@ -1,5 +1,5 @@
 // holdfast publish and compact: a head from the shell, so that fork, resume and rewind have something to go on from.
-import type { Head, HeadInput } from "../../contracts/lineage.ts";
+import type { Head, HeadInput } from "../../contracts/heads.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { shortHead } from "../locate.ts";

@@ -3,7 +3,7 @@
 import type { AnswerInput, Decision, DecisionReason } from "../../contracts/decisions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { Run } from "../../contracts/runs.ts";
+import type { Run } from "../../contracts/run-record.ts";
 import { parseRowId } from "../../core/row-id.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";

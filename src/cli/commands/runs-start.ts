@@ -1,8 +1,10 @@
 // holdfast runs start: begins a run of an agent that a module exports.
+
+import type { AgentDefinition } from "../../contracts/agent-definitions.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { RunResult } from "../../contracts/run-results.ts";
 import type { RunWait } from "../../contracts/run-waits.ts";
-import type { AgentDefinition, RunInput } from "../../contracts/runs.ts";
+import type { RunInput } from "../../contracts/runs.ts";
 import { didYouMean } from "../../core/distance.ts";
 import { AGENTS_HELP, ERASED_OPTION, loadAgents, readErased } from "../agents.ts";
 import type { Command, Context } from "../command.ts";

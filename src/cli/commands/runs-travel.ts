@@ -1,7 +1,7 @@
 // holdfast runs retry, fork, rewind: going on from where a run stood, or stood once.
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { Run } from "../../contracts/run-record.ts";
 import type { ForkRunInput, RetryInput, RewindRunInput } from "../../contracts/run-travel.ts";
-import type { Run } from "../../contracts/runs.ts";
 import type { Step } from "../../contracts/steps.ts";
 import type { Arguments } from "../arguments.ts";
 import type { Command, Context } from "../command.ts";

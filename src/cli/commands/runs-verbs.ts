@@ -1,7 +1,7 @@
 // holdfast runs signal, pause, unpause, cancel, rm: what people tell a run.
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { Run } from "../../contracts/runs.ts";
+import type { Run } from "../../contracts/run-record.ts";
 import type { Command, Context, Options } from "../command.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { readJson, readTextOperand } from "../input.ts";

@@ -2,7 +2,8 @@
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Page } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { Run, RunFilter } from "../../contracts/runs.ts";
+import type { Run } from "../../contracts/run-record.ts";
+import type { RunFilter } from "../../contracts/runs.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { type Placed, paintStatus, placed, RUN_STATUSES, shortNames, statusOf, whyOf } from "../runs.ts";
 import { type Column, ID, table } from "../table.ts";

@@ -1,8 +1,9 @@
 // holdfast sessions tree and show: a session among its branches, heads, forks and invocations.
 import type { TreeSession } from "../../contracts/archive.ts";
+import type { Head } from "../../contracts/heads.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { Head, Locator } from "../../contracts/lineage.ts";
+import type { Locator } from "../../contracts/locators.ts";
 import type { Session } from "../../contracts/sessions.ts";
 import { rowId } from "../../core/row-id.ts";
 import type { Command, Context } from "../command.ts";

@@ -1,6 +1,6 @@
 // holdfast worker: works on runs until it is told to stop.
 import type { Captures, CapturesRemoved } from "../../contracts/captures.ts";
-import type { Run } from "../../contracts/runs.ts";
+import type { Run } from "../../contracts/run-record.ts";
 import type { Worker, WorkerNote } from "../../contracts/workers.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { AGENTS_HELP, ERASED_OPTION, loadAgents, readErased } from "../agents.ts";

@@ -3,7 +3,7 @@
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { LogEvent } from "../../contracts/log.ts";
-import { describeOwner } from "../../runs/owner.ts";
+import { describeOwner } from "../../core/run-owner.ts";
 import type { Output } from "../output.ts";
 import { padEnd, padStart, safe, truncate } from "../terminal.ts";
 import { formatSpan } from "../units.ts";

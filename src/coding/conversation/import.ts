@@ -3,7 +3,8 @@
 // and again, whenever there is more of it. Every step is a commit of its own, and each is looked for in the log before it
 // is done: after a crash the next import goes on where this one was, and so does one that met another on its way.
 import { isHoldfastError } from "../../contracts/errors.ts";
-import type { Head, Invocation } from "../../contracts/lineage.ts";
+import type { Head } from "../../contracts/heads.ts";
+import type { Invocation } from "../../contracts/invocations.ts";
 import type { MessageInput } from "../../contracts/messages.ts";
 import { alone, type Stores } from "./alone.ts";
 import { contentOfResult, titleOf } from "./brief.ts";

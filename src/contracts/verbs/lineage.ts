@@ -2,7 +2,7 @@
 import type { CallInput, CallOutcome } from "../calls.ts";
 import type { Child, Leaf, LeafInput } from "../invocations.ts";
 import type { Json } from "../json.ts";
-import type { At } from "../lineage.ts";
+import type { At } from "../locators.ts";
 import { ATTACH_FIELDS, CALLER, INVOCATION_FIELDS } from "./sessions.ts";
 import {
   CURSOR,

@@ -1,7 +1,9 @@
 // The vocabulary in which verbs are declared: how a verb answers, and what each of its parameters may be. A declaration is plain
 // data that JSON Schema can express. core/arguments.ts checks arguments by it, and core/verbs.ts binds an implementation to it.
+
+import type { AgentDefinition, AnyAgent } from "../agent-definitions.ts";
 import type { LimitName } from "../limits.ts";
-import type { At, Locator } from "../lineage.ts";
+import type { At, Locator } from "../locators.ts";
 
 /** read and write answer with a promise, stream with an async iterable, local at once and without the store. */
 export type VerbKind = "read" | "write" | "stream" | "local";
@@ -44,6 +46,8 @@ export type Schema = Presence &
     /** A text that people read, of so many bytes at most. */
     | { readonly kind: "text"; readonly limit: LimitName; readonly isBlankRefused?: true }
     | { readonly kind: "whole"; readonly min: number; readonly max: number; readonly orText?: string }
+    /** A number, whole or not. */
+    | { readonly kind: "number"; readonly min: number }
     /** How many rows of a list. */
     | { readonly kind: "limit"; readonly limit: LimitName }
     | { readonly kind: "choice"; readonly of: readonly string[] }
@@ -68,6 +72,8 @@ export type Schema = Presence &
         readonly action?: string;
         readonly hint?: string;
       }
+    /** The code of an agent. The part that knows agents gives its check to the binding. */
+    | { readonly kind: "agent" }
     /** The implementation checks it: `as` names what it must be. */
     | { readonly kind: "checked"; readonly as: string }
   );
@@ -83,6 +89,7 @@ export const HEAD: Kind<"head"> = { kind: "head" };
 export const ROW_ID: Kind<"rowId"> = { kind: "rowId" };
 export const BOOLEAN: Kind<"boolean"> = { kind: "boolean" };
 export const SIGNAL: Kind<"signal"> = { kind: "signal" };
+export const AGENT: Kind<"agent"> = { kind: "agent" };
 export const callback = <F>() => ({ kind: "function" }) as Callback<F>;
 export const BYTES: Kind<"bytes"> = { kind: "bytes" };
 export const JSON_VALUE: Kind<"json"> = { kind: "json" };
@@ -91,6 +98,8 @@ export const JSON_OBJECT: Kind<"object"> = { kind: "object" };
 const MOST = Number.MAX_SAFE_INTEGER;
 
 export const whole = (min = 0, max = MOST) => ({ kind: "whole", min, max }) as const;
+/** A number of at least `min`. */
+export const amount = (min: number) => ({ kind: "number", min }) as const;
 export const text = (limit: LimitName) => ({ kind: "text", limit }) as const;
 export const choice = <const C extends readonly string[]>(of: C) => ({ kind: "choice", of }) as const;
 export const list = <S extends Schema>(of: S, limit: LimitName) => ({ kind: "list", of, limit }) as const;
@@ -200,13 +209,15 @@ type CheckedValue<S> = S extends { readonly kind: "session"; readonly use: infer
       ? Uint8Array
       : S extends Kind<"rowId">
         ? RowId
-        : S extends Kind<"entries">
-          ? readonly { readonly key: string; readonly bytes: Uint8Array }[]
-          : S extends { readonly kind: "record"; readonly fields: infer F }
-            ? RecordValue<F>
-            : S extends { readonly kind: "list"; readonly of: infer O }
-              ? readonly ValueOf<O>[]
-              : PlainValue<S>;
+        : S extends Kind<"agent">
+          ? AgentDefinition
+          : S extends Kind<"entries">
+            ? readonly { readonly key: string; readonly bytes: Uint8Array }[]
+            : S extends { readonly kind: "record"; readonly fields: infer F }
+              ? RecordValue<F>
+              : S extends { readonly kind: "list"; readonly of: infer O }
+                ? readonly ValueOf<O>[]
+                : PlainValue<S>;
 type RecordValue<F> = { readonly [K in keyof F as MayLack<F[K]> extends true ? never : K]: GivenOrFallback<F[K]> } & {
   readonly [K in keyof F as MayLack<F[K]> extends true ? K : never]?: ValueOf<F[K]>;
 };
@@ -218,7 +229,7 @@ type PlainValue<S> =
     ? string
     : S extends { readonly kind: "whole"; readonly orText: infer T }
       ? number | T
-      : S extends Kind<"whole" | "limit">
+      : S extends Kind<"whole" | "limit" | "number">
         ? number
         : S extends Kind<"boolean">
           ? boolean
@@ -230,11 +241,13 @@ type PlainValue<S> =
                 ? Uint8Array
                 : S extends Callback<infer F>
                   ? F
-                  : S extends Kind<"object" | "entries">
-                    ? object
-                    : S extends CheckedSchema<infer T>
-                      ? T
-                      : unknown;
+                  : S extends Kind<"agent">
+                    ? AnyAgent
+                    : S extends Kind<"object" | "entries">
+                      ? object
+                      : S extends CheckedSchema<infer T>
+                        ? T
+                        : unknown;
 
 /** The arguments of an implementation. A stream gets a function that finds its session, because it begins with its first read. */
 export type ValuesOf<V extends Verb> = ParamValues<V["params"], V["kind"]>;

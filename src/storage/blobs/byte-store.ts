@@ -3,7 +3,7 @@
 // gone: a crash between leaves bytes without a row, never a row without bytes.
 import type { BlobBackend } from "../../contracts/blobs.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
-import type { Storage } from "../../contracts/storage.ts";
+import type { Storage } from "../../contracts/storage/storage.ts";
 import { sameBytes, toHex } from "../../core/bytes.ts";
 import { DamagedBytes, MissingBytes } from "./compress.ts";
 
@@ -53,7 +53,7 @@ export function createByteStore(storage: Storage, backend?: BlobBackend): ByteSt
 
 /** A key never comes back: once no row names it, none ever will. */
 export async function isKeyReferenced(storage: Storage, key: string): Promise<boolean> {
-  return (await storage.query("external.key", key, key)).length > 0;
+  return (await storage.query("external.key", { key })).length > 0;
 }
 
 async function putOutside(

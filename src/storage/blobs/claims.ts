@@ -1,7 +1,8 @@
 // What keeps a blob alive, as read from its row: references, a pin, time left, a blob that holds it. A commit that
 // deletes or reshapes a blob guards these values as they were read, so that a concurrent put makes it decide again.
-import type { BlobRow } from "../../contracts/queries.ts";
-import type { BlobWrite, Guard } from "../../contracts/storage.ts";
+
+import type { BlobWrite, Guard } from "../../contracts/storage/commit.ts";
+import type { BlobRow } from "../../contracts/storage/rows.ts";
 
 /** What a put says about a blob, whatever its bytes. */
 export interface BlobClaim {

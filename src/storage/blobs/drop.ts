@@ -2,8 +2,8 @@
 // rows, and what shares a chunk or segment keeps it. Large ones go in small steps, after their ref has gone at once.
 import { HoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { BlobRow } from "../../contracts/queries.ts";
-import type { Guard, Write } from "../../contracts/storage.ts";
+import type { Guard, Write } from "../../contracts/storage/commit.ts";
+import type { BlobRow } from "../../contracts/storage/rows.ts";
 import { sameBytes, toHex, toRef } from "../../core/bytes.ts";
 import { refusalError } from "../../core/decide.ts";
 import type { BlobContext } from "./byte-store.ts";
@@ -21,7 +21,7 @@ export interface DropReport {
 /** At once, whatever its time to live or its pin says; false when there is none. */
 export async function deleteBlob(context: BlobContext, digest: Uint8Array): Promise<boolean> {
   for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
-    const [row] = await context.storage.query("blob.head", digest);
+    const [row] = await context.storage.query("blob.head", { sha256: digest });
     if (row === undefined || row.form === FORM.holder) {
       const inRow = await findInlineContent(context, digest);
       if (inRow !== null) throw inUse(inRow);
@@ -29,7 +29,7 @@ export async function deleteBlob(context: BlobContext, digest: Uint8Array): Prom
     }
     if (row.refs > 0) throw inUse(row);
     if (row.linked === 1) {
-      const [named] = await context.storage.query("blob.named", row.no);
+      const [named] = await context.storage.query("blob.named", { blobNo: row.no });
       throw inUse(row, named === undefined ? "a larger blob is made of it" : "a message names it");
     }
     if ((await dropBlobs(context, [row])).blobs === 1) return true;
@@ -70,7 +70,7 @@ export async function dropBlobs(context: BlobContext, rows: readonly BlobRow[]):
 export async function reap(context: BlobContext, digests: readonly Uint8Array[]): Promise<number> {
   let bytes = 0;
   for (const digest of digests) {
-    const [row] = await context.storage.query("blob.head", digest);
+    const [row] = await context.storage.query("blob.head", { sha256: digest });
     if (row === undefined || !isExpired(row, context.storage.environment.now())) continue;
     bytes += (await dropBlobs(context, [row])).bytes;
   }
@@ -123,22 +123,24 @@ const PARTS_PER_STEP = 64;
 
 /** Frees what a holder holds, step by step, and the holder last. Answers the stored bytes that went. */
 export async function takeApart(context: BlobContext, holder: Uint8Array): Promise<number> {
-  const [row] = await context.storage.query("blob.head", holder);
+  const [row] = await context.storage.query("blob.head", { sha256: holder });
   if (row === undefined) return 0;
   let bytes = 0;
   for (;;) {
-    const parts = await context.storage.query("blob.parts", holder, PARTS_PER_STEP);
+    const parts = await context.storage.query("blob.parts", { sha256: holder, limit: PARTS_PER_STEP });
     const last = parts.at(-1);
     if (last === undefined) break;
     await commitOrThrow(context, { writes: [{ op: "run", statement: "links.cut", params: [holder, last.ord] }] });
     // Blobs that it only named have claims of their own: collection looks at those.
     const distinct = new Map(parts.filter(isPart).map((part) => [toHex(part.sha256), part.sha256]));
-    const now = await Promise.all([...distinct.values()].map((digest) => context.storage.query("blob.head", digest)));
+    const now = await Promise.all(
+      [...distinct.values()].map((digest) => context.storage.query("blob.head", { sha256: digest })),
+    );
     const free = now.flatMap(([part]) => (part !== undefined && isPart(part) && part.linked === 0 ? [part] : []));
     bytes += (await dropRows(context, free)).bytes;
     await yieldToEventLoop(context.storage.environment);
   }
-  const segments = (await context.storage.query("blob.segments", row.no)).map((segment) => segment.id);
+  const segments = (await context.storage.query("blob.segments", { blobNo: row.no })).map((segment) => segment.id);
   await commitOrThrow(context, {
     solo: true,
     writes: [
@@ -151,7 +153,7 @@ export async function takeApart(context: BlobContext, holder: Uint8Array): Promi
 
 async function segmentsOf(context: BlobContext, rows: readonly BlobRow[]): Promise<readonly string[]> {
   const grown = rows.filter((row) => row.form === FORM.segments);
-  const found = await Promise.all(grown.map((row) => context.storage.query("blob.segments", row.no)));
+  const found = await Promise.all(grown.map((row) => context.storage.query("blob.segments", { blobNo: row.no })));
   return [...new Set(found.flat().map((segment) => segment.id))];
 }
 
@@ -159,7 +161,7 @@ async function segmentsOf(context: BlobContext, rows: readonly BlobRow[]): Promi
 export async function dropSegments(context: BlobContext, ids: readonly string[]): Promise<number> {
   let bytes = 0;
   for (const id of ids) {
-    const [segment] = await context.storage.query("segment.get", id);
+    const [segment] = await context.storage.query("segment.get", { id });
     if (segment === undefined) continue;
     if (segment.used === null) bytes += await dropSegment(context, id);
     else if (segment.used < segment.size) await sealSegment(context, id).catch((error) => skipped(context, id, error));
@@ -169,7 +171,7 @@ export async function dropSegments(context: BlobContext, ids: readonly string[])
 
 /** A segment without a blob stays without one: blobs take segments only from blobs they grow from. */
 async function dropSegment(context: BlobContext, id: string): Promise<number> {
-  const frames = await context.storage.query("segment.frameHeads", id);
+  const frames = await context.storage.query("segment.frameHeads", { id });
   await commitOrThrow(context, {
     solo: true,
     writes: [

@@ -1,5 +1,5 @@
 // Segments as growth changes them: an open one gets a frame, a full one is sealed, new ones start with a single frame.
-import type { Guard, Write } from "../../contracts/storage.ts";
+import type { Guard, Write } from "../../contracts/storage/commit.ts";
 import { sha256 } from "../../core/bytes.ts";
 import { newId } from "../../core/new-id.ts";
 import type { BlobContext, StoredBytes } from "./byte-store.ts";
@@ -48,7 +48,7 @@ export async function extendSegment(
   const guards: Guard[] = [{ check: "segment.size", key: [id], expect: size }];
   const use = { id, length: content.length };
   if (content.length <= size) return { use, writes: [], guards, placed: null, replaced: [] };
-  const frames = await context.storage.query("segment.frameHeads", id);
+  const frames = await context.storage.query("segment.frameHeads", { id });
   if (content.length === SEGMENT_BYTES) {
     const digest = sha256(content);
     const placed = await context.byteStore.put(digest, seal(content));

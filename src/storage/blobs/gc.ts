@@ -2,7 +2,7 @@
 // named since; and it condemns what is unreferenced, expired and was last put two epochs ago. So three runs free a
 // blob, and neither a slow writer nor a clock that jumps can lose one. Everything is done in short pages.
 import type { BlobBackend, GcReport } from "../../contracts/blobs.ts";
-import type { BlobRow } from "../../contracts/queries.ts";
+import type { BlobRow } from "../../contracts/storage/rows.ts";
 import { decide } from "../../core/decide.ts";
 import { type BlobContext, isKeyReferenced } from "./byte-store.ts";
 import { isExpired } from "./claims.ts";
@@ -49,12 +49,12 @@ export async function collectGarbage(context: BlobContext, settings: GcSettings)
 export async function foreseeGarbage(context: BlobContext, settings: GcSettings): Promise<GcReport> {
   const { storage } = context;
   const now = storage.environment.now();
-  const [counter] = await storage.query("gc.epoch");
+  const [counter] = await storage.query("gc.epoch", {});
   let [condemned, deleted, bytes] = [0, 0, 0];
   const blobs = pages(
     context,
     0,
-    (after) => storage.query("gc.freeable", now, after, PAGE),
+    (after) => storage.query("gc.freeable", { now, after, limit: PAGE }),
     (row) => row.no,
   );
   for await (const page of blobs) {
@@ -67,7 +67,7 @@ export async function foreseeGarbage(context: BlobContext, settings: GcSettings)
   const segments = pages(
     context,
     "",
-    (after) => storage.query("gc.freeableSegments", now, after, PAGE),
+    (after) => storage.query("gc.freeableSegments", { now, after, limit: PAGE }),
     (row) => row.id,
   );
   for await (const page of segments) for (const row of page) if (row.free === 1) bytes += row.stored;
@@ -97,7 +97,7 @@ async function* pages<T, K>(
 
 function beginEpoch({ storage }: BlobContext): Promise<number> {
   return decide(storage, async () => {
-    const epoch = (await storage.query("gc.epoch"))[0]?.n ?? 0;
+    const epoch = (await storage.query("gc.epoch", {}))[0]?.n ?? 0;
     return {
       commit: {
         guards: [{ check: "gc.epoch", key: [], expect: epoch }],
@@ -112,7 +112,7 @@ function unreferenced(context: BlobContext): AsyncGenerator<readonly BlobRow[]> 
   return pages(
     context,
     0,
-    (after) => context.storage.query("gc.unreferenced", after, PAGE),
+    (after) => context.storage.query("gc.unreferenced", { after, limit: PAGE }),
     (row) => row.no,
   );
 }
@@ -174,7 +174,7 @@ async function dropStrays(context: BlobContext): Promise<void> {
     for await (const page of pages(
       context,
       0,
-      (after) => storage.query(query, after, PAGE),
+      (after) => storage.query(query, { after, limit: PAGE }),
       (row) => row.no,
     )) {
       const strays = page.filter((row) => row.there === 0);
@@ -191,8 +191,8 @@ async function sealIdle(context: BlobContext, sealAfterMs: number): Promise<numb
   const before = storage.environment.now() - sealAfterMs;
   let sealed = 0;
   for (const read of [
-    (after: string) => storage.query("segments.unsealed", before, after, PAGE),
-    (after: string) => storage.query("segments.overlong", after, PAGE),
+    (after: string) => storage.query("segments.unsealed", { touchedBefore: before, after, limit: PAGE }),
+    (after: string) => storage.query("segments.overlong", { after, limit: PAGE }),
   ]) {
     for await (const page of pages(context, "", read, (row) => row.id)) {
       for (const { id } of page) {
@@ -213,7 +213,7 @@ async function dropUnusedSegments(context: BlobContext): Promise<number> {
   const unused = pages(
     context,
     "",
-    (after) => context.storage.query("segments.unused", after, PAGE),
+    (after) => context.storage.query("segments.unused", { after, limit: PAGE }),
     (row) => row.id,
   );
   for await (const page of unused) {

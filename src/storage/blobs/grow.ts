@@ -4,8 +4,8 @@
 import { createHash } from "node:crypto";
 import { HoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { BlobRow, SegmentRow } from "../../contracts/queries.ts";
-import type { BlobWrite, Commit, Write } from "../../contracts/storage.ts";
+import type { BlobWrite, Commit, Write } from "../../contracts/storage/commit.ts";
+import type { BlobRow, SegmentRow } from "../../contracts/storage/rows.ts";
 import { sameBytes, toRef } from "../../core/bytes.ts";
 import { refusalError } from "../../core/decide.ts";
 import type { BlobContext } from "./byte-store.ts";
@@ -30,7 +30,7 @@ export async function storeGrown(
 ): Promise<Uint8Array | null> {
   let digest: Uint8Array | null = null;
   for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
-    const [base] = await context.storage.query("blob.head", from);
+    const [base] = await context.storage.query("blob.head", { sha256: from });
     if (base === undefined || base.form === FORM.holder || base.size > bytes.length) return null;
     if (isExpired(base, context.storage.environment.now())) return null;
     digest ??= await digestAfter(context, bytes, base);
@@ -197,7 +197,7 @@ interface Conversion {
 
 async function findStart(context: BlobContext, base: BlobRow, bytes: Uint8Array): Promise<Start> {
   if (base.form !== FORM.segments) return NOTHING;
-  const segments = await context.storage.query("blob.segments", base.no);
+  const segments = await context.storage.query("blob.segments", { blobNo: base.no });
   const last = segments.at(-1);
   if (last === undefined) return NOTHING;
   const shared: Use[] = segments.slice(0, -1).map(({ id, length }) => ({ id, length }));

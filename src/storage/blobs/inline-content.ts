@@ -1,7 +1,9 @@
 // Short contents are kept inline, in the rows of their messages, and are blobs all the same: their refs can be
 // resolved. An index finds them; it is brought up to date only by a lookup, so that no append pays for it.
-import type { BlobRow, Queries } from "../../contracts/queries.ts";
-import type { BlobWrite, Guard, Write } from "../../contracts/storage.ts";
+
+import type { BlobWrite, Guard, Write } from "../../contracts/storage/commit.ts";
+import type { Queries } from "../../contracts/storage/queries.ts";
+import type { BlobRow } from "../../contracts/storage/rows.ts";
 import { decide } from "../../core/decide.ts";
 import type { BlobContext } from "./byte-store.ts";
 import { type BlobClaim, FORM, NO_TIME } from "./claims.ts";
@@ -51,14 +53,14 @@ export async function findInlineContent(context: BlobContext, digest: Uint8Array
 type InlineContentRecord = Queries["inline.get"]["row"];
 
 async function findIndexed(context: BlobContext, digest: Uint8Array): Promise<InlineContentRecord | null> {
-  const [found] = await context.storage.query("inline.get", digest.slice(0, PREFIX_BYTES), digest);
+  const [found] = await context.storage.query("inline.get", { prefix: digest.slice(0, PREFIX_BYTES), sha256: digest });
   return found ?? null;
 }
 
 /** Scans row by row, without a lock; if there are many rows, it indexes them for the next lookup. */
 async function findUnindexed(context: BlobContext, digest: Uint8Array): Promise<InlineContentRecord | null> {
   const { storage } = context;
-  const [lag] = await storage.query("inline.lag");
+  const [lag] = await storage.query("inline.lag", {});
   // It may have come into the index after we looked there.
   if (lag === undefined || lag.upto >= lag.newest) return findIndexed(context, digest);
   if (lag.newest - lag.upto > MOST_UNINDEXED) {
@@ -67,7 +69,11 @@ async function findUnindexed(context: BlobContext, digest: Uint8Array): Promise<
     });
   }
   for (let after = lag.upto; after < lag.newest; after += ROWS_PER_SCAN) {
-    const [found] = await storage.query("inline.scan", after, Math.min(after + ROWS_PER_SCAN, lag.newest), digest);
+    const [found] = await storage.query("inline.scan", {
+      after,
+      upTo: Math.min(after + ROWS_PER_SCAN, lag.newest),
+      sha256: digest,
+    });
     if (found !== undefined) return found;
     await yieldToEventLoop(storage.environment);
   }
@@ -77,11 +83,20 @@ async function findUnindexed(context: BlobContext, digest: Uint8Array): Promise<
 /** How many messages say it, as far as that is worth counting. */
 export async function countInlineContent(context: BlobContext, digest: Uint8Array): Promise<number> {
   const { storage } = context;
-  const [{ upto, newest } = { upto: 0, newest: 0 }] = await storage.query("inline.lag");
-  const [known] = await storage.query("inline.count", digest.slice(0, PREFIX_BYTES), upto, digest, MOST_COUNTED);
+  const [{ upto, newest } = { upto: 0, newest: 0 }] = await storage.query("inline.lag", {});
+  const [known] = await storage.query("inline.count", {
+    prefix: digest.slice(0, PREFIX_BYTES),
+    upTo: upto,
+    sha256: digest,
+    most: MOST_COUNTED,
+  });
   let count = known?.n ?? 0;
   for (let after = upto; after < newest && count < MOST_COUNTED; after += ROWS_PER_SCAN) {
-    const [more] = await storage.query("inline.countUnindexed", after, Math.min(after + ROWS_PER_SCAN, newest), digest);
+    const [more] = await storage.query("inline.countUnindexed", {
+      after,
+      upTo: Math.min(after + ROWS_PER_SCAN, newest),
+      sha256: digest,
+    });
     count += more?.n ?? 0;
     await yieldToEventLoop(storage.environment);
   }
@@ -91,7 +106,7 @@ export async function countInlineContent(context: BlobContext, digest: Uint8Arra
 /** Puts what there is up to a row into the index; what comes meanwhile is left to the next. */
 async function catchUp(context: BlobContext, newest: number): Promise<void> {
   for (;;) {
-    const [lag] = await context.storage.query("inline.lag");
+    const [lag] = await context.storage.query("inline.lag", {});
     if (lag === undefined || lag.upto >= Math.min(newest, lag.newest)) return;
     const to = Math.min(newest, lag.newest, lag.upto + ROWS_PER_SCAN);
     await commitOrThrow(context, {

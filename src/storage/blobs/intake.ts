@@ -1,8 +1,9 @@
 // Blobs that arrive before the rows that refer to them, many of them and of any size: each is put in commits of a few
 // megabytes and held by a row of the intake's own (form 4) until one commit takes them all over. A crash leaves a
 // holder that expires, and with it every blob that no other row needs.
-import type { ArrivingBlob, Intake } from "../../contracts/payloads.ts";
-import type { BlobWrite, Write } from "../../contracts/storage.ts";
+
+import type { BlobWrite, Write } from "../../contracts/storage/commit.ts";
+import type { ArrivingBlob, Intake } from "../../contracts/storage/payloads.ts";
 import { sameBytes, sha256 } from "../../core/bytes.ts";
 import { refusalError } from "../../core/decide.ts";
 import type { BlobContext } from "./byte-store.ts";
@@ -110,13 +111,13 @@ class HeldBlobs {
   async #letGo(): Promise<void> {
     const { storage } = this.#context;
     for (;;) {
-      const parts = await storage.query("blob.parts", this.#holder, MOST_TOGETHER);
+      const parts = await storage.query("blob.parts", { sha256: this.#holder, limit: MOST_TOGETHER });
       const last = parts.at(-1);
       if (last === undefined) break;
       const cut: Write = { op: "run", statement: "links.cut", params: [this.#holder, last.ord] };
       await storage.commit({ writes: [cut] });
       for (const { sha256: digest } of parts) {
-        const [row] = await storage.query("blob.head", digest);
+        const [row] = await storage.query("blob.head", { sha256: digest });
         if (row !== undefined && isExpired(row, storage.environment.now())) await dropBlobs(this.#context, [row]);
       }
     }

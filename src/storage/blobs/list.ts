@@ -1,7 +1,7 @@
 // Blobs as callers see them: one by its ref, or all there are, page by page.
 import type { BlobRange, BlobStat } from "../../contracts/blobs.ts";
 import type { Page } from "../../contracts/json.ts";
-import type { BlobRow } from "../../contracts/queries.ts";
+import type { BlobRow } from "../../contracts/storage/rows.ts";
 import { toHex, toRef } from "../../core/bytes.ts";
 import { readCursor, readPairCursor, writeCursor, writePairCursor } from "../../core/cursor.ts";
 import type { BlobContext } from "./byte-store.ts";
@@ -13,7 +13,7 @@ const COMPRESSION = ["none", "zstd", "chunks", "segments"] as const;
 
 export async function statOf(context: BlobContext, row: BlobRow): Promise<BlobStat> {
   const inParts = row.form === FORM.chunks || row.form === FORM.segments;
-  const own = inParts ? ((await context.storage.query("blob.ownBytes", row.no))[0]?.n ?? 0) : row.stored;
+  const own = inParts ? ((await context.storage.query("blob.ownBytes", { blobNo: row.no }))[0]?.n ?? 0) : row.stored;
   return {
     ref: toRef(row.sha256),
     sha256: toHex(row.sha256),
@@ -45,7 +45,7 @@ export async function listBlobs(
   let before = readCursor(cursor) ?? Number.MAX_SAFE_INTEGER;
   // One more row than requested shows whether there is a next page.
   for (let asked = limit + 1; found.length <= limit; asked = ROWS) {
-    const rows = await context.storage.query("blobs.list", before, asked);
+    const rows = await context.storage.query("blobs.list", { beforeNo: before, limit: asked });
     for (const row of rows) if (!isMerePart(row)) found.push(row);
     const last = rows.at(-1);
     if (last === undefined || rows.length < asked) break;
@@ -61,7 +61,7 @@ export async function listBlobs(
 
 async function listLargest(context: BlobContext, limit: number, cursor: unknown): Promise<Page<BlobStat>> {
   const [size, no] = readPairCursor(cursor) ?? [Number.MAX_SAFE_INTEGER, 0];
-  const rows = await context.storage.query("blobs.largest", size, no, limit + 1);
+  const rows = await context.storage.query("blobs.largest", { size, beforeNo: no, limit: limit + 1 });
   const page = rows.slice(0, limit);
   const items: BlobStat[] = [];
   for (const row of page) items.push(await statOf(context, row));

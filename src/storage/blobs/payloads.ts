@@ -1,8 +1,10 @@
 // Payloads of rows: bytes that a rule puts beside its rows in one commit. Small ones in the database are made ready at
 // once, because every append waits for it; the others are on their way before the commit and handed over by it.
 import type { BlobBackend } from "../../contracts/blobs.ts";
-import type { PayloadOptions, Payloads, Prepare, PreparedPayload, StoredPayload } from "../../contracts/payloads.ts";
-import type { BlobWrite, Storage, Write } from "../../contracts/storage.ts";
+import type { BlobWrite, Write } from "../../contracts/storage/commit.ts";
+import type { PayloadOptions, Payloads, Prepare, PreparedPayload } from "../../contracts/storage/payloads.ts";
+import type { StoredPayload } from "../../contracts/storage/rows.ts";
+import type { Storage } from "../../contracts/storage/storage.ts";
 import { sha256 } from "../../core/bytes.ts";
 import { type BlobContext, createByteStore } from "./byte-store.ts";
 import { cut } from "./chunks.ts";
@@ -145,7 +147,7 @@ async function prepareOutside(
   claim: BlobClaim,
   ready: Ready,
 ): Promise<PreparedPayload> {
-  const [row] = await context.storage.query("blob.head", digest);
+  const [row] = await context.storage.query("blob.head", { sha256: digest });
   if (row !== undefined) {
     const holder = context.storage.environment.random(32);
     if (await hold(context, holder, digest)) {

@@ -1,5 +1,5 @@
 // One put: a blob of one piece, or a hit on one that is there, as the row a commit carries.
-import type { BlobWrite, Commit } from "../../contracts/storage.ts";
+import type { BlobWrite, Commit } from "../../contracts/storage/commit.ts";
 import { sha256 } from "../../core/bytes.ts";
 import { refusalError } from "../../core/decide.ts";
 import type { BlobContext, StoredBytes } from "./byte-store.ts";
@@ -33,7 +33,7 @@ export function placePlain(
 
 /** A put that hits: true when the blob was there and has the claim now. */
 export async function renew(context: BlobContext, digest: Uint8Array, claim: BlobClaim): Promise<boolean> {
-  const [row] = await context.storage.query("blob.head", digest);
+  const [row] = await context.storage.query("blob.head", { sha256: digest });
   if (row === undefined) return false;
   const outcome = await context.storage.commit({ uses: [[digest, 0]], blobs: [renewal(row, claim)] });
   if (!outcome.ok && outcome.refused.reason !== "blob-missing") throw refusalError(outcome.refused);

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { HoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { BlobRow, FrameRow, SegmentRow } from "../../contracts/queries.ts";
+import type { BlobRow, FrameRow, SegmentRow } from "../../contracts/storage/rows.ts";
 import { sameBytes, sha256, toRef } from "../../core/bytes.ts";
 import type { BlobContext, StoredBytes } from "./byte-store.ts";
 import { FORM, isExpired } from "./claims.ts";
@@ -27,7 +27,7 @@ export class DamagedPart extends Error {
 
 /** The blob's row, or the reason why it cannot be given. */
 export async function findLive(context: BlobContext, digest: Uint8Array): Promise<BlobWithBody> {
-  const [row] = await context.storage.query("blob.get", digest);
+  const [row] = await context.storage.query("blob.get", { sha256: digest });
   const there = row !== undefined && row.form !== FORM.holder;
   if (there && !isExpired(row, context.storage.environment.now())) return row;
   const inRow = await findInlineContent(context, digest);
@@ -116,7 +116,11 @@ const CHUNKS_PER_READ = 32;
 
 async function* chunks(context: BlobContext, row: BlobRow): AsyncGenerator<Uint8Array> {
   for (let after = -1; ; ) {
-    const page = await context.storage.query("blob.chunks", row.no, after, CHUNKS_PER_READ);
+    const page = await context.storage.query("blob.chunks", {
+      blobNo: row.no,
+      afterOrd: after,
+      limit: CHUNKS_PER_READ,
+    });
     for (const chunk of page) {
       const part = `chunk ${chunk.ord + 1}`;
       yield chunk.form <= FORM.zstd
@@ -131,7 +135,7 @@ async function* chunks(context: BlobContext, row: BlobRow): AsyncGenerator<Uint8
 
 /** A chunk that is also a blob that grew is stored as segments. */
 async function readNested(context: BlobContext, digest: Uint8Array, part: string): Promise<Uint8Array> {
-  const [row] = await context.storage.query("blob.get", digest);
+  const [row] = await context.storage.query("blob.get", { sha256: digest });
   if (row === undefined) throw new DamagedPart(part, new DamagedBytes("is missing"));
   const found: Uint8Array[] = [];
   for await (const piece of pieces(context, row)) found.push(piece);
@@ -139,7 +143,7 @@ async function readNested(context: BlobContext, digest: Uint8Array, part: string
 }
 
 async function* segments(context: BlobContext, row: BlobRow): AsyncGenerator<Uint8Array> {
-  for (const segment of await context.storage.query("blob.segments", row.no)) {
+  for (const segment of await context.storage.query("blob.segments", { blobNo: row.no })) {
     yield (await readSegment(context, segment)).subarray(0, segment.length);
     await yieldToEventLoop(context.storage.environment);
   }
@@ -177,7 +181,7 @@ export async function readSegment(
   return inPart(part, async () => {
     const frames: Frame[] = [];
     let length = 0;
-    for (const frame of await context.storage.query("segment.frames", segment.id)) {
+    for (const frame of await context.storage.query("segment.frames", { id: segment.id })) {
       if (length >= wanted) break;
       frames.push(await readFrame(context, frame, length));
       length += frame.size;

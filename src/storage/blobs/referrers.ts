@@ -1,7 +1,7 @@
 // Which rows refer to a blob, in the words of the callers.
 
-import type { ReferrerRow } from "../../contracts/blob-queries.ts";
 import type { BlobReferrer, ReferrerKind } from "../../contracts/blobs.ts";
+import type { ReferrerRow } from "../../contracts/storage/blob-queries.ts";
 import { rowId } from "../../core/row-id.ts";
 import type { BlobContext } from "./byte-store.ts";
 import { PREFIX_BYTES } from "./inline-content.ts";
@@ -12,9 +12,13 @@ export async function findReferrers(
   limit: number,
 ): Promise<readonly BlobReferrer[]> {
   const { storage } = context;
-  const rows = await storage.query("blob.referrers", digest, digest, limit);
-  const inline = await storage.query("inline.referrers", digest.slice(0, PREFIX_BYTES), digest, limit);
-  const recent = await storage.query("inline.referrersUnindexed", digest, limit);
+  const rows = await storage.query("blob.referrers", { sha256: digest, limit });
+  const inline = await storage.query("inline.referrers", {
+    prefix: digest.slice(0, PREFIX_BYTES),
+    sha256: digest,
+    limit,
+  });
+  const recent = await storage.query("inline.referrersUnindexed", { sha256: digest, limit });
   const found = [...recent, ...inline, ...rows].map(referrerOf);
   // A row may come into the index between the two reads.
   return [...new Map(found.map((one) => [`${one.kind} ${one.id}`, one])).values()].slice(0, limit);

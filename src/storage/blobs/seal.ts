@@ -1,7 +1,8 @@
 // Sealing a segment: its frames become one that stands alone, with a hash of its own, and what no blob reaches any more
 // is left out. A sealed segment that is not full is opened again by growth: its one frame is then the first of many.
-import type { BlobRow } from "../../contracts/queries.ts";
-import type { Write } from "../../contracts/storage.ts";
+
+import type { Write } from "../../contracts/storage/commit.ts";
+import type { BlobRow } from "../../contracts/storage/rows.ts";
 import { sha256 } from "../../core/bytes.ts";
 import { decide } from "../../core/decide.ts";
 import type { BlobContext, StoredBytes } from "./byte-store.ts";
@@ -14,11 +15,11 @@ export async function sealSegment(context: BlobContext, id: string): Promise<boo
   let replaced: readonly { readonly store: string; readonly key: string | null }[] = [];
   const made: StoredBytes[] = [];
   const sealed = await decide(storage, async () => {
-    const [segment] = await storage.query("segment.get", id);
+    const [segment] = await storage.query("segment.get", { id });
     if (segment === undefined || segment.used === null) return { answer: false };
     const { used, size } = segment;
     if (segment.sealed === 1 && used === size) return { answer: false };
-    replaced = await storage.query("segment.frameHeads", id);
+    replaced = await storage.query("segment.frameHeads", { id });
     const bytes = (await readSegment(context, { id, length: size, ...segment })).subarray(0, used);
     const digest = sha256(bytes);
     const placed = await byteStore.put(digest, seal(bytes));
@@ -52,7 +53,7 @@ export function frameWrite(id: string, start: number, size: number, placed: Stor
 
 /** Seals the open end of a grown blob; other blobs have none. */
 export async function sealBlob(context: BlobContext, row: BlobRow): Promise<void> {
-  const last = (await context.storage.query("blob.segments", row.no)).at(-1);
+  const last = (await context.storage.query("blob.segments", { blobNo: row.no })).at(-1);
   if (last === undefined) return;
   try {
     await sealSegment(context, last.id);

@@ -9,8 +9,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { BlobBackend, Blobs } from "../../contracts/blobs.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { BlobRow } from "../../contracts/queries.ts";
-import type { Commit, Storage } from "../../contracts/storage.ts";
+import type { Commit } from "../../contracts/storage/commit.ts";
+import type { BlobRow } from "../../contracts/storage/rows.ts";
+import type { Storage } from "../../contracts/storage/storage.ts";
 import { sha256, toRef } from "../../core/bytes.ts";
 import { checkRef } from "../../core/check.ts";
 import { open } from "../../open.ts";
@@ -78,12 +79,12 @@ async function fixture(kind: string): Promise<Fixture> {
 }
 
 async function rowOf({ storage }: Fixture, ref: string): Promise<BlobRow> {
-  return present((await storage.query("blob.head", checkRef(ref)))[0]);
+  return present((await storage.query("blob.head", { sha256: checkRef(ref) }))[0]);
 }
 
 async function counts({ storage }: Fixture): Promise<Record<string, number>> {
   const tables = ["blobs", "blob_links", "segments", "segment_frames", "blob_segments"];
-  const found = (await storage.query("stats.tables")).filter((row) => tables.includes(row.name));
+  const found = (await storage.query("stats.tables", {})).filter((row) => tables.includes(row.name));
   return Object.fromEntries(found.filter((row) => Number(row.rows) > 0).map((row) => [row.name, Number(row.rows)]));
 }
 
@@ -151,9 +152,9 @@ describe.each(KINDS)("BL4 collection (%s)", (kind) => {
     await environment.advance(2 * HOUR_MS);
     const foretold = await blobs.gc({ dryRun: true });
     expect(foretold).toMatchObject({ deleted: 5, condemned: 5 });
-    const before = (await given.storage.query("stats.blobs")).reduce((sum, row) => sum + row.stored, 0);
+    const before = (await given.storage.query("stats.blobs", {})).reduce((sum, row) => sum + row.stored, 0);
     const reports = [await blobs.gc(), await blobs.gc(), await blobs.gc()];
-    const after = (await given.storage.query("stats.blobs")).reduce((sum, row) => sum + row.stored, 0);
+    const after = (await given.storage.query("stats.blobs", {})).reduce((sum, row) => sum + row.stored, 0);
     expect(reports.reduce((sum, report) => sum + report.deleted, 0)).toBe(5);
     expect(reports.reduce((sum, report) => sum + report.bytes, 0)).toBe(foretold.bytes);
     expect(before - after).toBe(foretold.bytes);
@@ -353,12 +354,12 @@ describe.each(KINDS)("BL2 payloads of rows (%s)", (kind) => {
         return ready;
       });
       expect((await given.blobs.stat(toRef(made.sha256)))?.references).toBe(references);
-      const row = present((await given.storage.query("blob.get", made.sha256))[0]);
+      const row = present((await given.storage.query("blob.get", { sha256: made.sha256 }))[0]);
       const read = payloads.read({ ...row, blob_key: row.key });
       expect(Buffer.compare(await read, bytes)).toBe(0);
     }
     await expect(given.blobs.delete(refOf(bytes))).rejects.toMatchObject({ code: "Conflict" });
-    const uploads = (await given.storage.query("stats.blobs")).filter((row) => row.form === 4);
+    const uploads = (await given.storage.query("stats.blobs", {})).filter((row) => row.form === 4);
     expect(uploads, "no holder is left").toEqual([]);
   });
 

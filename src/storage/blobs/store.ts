@@ -3,8 +3,9 @@ import type { BlobBackend, BlobStat, Blobs } from "../../contracts/blobs.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Json } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { BlobRow } from "../../contracts/queries.ts";
-import type { Storage, Write } from "../../contracts/storage.ts";
+import type { Write } from "../../contracts/storage/commit.ts";
+import type { BlobRow } from "../../contracts/storage/rows.ts";
+import type { Storage } from "../../contracts/storage/storage.ts";
 import { BLOB_VERBS } from "../../contracts/verbs/blobs.ts";
 import type { ValuesOf } from "../../contracts/verbs/vocabulary.ts";
 import { decodeText, encodeText, isBytes, toRef } from "../../core/bytes.ts";
@@ -161,7 +162,7 @@ async function gather(source: Source): Promise<Uint8Array> {
 }
 
 async function find(context: BlobContext, digest: Uint8Array): Promise<BlobRow | null> {
-  const [row] = await context.storage.query("blob.head", digest);
+  const [row] = await context.storage.query("blob.head", { sha256: digest });
   const there = row !== undefined && row.form !== FORM.holder;
   if (there && !isExpired(row, context.storage.environment.now())) return row;
   return (await findInlineContent(context, digest)) ?? (there ? row : null);

@@ -1,8 +1,9 @@
 // A large blob on its way in. Its chunks arrive in commits of a few megabytes; until the last one they are held by a
 // row of their own (form 4) under a random name. So they are never without an owner, a crash leaves an owner that
 // expires, and the last commit only hands them over.
-import type { BlobRow } from "../../contracts/queries.ts";
-import type { BlobWrite, Commit, Refusal, Write } from "../../contracts/storage.ts";
+
+import type { BlobWrite, Commit, Refusal, Write } from "../../contracts/storage/commit.ts";
+import type { BlobRow } from "../../contracts/storage/rows.ts";
 import { sha256, toHex } from "../../core/bytes.ts";
 import { refusalError } from "../../core/decide.ts";
 import type { BlobContext } from "./byte-store.ts";
@@ -54,7 +55,9 @@ export class Upload {
 
   /** Chunks that are there already are neither compressed nor sent again. */
   async #known(digests: readonly Uint8Array[]): Promise<Map<string, BlobRow>> {
-    const rows = await Promise.all(digests.map((digest) => this.#context.storage.query("blob.head", digest)));
+    const rows = await Promise.all(
+      digests.map((digest) => this.#context.storage.query("blob.head", { sha256: digest })),
+    );
     return new Map(rows.flatMap(([row]) => (row === undefined ? [] : [[toHex(row.sha256), row] as const])));
   }
 

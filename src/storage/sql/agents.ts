@@ -15,48 +15,48 @@ const VALUE =
   "LEFT JOIN block_versions v ON v.block_id = b.id AND v.version = b.version LEFT JOIN blobs p ON p.no = v.value";
 
 const LIVE = "a.deleted_at IS NULL";
-const OF_TYPE = "(CAST(? AS TEXT) IS NULL OR a.agent_type = ?)";
+const OF_TYPE = "(CAST(:agentType AS TEXT) IS NULL OR a.agent_type = :agentType)";
 
 /** Whatever a blob names or is made of. */
 const partsOf = (blob: string) => `SELECT 1 FROM blob_links n WHERE n.parent_no = ${blob}`;
 
 export const queries = () => ({
-  "agent.get": `SELECT ${AGENT} FROM agents a WHERE a.id = ?`,
-  "agents.list": `SELECT ${AGENT} FROM agents a WHERE a.no < ? AND ${OF_TYPE} AND ${LIVE} ORDER BY a.no DESC LIMIT ?`,
-  "agents.oldest": `SELECT ${AGENT} FROM agents a WHERE a.no > ? AND ${OF_TYPE} AND ${LIVE} ORDER BY a.no LIMIT ?`,
+  "agent.get": `SELECT ${AGENT} FROM agents a WHERE a.id = :id`,
+  "agents.list": `SELECT ${AGENT} FROM agents a WHERE a.no < :last AND ${OF_TYPE} AND ${LIVE} ORDER BY a.no DESC LIMIT :limit`,
+  "agents.oldest": `SELECT ${AGENT} FROM agents a WHERE a.no > :last AND ${OF_TYPE} AND ${LIVE} ORDER BY a.no LIMIT :limit`,
   "agents.byTag": `
     SELECT ${AGENT} FROM agent_tags t JOIN agents a ON a.no = t.agent_no
-    WHERE t.tag = ? AND t.agent_no < ? AND ${OF_TYPE} AND ${LIVE} ORDER BY t.agent_no DESC LIMIT ?`,
+    WHERE t.tag = :tag AND t.agent_no < :last AND ${OF_TYPE} AND ${LIVE} ORDER BY t.agent_no DESC LIMIT :limit`,
   "agents.oldestByTag": `
     SELECT ${AGENT} FROM agent_tags t JOIN agents a ON a.no = t.agent_no
-    WHERE t.tag = ? AND t.agent_no > ? AND ${OF_TYPE} AND ${LIVE} ORDER BY t.agent_no LIMIT ?`,
+    WHERE t.tag = :tag AND t.agent_no > :last AND ${OF_TYPE} AND ${LIVE} ORDER BY t.agent_no LIMIT :limit`,
   "blocks.load": `
     SELECT x.block_id AS id, ${BLOCK}, x.ord, ${PAYLOAD}
     FROM agents a JOIN agent_blocks x ON x.agent_no = a.no LEFT JOIN blocks b ON b.id = x.block_id ${VALUE}
-    WHERE a.id = ? AND ${LIVE} ORDER BY x.ord`,
-  "block.get": `SELECT b.id, ${BLOCK}, 0 AS ord, ${PAYLOAD} FROM blocks b ${VALUE} WHERE b.id = ?`,
+    WHERE a.id = :agent AND ${LIVE} ORDER BY x.ord`,
+  "block.get": `SELECT b.id, ${BLOCK}, 0 AS ord, ${PAYLOAD} FROM blocks b ${VALUE} WHERE b.id = :id`,
   "block.byLabel": `
     SELECT b.id, ${BLOCK}, x.ord, ${PAYLOAD}
     FROM agents a JOIN agent_blocks x ON x.agent_no = a.no JOIN blocks b ON b.id = x.block_id ${VALUE}
-    WHERE a.id = ? AND ${LIVE} AND b.label = ?`,
+    WHERE a.id = :agent AND ${LIVE} AND b.label = :label`,
   "block.users": `
     SELECT x.block_id AS block, a.id AS agent, a.version
     FROM agent_blocks x JOIN agents a ON a.no = x.agent_no
-    WHERE x.block_id = ? ORDER BY a.no`,
+    WHERE x.block_id = :id ORDER BY a.no`,
   "blocks.users": `
     SELECT x.block_id AS block, u.id AS agent, u.version
     FROM agents a JOIN agent_blocks mine ON mine.agent_no = a.no
     JOIN agent_blocks x ON x.block_id = mine.block_id JOIN agents u ON u.no = x.agent_no
-    WHERE a.id = ? AND ${LIVE} ORDER BY mine.ord, u.no`,
+    WHERE a.id = :agent AND ${LIVE} ORDER BY mine.ord, u.no`,
   "blocks.discarded": `
     SELECT DISTINCT p.sha256, p.store, p.key
     FROM agents a JOIN agent_blocks x ON x.agent_no = a.no JOIN block_versions v ON v.block_id = x.block_id
     JOIN blobs p ON p.no = v.value
-    WHERE a.id = ? AND ${LIVE} AND (p.form >= 2 OR p.store <> '' OR EXISTS (${partsOf("p.no")}))`,
+    WHERE a.id = :agent AND ${LIVE} AND (p.form >= 2 OR p.store <> '' OR EXISTS (${partsOf("p.no")}))`,
   "block.versions": `
     SELECT v.version, v.edit, v.at, ${PAYLOAD}
     FROM block_versions v LEFT JOIN blobs p ON p.no = v.value
-    WHERE v.block_id = ? AND v.version < ? ORDER BY v.version DESC LIMIT ?`,
+    WHERE v.block_id = :id AND v.version < :before ORDER BY v.version DESC LIMIT :limit`,
 });
 
 export const statements = () => ({

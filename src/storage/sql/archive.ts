@@ -1,5 +1,5 @@
 // Rows of a session as they leave the database and as they enter another: the tables' own lists, with ids where rows
-// hold numbers. Statements are made once from contracts/portable.ts.
+// hold numbers. Statements are made once from contracts/storage/portable-rows.ts.
 import {
   ARCHIVED_TABLES,
   type ArchivedTable,
@@ -7,7 +7,7 @@ import {
   type PortableColumn,
   portableColumns,
   type RestoredRow,
-} from "../../contracts/portable.ts";
+} from "../../contracts/storage/portable-rows.ts";
 import { type CheckedTable, coveredBy, rowChecksum } from "../../core/checksum.ts";
 import { IN_PART } from "../../core/existing.ts";
 import { isHeldRun } from "../../core/imported-runs.ts";
@@ -33,28 +33,28 @@ function selected(table: ArchivedTable): string {
 /** Rows whose events lie behind a seq and up to another; parameters: session's number, after, up to. */
 function logged(table: ArchivedTable): string {
   const order = table === "state" ? "r.seq, r.branch, r.ord, r.key" : "r.seq";
-  return `${selected(table)} WHERE r.session_no = ? AND r.seq > ? AND r.seq <= ? ORDER BY ${order}`;
+  return `${selected(table)} WHERE r.session_no = :session AND r.seq > :after AND r.seq <= :upTo ORDER BY ${order}`;
 }
 
 const OWNED: Readonly<Record<string, string>> = {
-  sessions: "WHERE r.no = ?",
-  boards: "WHERE r.session_no = ? ORDER BY r.ord, r.id",
-  tasks: "JOIN boards b ON b.id = r.board_id WHERE b.session_no = ? ORDER BY r.board_id, r.ord, r.id",
-  session_tags: "WHERE r.session_no = ? ORDER BY r.tag",
-  aliases: "WHERE r.session_no = ? ORDER BY r.name",
-  runs: "WHERE r.session_no = ? ORDER BY r.first_seq",
-  signals: "WHERE r.session_no = ? ORDER BY r.seq",
-  decisions: "WHERE r.session_no = ? ORDER BY r.seq",
-  checkpoints: "WHERE r.session_no = ? ORDER BY r.seq",
-  captures: "WHERE r.session_no = ? ORDER BY r.no",
-  remains: "WHERE r.session_no = ? ORDER BY r.branch",
+  sessions: "WHERE r.no = :session",
+  boards: "WHERE r.session_no = :session ORDER BY r.ord, r.id",
+  tasks: "JOIN boards b ON b.id = r.board_id WHERE b.session_no = :session ORDER BY r.board_id, r.ord, r.id",
+  session_tags: "WHERE r.session_no = :session ORDER BY r.tag",
+  aliases: "WHERE r.session_no = :session ORDER BY r.name",
+  runs: "WHERE r.session_no = :session ORDER BY r.first_seq",
+  signals: "WHERE r.session_no = :session ORDER BY r.seq",
+  decisions: "WHERE r.session_no = :session ORDER BY r.seq",
+  checkpoints: "WHERE r.session_no = :session ORDER BY r.seq",
+  captures: "WHERE r.session_no = :session ORDER BY r.no",
+  remains: "WHERE r.session_no = :session ORDER BY r.branch",
 };
 
 const NAMING =
   "SELECT s.id AS session, r.seq, r.first_seq, e.body, f.body AS first FROM invocations r " +
   "JOIN sessions s ON s.no = r.session_no JOIN events e ON e.session_no = r.session_no AND e.seq = r.seq " +
   "JOIN events f ON f.session_no = r.session_no AND f.seq = r.first_seq WHERE r.";
-const THIS = "(SELECT no FROM sessions WHERE id = ?)";
+const THIS = "(SELECT no FROM sessions WHERE id = :session)";
 
 function marked(column: string): string {
   const sums = "count(*) || ':' || coalesce(sum(r.session_no), 0) || ':' || coalesce(sum(r.seq), 0)";
@@ -64,7 +64,7 @@ function marked(column: string): string {
 /** Of those that name a session: numbers and seqs only grow, so that no two sets of them have all these sums. */
 const MARKED =
   `SELECT ${marked("callee_session_no")} || '/' || ${marked("source_session_no")} AS value ` +
-  "FROM sessions s WHERE s.id = ?";
+  "FROM sessions s WHERE s.id = :session";
 
 /** A head by its id, if it is of the session that it should be of. */
 const HEAD_OF = "(SELECT h.no FROM heads h JOIN sessions o ON o.no = h.session_no WHERE h.id = ? AND o.id = ?)";
@@ -93,10 +93,10 @@ export const queries = () => ({
   ]) as Readonly<Record<`archive.${ArchivedTable}`, string>>),
   "session.linked":
     "SELECT s.id FROM sessions s WHERE s.deleted_at IS NULL AND s.no IN " +
-    "(SELECT d.source_session_no FROM derivations d WHERE d.session_no = ? " +
-    "UNION SELECT d.session_no FROM derivations d WHERE d.source_session_no = ? " +
-    "UNION SELECT i.callee_session_no FROM invocations i WHERE i.session_no = ? " +
-    "UNION SELECT i.session_no FROM invocations i WHERE i.callee_session_no = ?) ORDER BY s.no",
+    "(SELECT d.source_session_no FROM derivations d WHERE d.session_no = :session " +
+    "UNION SELECT d.session_no FROM derivations d WHERE d.source_session_no = :session " +
+    "UNION SELECT i.callee_session_no FROM invocations i WHERE i.session_no = :session " +
+    "UNION SELECT i.session_no FROM invocations i WHERE i.callee_session_no = :session) ORDER BY s.no",
   "invocations.naming": `${NAMING}callee_session_no = ${THIS} UNION ${NAMING}source_session_no = ${THIS} ORDER BY 1, 2`,
   "invocations.marked": MARKED,
   /**
@@ -104,28 +104,29 @@ export const queries = () => ({
    * names.
    */
   "session.namers":
-    "SELECT s.id FROM sessions s WHERE s.no IN (SELECT i.session_no FROM invocations i WHERE i.callee_session_no = ? " +
-    "UNION SELECT i.session_no FROM invocations i WHERE i.source_session_no = ?) ORDER BY s.no LIMIT ?",
+    "SELECT s.id FROM sessions s WHERE s.no IN (SELECT i.session_no FROM invocations i WHERE i.callee_session_no = :session " +
+    "UNION SELECT i.session_no FROM invocations i WHERE i.source_session_no = :session) ORDER BY s.no LIMIT :limit",
   "session.names":
-    "SELECT s.no, s.id FROM sessions s WHERE s.no IN (SELECT i.callee_session_no FROM invocations i WHERE i.session_no = ? " +
-    "UNION SELECT i.source_session_no FROM invocations i WHERE i.session_no = ?) " +
+    "SELECT s.no, s.id FROM sessions s WHERE s.no IN (SELECT i.callee_session_no FROM invocations i WHERE i.session_no = :session " +
+    "UNION SELECT i.source_session_no FROM invocations i WHERE i.session_no = :session) " +
     `AND s.deleted_at IS NOT NULL AND s.version = ${IN_PART} ORDER BY s.no`,
   "session.heirs":
-    "WITH RECURSIVE d (no) AS (SELECT CAST(? AS BIGINT) UNION SELECT b.session_no FROM d JOIN sessions p ON p.no = d.no " +
+    "WITH RECURSIVE d (no) AS (SELECT CAST(:session AS BIGINT) UNION SELECT b.session_no FROM d JOIN sessions p ON p.no = d.no " +
     "JOIN branches b ON b.parent_session_no = d.no WHERE p.deleted_at IS NOT NULL) " +
-    "SELECT s.id FROM d JOIN sessions s ON s.no = d.no WHERE s.deleted_at IS NULL ORDER BY s.no LIMIT ?",
+    "SELECT s.id FROM d JOIN sessions s ON s.no = d.no WHERE s.deleted_at IS NULL ORDER BY s.no LIMIT :limit",
   "calls.spending":
     "SELECT s.id AS session, c.provider, c.model, count(*) AS calls, " +
     `${["in", "out", "cached"].map((name) => `CAST(coalesce(sum(c.tokens_${name}), 0) AS BIGINT) AS tokens_${name}`).join(", ")}, ` +
     "sum(CASE WHEN c.tokens_in IS NULL OR c.tokens_out IS NULL THEN 1 ELSE 0 END) AS unknown_tokens, " +
     "coalesce(sum(c.cost_usd), 0) AS cost_usd, sum(CASE WHEN c.cost_usd IS NULL THEN 1 ELSE 0 END) AS unknown_costs " +
-    "FROM sessions s JOIN calls c ON c.session_no = s.no WHERE s.deleted_at IS NULL AND (CAST(? AS TEXT) IS NULL OR s.id = ?) " +
+    "FROM sessions s JOIN calls c ON c.session_no = s.no WHERE s.deleted_at IS NULL " +
+    "AND (CAST(:session AS TEXT) IS NULL OR s.id = :session) " +
     "AND NOT EXISTS (SELECT 1 FROM calls n WHERE n.session_no = c.session_no AND n.first_seq = c.first_seq AND n.seq > c.seq) " +
     "GROUP BY s.id, c.provider, c.model ORDER BY s.id, c.provider, c.model",
   /** Blobs a payload names, in the order of the names. */
   "blob.names":
     "SELECT b.sha256 FROM blobs p JOIN blob_links l ON l.parent_no = p.no JOIN blobs b ON b.no = l.child_no " +
-    "WHERE p.sha256 = ? AND l.ord < 0 ORDER BY l.ord DESC",
+    "WHERE p.sha256 = :sha256 AND l.ord < 0 ORDER BY l.ord DESC",
 });
 
 /** Parameters: title, status, metadata, created_at, version. */

@@ -17,7 +17,7 @@ const USED = "(SELECT max(u.length) FROM blob_segments u WHERE u.segment_id = s.
 const FRAME_BYTES =
   "(SELECT CAST(coalesce(sum(f.stored), 0) AS BIGINT) FROM segment_frames f WHERE f.segment_id = s.id) AS stored";
 
-const CLOCK = "WITH clock(now) AS (SELECT CAST(? AS BIGINT))";
+const CLOCK = "WITH clock(now) AS (SELECT CAST(:now AS BIGINT))";
 
 /**
  * Whether a blob is needed: by itself, or because a blob that holds it is. Links are at most two deep: a row's payload
@@ -35,26 +35,27 @@ function needed(blob: string, depth = 2): string {
 }
 
 export const queries = () => ({
-  "blob.get": `SELECT ${HEAD}, b.body FROM blobs b WHERE b.sha256 = ?`,
-  "blob.payload": "SELECT b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM blobs b WHERE b.sha256 = ?",
-  "blob.head": `SELECT ${HEAD} FROM blobs b WHERE b.sha256 = ?`,
-  "blobs.list": `SELECT ${HEAD} FROM blobs b WHERE b.no < ? ORDER BY b.no DESC LIMIT ?`,
+  "blob.get": `SELECT ${HEAD}, b.body FROM blobs b WHERE b.sha256 = :sha256`,
+  "blob.payload":
+    "SELECT b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM blobs b WHERE b.sha256 = :sha256",
+  "blob.head": `SELECT ${HEAD} FROM blobs b WHERE b.sha256 = :sha256`,
+  "blobs.list": `SELECT ${HEAD} FROM blobs b WHERE b.no < :beforeNo ORDER BY b.no DESC LIMIT :limit`,
   "blobs.largest": `
-    SELECT ${HEAD} FROM blobs b WHERE (b.size, b.no) < (?, ?) AND b.form <> 4
-    AND (b.expires_at IS NULL OR b.expires_at > 0 OR b.refs > 0 OR b.pinned > 0) ORDER BY b.size DESC, b.no DESC LIMIT ?`,
+    SELECT ${HEAD} FROM blobs b WHERE (b.size, b.no) < (:size, :beforeNo) AND b.form <> 4
+    AND (b.expires_at IS NULL OR b.expires_at > 0 OR b.refs > 0 OR b.pinned > 0) ORDER BY b.size DESC, b.no DESC LIMIT :limit`,
   "blob.chunks": `
     SELECT l.ord, b.sha256, b.size, b.form, b.store, b.key, b.body
     FROM blob_links l JOIN blobs b ON b.no = l.child_no
-    WHERE l.parent_no = ? AND l.ord > ? ORDER BY l.ord LIMIT ?`,
+    WHERE l.parent_no = :blobNo AND l.ord > :afterOrd ORDER BY l.ord LIMIT :limit`,
   "blob.parts": `
     SELECT l.ord, ${HEAD} FROM blobs w JOIN blob_links l ON l.parent_no = w.no JOIN blobs b ON b.no = l.child_no
-    WHERE w.sha256 = ? ORDER BY l.ord LIMIT ?`,
-  "blob.named": "SELECT l.parent_no AS no FROM blob_links l WHERE l.child_no = ? AND l.ord < 0 LIMIT 1",
+    WHERE w.sha256 = :sha256 ORDER BY l.ord LIMIT :limit`,
+  "blob.named": "SELECT l.parent_no AS no FROM blob_links l WHERE l.child_no = :blobNo AND l.ord < 0 LIMIT 1",
   "blob.segments": `
     SELECT s.id, u.ord, u.length, s.size, s.sealed, s.sha256
-    FROM blob_segments u JOIN segments s ON s.id = u.segment_id WHERE u.blob_no = ? ORDER BY u.ord`,
+    FROM blob_segments u JOIN segments s ON s.id = u.segment_id WHERE u.blob_no = :blobNo ORDER BY u.ord`,
   "blob.ownBytes": `
-    WITH me(no) AS (SELECT CAST(? AS BIGINT))
+    WITH me(no) AS (SELECT CAST(:blobNo AS BIGINT))
     SELECT CAST(coalesce((
       SELECT sum(c.stored) FROM me JOIN blobs c ON c.no IN
         (SELECT l.child_no FROM blob_links l WHERE l.parent_no = me.no AND l.ord >= 0)
@@ -65,39 +66,39 @@ export const queries = () => ({
       AND NOT EXISTS (SELECT 1 FROM blob_segments o WHERE o.segment_id = u.segment_id AND o.blob_no <> me.no)
     ), 0) AS BIGINT) AS n`,
 
-  "segment.get": `SELECT s.size, s.sealed, s.sha256, ${USED} AS used FROM segments s WHERE s.id = ?`,
-  "segment.frames": `SELECT ${FRAME}, f.body FROM segment_frames f WHERE f.segment_id = ? ORDER BY f.start`,
-  "segment.frameHeads": `SELECT ${FRAME} FROM segment_frames f WHERE f.segment_id = ? ORDER BY f.start`,
+  "segment.get": `SELECT s.size, s.sealed, s.sha256, ${USED} AS used FROM segments s WHERE s.id = :id`,
+  "segment.frames": `SELECT ${FRAME}, f.body FROM segment_frames f WHERE f.segment_id = :id ORDER BY f.start`,
+  "segment.frameHeads": `SELECT ${FRAME} FROM segment_frames f WHERE f.segment_id = :id ORDER BY f.start`,
   // The id as an expression, or SQLite would walk all segments by their ids instead of the open ones by their time.
   "segments.unsealed": `
-    SELECT s.id FROM segments s WHERE s.sealed = 0 AND s.touched_at <= ? AND s.id || '' > ?
-    ORDER BY s.id || '' LIMIT ?`,
-  "segments.overlong": `SELECT s.id FROM segments s WHERE s.id > ? AND s.size > ${USED} ORDER BY s.id LIMIT ?`,
+    SELECT s.id FROM segments s WHERE s.sealed = 0 AND s.touched_at <= :touchedBefore AND s.id || '' > :after
+    ORDER BY s.id || '' LIMIT :limit`,
+  "segments.overlong": `SELECT s.id FROM segments s WHERE s.id > :after AND s.size > ${USED} ORDER BY s.id LIMIT :limit`,
   "segments.unused": `
     SELECT s.id, ${FRAME_BYTES} FROM segments s
-    WHERE s.id > ? AND NOT EXISTS (SELECT 1 FROM blob_segments u WHERE u.segment_id = s.id) ORDER BY s.id LIMIT ?`,
+    WHERE s.id > :after AND NOT EXISTS (SELECT 1 FROM blob_segments u WHERE u.segment_id = s.id) ORDER BY s.id LIMIT :limit`,
 
   "gc.epoch": "SELECT n FROM counters WHERE name = 'gc'",
-  "gc.unreferenced": `SELECT ${HEAD} FROM blobs b WHERE b.refs = 0 AND b.no > ? ORDER BY b.no LIMIT ?`,
+  "gc.unreferenced": `SELECT ${HEAD} FROM blobs b WHERE b.refs = 0 AND b.no > :after ORDER BY b.no LIMIT :limit`,
   "gc.freeable": `
     ${CLOCK} SELECT b.no, b.stored, b.condemned, CASE WHEN ${needed("b")} THEN 0 ELSE 1 END AS free,
       CASE WHEN b.form = 4 OR b.expires_at = 0 THEN 1 ELSE 0 END AS chunk
     FROM clock CROSS JOIN (SELECT no, refs, pinned, expires_at, condemned, form, stored FROM blobs
-      WHERE refs = 0 AND no > ? ORDER BY no LIMIT ?) b ORDER BY b.no`,
+      WHERE refs = 0 AND no > :after ORDER BY no LIMIT :limit) b ORDER BY b.no`,
   "gc.freeableSegments": `
     ${CLOCK} SELECT s.id, ${FRAME_BYTES}, CASE WHEN EXISTS (
       SELECT 1 FROM blob_segments u JOIN blobs b ON b.no = u.blob_no WHERE u.segment_id = s.id AND ${needed("b")}
     ) THEN 0 ELSE 1 END AS free
-    FROM clock CROSS JOIN (SELECT id FROM segments WHERE id > ? ORDER BY id LIMIT ?) s ORDER BY s.id`,
+    FROM clock CROSS JOIN (SELECT id FROM segments WHERE id > :after ORDER BY id LIMIT :limit) s ORDER BY s.id`,
   "gc.parents": strays("blob_links", "parent_no"),
   "gc.grown": strays("blob_segments", "blob_no"),
-  "external.key": "SELECT 1 AS n FROM blobs WHERE key = ? UNION ALL SELECT 1 FROM segment_frames WHERE key = ?",
+  "external.key": "SELECT 1 AS n FROM blobs WHERE key = :key UNION ALL SELECT 1 FROM segment_frames WHERE key = :key",
 });
 
 function strays(table: string, column: string): string {
   return (
     "SELECT o.no, CASE WHEN EXISTS (SELECT 1 FROM blobs b WHERE b.no = o.no) THEN 1 ELSE 0 END AS there FROM " +
-    `(SELECT DISTINCT ${column} AS no FROM ${table} WHERE ${column} > ? ORDER BY ${column} LIMIT ?) o ORDER BY o.no`
+    `(SELECT DISTINCT ${column} AS no FROM ${table} WHERE ${column} > :after ORDER BY ${column} LIMIT :limit) o ORDER BY o.no`
   );
 }
 

@@ -1,8 +1,9 @@
 // The position of a branch after an event, computed from what the event writes: its newest head, and the number of rows
 // since. If it cannot be computed, the position is unknown, and the commit that publishes the next head counts the
 // rows.
-import type { Counts } from "../../contracts/lineage.ts";
-import type { Commit, EventDraft, StatementName, Write } from "../../contracts/storage.ts";
+import type { Counts } from "../../contracts/heads.ts";
+import type { Commit, EventDraft, Write } from "../../contracts/storage/commit.ts";
+import type { StatementName } from "../../contracts/storage/statement-names.ts";
 import { addCounts, NONE } from "../../core/counts.ts";
 import type { BranchPosition, NewestHead } from "../../core/head.ts";
 

@@ -12,33 +12,36 @@ const LAST = "ORDER BY c.no DESC LIMIT 1";
 /** Newest first, as long as their time is not over. */
 function list(where: string): string {
   return (
-    `${CAPTURES} WHERE ${where}c.no < ? AND (c.expires_at IS NULL OR c.expires_at > ?) ` +
-    "AND (CAST(? AS TEXT) IS NULL OR c.agent = ?) AND c.diverged <= ? ORDER BY c.no DESC LIMIT ?"
+    `${CAPTURES} WHERE ${where}c.no < :before AND (c.expires_at IS NULL OR c.expires_at > :now) ` +
+    "AND (CAST(:agent AS TEXT) IS NULL OR c.agent = :agent) AND c.diverged <= :diverged ORDER BY c.no DESC LIMIT :limit"
   );
 }
 
 /** Claims are no part of any session: they stand beside the facts about the store, and their names begin with "claim:". */
-const CLAIM = "SELECT value FROM holdfast_meta WHERE name = ?";
+const CLAIM = "SELECT value FROM holdfast_meta WHERE name = :name";
 
 export const queries = () => ({
-  "capture.get": `${CAPTURES} WHERE c.id = ?`,
-  "capture.newest": `${CAPTURES} WHERE c.request = ? AND c.agent = ? AND c.agent_session = ? AND c.diverged = 0 ${LAST}`,
+  "capture.get": `${CAPTURES} WHERE c.id = :id`,
+  "capture.newest":
+    `${CAPTURES} WHERE c.request = :request AND c.agent = :agent AND c.agent_session = :agentSession ` +
+    `AND c.diverged = 0 ${LAST}`,
   "captures.list": list(""),
-  "captures.byRequest": list("c.request = ? AND "),
-  "captures.bySession": list("c.agent_session = ? AND "),
-  "captures.byBoth": list("c.request = ? AND c.agent_session = ? AND "),
+  "captures.byRequest": list("c.request = :request AND "),
+  "captures.bySession": list("c.agent_session = :agentSession AND "),
+  "captures.byBoth": list("c.request = :request AND c.agent_session = :agentSession AND "),
   /** Everything that a blob is part of, including blobs that other captures use. */
   "capture.stored": `
     SELECT CAST(b.stored + coalesce((SELECT sum(p.stored) FROM blob_links l JOIN blobs p ON p.no = l.child_no
       WHERE l.parent_no = b.no AND l.ord >= 0), 0) + coalesce((SELECT sum(f.stored) FROM blob_segments u
       JOIN segment_frames f ON f.segment_id = u.segment_id WHERE u.blob_no = b.no), 0) AS BIGINT) AS stored, b.size
-    FROM blobs b WHERE b.sha256 = ?`,
-  "captures.ofRequest": `${CAPTURES} WHERE c.request = ? ORDER BY c.no LIMIT ?`,
+    FROM blobs b WHERE b.sha256 = :sha256`,
+  "captures.ofRequest": `${CAPTURES} WHERE c.request = :request ORDER BY c.no LIMIT :limit`,
   "captures.expired":
-    `${CAPTURES} WHERE c.expires_at IS NOT NULL AND c.expires_at <= ? AND (c.expires_at, c.no) > (?, ?) ` +
-    "ORDER BY c.expires_at, c.no LIMIT ?",
+    `${CAPTURES} WHERE c.expires_at IS NOT NULL AND c.expires_at <= :now AND (c.expires_at, c.no) > (:after, :afterNo) ` +
+    "ORDER BY c.expires_at, c.no LIMIT :limit",
   "claim.get": CLAIM,
-  "claims.list": "SELECT name, value FROM holdfast_meta WHERE name > ? AND name < 'claim;' ORDER BY name LIMIT ?",
+  "claims.list":
+    "SELECT name, value FROM holdfast_meta WHERE name > :after AND name < 'claim;' ORDER BY name LIMIT :limit",
 });
 
 export const statements = () => ({

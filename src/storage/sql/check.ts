@@ -1,7 +1,7 @@
 // What the checker reads: stored columns, each number beside what it names, in pages by key. A row comes with the event
 // of its seq, in one statement, so that a commit between two reads looks like nothing.
-import type { OwnedTable } from "../../contracts/check-queries.ts";
-import { REFS_ASKED } from "../../contracts/store-check-queries.ts";
+import type { OwnedTable } from "../../contracts/storage/check-queries.ts";
+import { REFS_ASKED } from "../../contracts/storage/store-check-queries.ts";
 import { CALL_BLOBS, EVAL_BLOBS, REFERRING } from "./references.ts";
 import { CHECKED } from "./runs.ts";
 
@@ -32,7 +32,7 @@ const SESSIONS =
 function versions(table: string, columns: string, joins: string): string {
   return (
     `SELECT r.first_seq, r.seq, r.branch, r.status, ${columns}, ${EVENT} FROM ${table} r ${joins} ${withEvent("r")} ` +
-    "WHERE r.session_no = ? AND (r.first_seq, r.seq) > (?, ?) ORDER BY r.first_seq, r.seq LIMIT ?"
+    "WHERE r.session_no = :session AND (r.first_seq, r.seq) > (:afterFirst, :afterSeq) ORDER BY r.first_seq, r.seq LIMIT :limit"
   );
 }
 
@@ -40,7 +40,7 @@ function versions(table: string, columns: string, joins: string): string {
 function bySeq(table: string, columns: string, joins: string, key = "seq"): string {
   return (
     `SELECT ${columns}, ${EVENT} FROM ${table} r ${joins} ${withEvent("r")} ` +
-    `WHERE r.session_no = ? AND r.${key} > ? ORDER BY r.${key} LIMIT ?`
+    `WHERE r.session_no = :session AND r.${key} > :after ORDER BY r.${key} LIMIT :limit`
   );
 }
 
@@ -52,16 +52,22 @@ const INVOCATION_HEADS = [
   ["source_head", "source_head"],
 ] as const;
 
+/** Of rows r: those behind the row with the key whose columns are the parameters. */
+export function behindKey(key: readonly string[]): string {
+  const columns = key.map((column) => `r.${column}`).join(", ");
+  const values = key.map((column) => `:${column}`).join(", ");
+  return key.length === 1 ? `${columns} > ${values}` : `(${columns}) > (${values})`;
+}
+
 /**
  * The blobs that the rows of a table name, page by page in the order of their keys: every row is read once, however many
  * sessions and blobs there are. Parameters: the key of the last row before, limit.
  */
 function referencesBy(table: string, key: readonly string[], blobs: readonly string[]): string {
   const keys = key.map((column) => `r.${column}`).join(", ");
-  const after = key.length === 1 ? `${keys} > ?` : `(${keys}) > (${key.map(() => "?").join(", ")})`;
   return (
     `SELECT ${keys}, ${blobs.map((column, i) => `r.${column} AS blob_${i}`).join(", ")} FROM ${table} r ` +
-    `WHERE ${after} ORDER BY ${keys} LIMIT ?`
+    `WHERE ${behindKey(key)} ORDER BY ${keys} LIMIT :limit`
   );
 }
 
@@ -93,18 +99,18 @@ const REFERRERS = 5;
 /** From one session's number to the next that occurs, however many rows each has. Parameters: after, how many. */
 function strays(table: OwnedTable): string {
   return (
-    `WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM ${table} r WHERE r.session_no > ?) ` +
+    `WITH RECURSIVE d (n, no) AS (SELECT CAST(1 AS BIGINT), (SELECT min(r.session_no) FROM ${table} r WHERE r.session_no > :after) ` +
     `UNION ALL SELECT d.n + 1, (SELECT min(r.session_no) FROM ${table} r WHERE r.session_no > d.no) FROM d ` +
-    "WHERE d.no IS NOT NULL AND d.n < ?) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no " +
+    "WHERE d.no IS NOT NULL AND d.n < :limit) SELECT d.no, s.no AS there FROM d LEFT JOIN sessions s ON s.no = d.no " +
     "WHERE d.no IS NOT NULL ORDER BY d.no"
   );
 }
 
-const ASKED = Array.from({ length: REFS_ASKED }, () => "(CAST(? AS BIGINT))").join(", ");
+const ASKED = Array.from({ length: REFS_ASKED }, (_, i) => `(CAST(:blob_${i} AS BIGINT))`).join(", ");
 
 export const queries = () => ({
-  "check.sessions": `${SESSIONS} WHERE s.no > ? ORDER BY s.no LIMIT ?`,
-  "check.session": `${SESSIONS} WHERE s.id = ?`,
+  "check.sessions": `${SESSIONS} WHERE s.no > :after ORDER BY s.no LIMIT :limit`,
+  "check.session": `${SESSIONS} WHERE s.id = :id`,
   // A head's own event is the last that belongs to it; it ends the turn, and the chain is the one before it.
   "check.heads":
     `SELECT r.no, r.id, r.branch, r.seq, r.basis_no, p.id AS basis, p.session_no AS basis_session, r.status, r.chain, r.root, ` +
@@ -113,7 +119,7 @@ export const queries = () => ({
     `r.turn_seq, ${turnEnded}, r.fingerprint, r.cache_id, r.at, l.hash AS chain_at, ${EVENT} ` +
     `FROM heads r LEFT JOIN heads p ON p.no = r.basis_no ${joinBlob("final")} ${withEvent("r")} ` +
     "LEFT JOIN events l ON l.session_no = r.session_no AND l.seq = r.seq - 1 " +
-    "WHERE r.session_no = ? AND (r.seq, r.no) > (?, ?) ORDER BY r.seq, r.no LIMIT ?",
+    "WHERE r.session_no = :session AND (r.seq, r.no) > (:afterSeq, :afterNo) ORDER BY r.seq, r.no LIMIT :limit",
   "check.branches": bySeq(
     "branches",
     "r.branch, r.seq, r.parent_session_no, p.id AS parent, p.deleted_at AS parent_deleted, p.seq AS parent_seq, r.parent_branch, " +
@@ -122,7 +128,8 @@ export const queries = () => ({
     "LEFT JOIN sessions p ON p.no = r.parent_session_no",
     "branch",
   ),
-  "check.branch": "SELECT r.parent_session_no, r.parent_branch FROM branches r WHERE r.session_no = ? AND r.branch = ?",
+  "check.branch":
+    "SELECT r.parent_session_no, r.parent_branch FROM branches r WHERE r.session_no = :session AND r.branch = :branch",
   "check.derivations": bySeq(
     "derivations",
     "r.seq, r.type, r.source_session_no, s.id AS source, s.deleted_at AS source_deleted, r.source_head, h.id AS head, " +
@@ -173,42 +180,45 @@ export const queries = () => ({
   ),
   "check.state":
     `SELECT r.branch, r.key, r.seq, r.ord, r.until_seq, r.expires_at, ${blob("value")}, r.salt, ${EVENT} FROM state r ` +
-    `${joinBlob("value")} ${withEvent("r")} WHERE r.session_no = ? AND (r.branch, r.key, r.seq) > (?, ?, ?) ` +
-    "ORDER BY r.branch, r.key, r.seq LIMIT ?",
+    `${joinBlob("value")} ${withEvent("r")} WHERE r.session_no = :session ` +
+    "AND (r.branch, r.key, r.seq) > (:afterBranch, :afterKey, :afterSeq) " +
+    "ORDER BY r.branch, r.key, r.seq LIMIT :limit",
   "check.events":
     "SELECT r.seq, r.branch, r.type, r.at, r.body, CASE WHEN r.role IS NULL THEN 0 ELSE 1 END AS message, r.erased_seq, " +
-    `r.sha256, ${blob("content")} FROM events r ${joinBlob("content")} WHERE r.session_no = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
+    `r.sha256, ${blob("content")} FROM events r ${joinBlob("content")} ` +
+    "WHERE r.session_no = :session AND r.seq > :after ORDER BY r.seq LIMIT :limit",
   "check.runs":
     "SELECT r.id, r.first_seq, r.seq, r.branch, r.parent, r.nested, (SELECT a.id FROM agents a WHERE a.no = r.agent_no) AS agent, " +
     "r.agent_version, r.toolset, r.status, r.version, r.epoch, r.owner, r.iteration, r.checkpoint_seq, r.wake_at, r.waits, " +
     "r.cancel, r.pause_at, r.stop, r.limits, r.priority, r.lease_ms, r.tokens, r.cost_usd, r.created_at, r.updated_at, " +
-    "r.ended_at FROM runs r WHERE r.session_no = ? AND r.id > ? ORDER BY r.id LIMIT ?",
-  "check.signals": `${CHECKED.signals} AND r.seq > ? ORDER BY r.seq LIMIT ?`,
-  "check.decisions": `${CHECKED.decisions} AND r.seq > ? ORDER BY r.seq LIMIT ?`,
-  "check.checkpoints": `${CHECKED.checkpoints} AND r.seq > ? ORDER BY r.seq LIMIT ?`,
+    "r.ended_at FROM runs r WHERE r.session_no = :session AND r.id > :after ORDER BY r.id LIMIT :limit",
+  "check.signals": `${CHECKED.signals} AND r.seq > :after ORDER BY r.seq LIMIT :limit`,
+  "check.decisions": `${CHECKED.decisions} AND r.seq > :after ORDER BY r.seq LIMIT :limit`,
+  "check.checkpoints": `${CHECKED.checkpoints} AND r.seq > :after ORDER BY r.seq LIMIT :limit`,
   "check.boards":
     "SELECT r.id, r.agent, r.ord, r.parent, r.max_retries, r.created_at, r.version FROM boards r " +
-    "WHERE r.session_no = ? AND r.id > ? ORDER BY r.id LIMIT ?",
+    "WHERE r.session_no = :session AND r.id > :after ORDER BY r.id LIMIT :limit",
   "check.captures":
     "SELECT r.id, r.seq, r.request, r.agent, r.agent_session, r.generation, r.diverged, r.files, r.size, r.stored, r.created_at, " +
     "r.saved_at, r.expires_at, b.sha256 AS manifest, r.salt, " +
     "(SELECT count(*) FROM blob_links l WHERE l.parent_no = r.manifest AND l.ord < 0) AS named FROM captures r " +
-    "LEFT JOIN blobs b ON b.no = r.manifest WHERE r.session_no = ? AND r.id > ? ORDER BY r.id LIMIT ?",
+    "LEFT JOIN blobs b ON b.no = r.manifest WHERE r.session_no = :session AND r.id > :after ORDER BY r.id LIMIT :limit",
   "check.boardTasks":
     "SELECT r.board_id, r.id, r.status, r.ord, r.retry_count, r.version, r.created_at, r.updated_at FROM boards b " +
-    "JOIN tasks r ON r.board_id = b.id WHERE b.session_no = ? AND (r.board_id, r.id) > (?, ?) " +
-    "ORDER BY r.board_id, r.id LIMIT ?",
+    "JOIN tasks r ON r.board_id = b.id WHERE b.session_no = :session AND (r.board_id, r.id) > (:afterBoard, :afterTask) " +
+    "ORDER BY r.board_id, r.id LIMIT :limit",
   "check.namesOf":
-    "SELECT r.name, r.created_at FROM aliases r WHERE r.session_no = ? AND r.name > ? ORDER BY r.name LIMIT ?",
-  "check.tagsOf": "SELECT r.tag FROM session_tags r WHERE r.session_no = ? AND r.tag > ? ORDER BY r.tag LIMIT ?",
-  "check.beyond": "SELECT min(r.seq) AS seq FROM events r WHERE r.session_no = ? AND r.seq > ?",
+    "SELECT r.name, r.created_at FROM aliases r WHERE r.session_no = :session AND r.name > :after ORDER BY r.name LIMIT :limit",
+  "check.tagsOf":
+    "SELECT r.tag FROM session_tags r WHERE r.session_no = :session AND r.tag > :after ORDER BY r.tag LIMIT :limit",
+  "check.beyond": "SELECT min(r.seq) AS seq FROM events r WHERE r.session_no = :session AND r.seq > :end",
   "check.contents":
     "SELECT r.seq, r.content AS content_no FROM events r LEFT JOIN blobs b ON b.no = r.content " +
-    "WHERE r.session_no = ? AND r.seq > ? AND r.seq <= ? AND r.content IS NOT NULL AND b.no IS NULL ORDER BY r.seq",
+    "WHERE r.session_no = :session AND r.seq > :after AND r.seq <= :upTo AND r.content IS NOT NULL AND b.no IS NULL ORDER BY r.seq",
   "check.eventsUpTo":
-    "SELECT max(k.no) AS upto FROM (SELECT r.no FROM events r WHERE r.no > ? ORDER BY r.no LIMIT ?) k",
+    "SELECT max(k.no) AS upto FROM (SELECT r.no FROM events r WHERE r.no > :after ORDER BY r.no LIMIT :limit) k",
   "check.refs.events":
-    "SELECT r.content AS blob_no FROM events r " + "WHERE r.no > ? AND r.no <= ? AND r.content IS NOT NULL",
+    "SELECT r.content AS blob_no FROM events r " + "WHERE r.no > :after AND r.no <= :upTo AND r.content IS NOT NULL",
   "check.refs.annotations": referencesBy("annotations", ["session_no", "seq"], ["payload"]),
   "check.refs.state": referencesBy("state", ["session_no", "branch", "key", "seq"], ["value"]),
   "check.refs.evals": referencesBy("evals", ["session_no", "first_seq", "seq"], EVAL_BLOBS),
@@ -219,24 +229,24 @@ export const queries = () => ({
   "check.blockRefs":
     "SELECT r.block_id, r.version, r.edit, r.at, o.id AS block, r.value AS value_no, b.sha256 AS value FROM block_versions r " +
     "LEFT JOIN blocks o ON o.id = r.block_id LEFT JOIN blobs b ON b.no = r.value " +
-    "WHERE (r.block_id, r.version) > (?, ?) ORDER BY r.block_id, r.version LIMIT ?",
+    "WHERE (r.block_id, r.version) > (:afterBlock, :afterVersion) ORDER BY r.block_id, r.version LIMIT :limit",
   "check.agents":
     "SELECT r.no, r.id, r.name, r.agent_type, r.model, r.system, r.tool_ids, r.tags, r.metadata, r.created_at, r.updated_at, " +
-    "r.deleted_at, r.version FROM agents r WHERE r.no > ? ORDER BY r.no LIMIT ?",
-  "check.agentTags": "SELECT r.tag FROM agent_tags r WHERE r.agent_no = ? ORDER BY r.tag",
+    "r.deleted_at, r.version FROM agents r WHERE r.no > :after ORDER BY r.no LIMIT :limit",
+  "check.agentTags": "SELECT r.tag FROM agent_tags r WHERE r.agent_no = :agent ORDER BY r.tag",
   "check.strayTags":
     "SELECT r.tag, r.agent_no FROM agent_tags r LEFT JOIN agents a ON a.no = r.agent_no WHERE a.no IS NULL " +
-    "ORDER BY r.tag, r.agent_no LIMIT ?",
+    "ORDER BY r.tag, r.agent_no LIMIT :limit",
   "check.blocks":
     "SELECT r.id, r.label, r.char_limit, r.description, r.read_only, r.version, r.created_at, r.updated_at, " +
     "(SELECT max(v.version) FROM block_versions v WHERE v.block_id = r.id) AS newest, " +
     "(SELECT count(*) FROM block_versions v WHERE v.block_id = r.id) AS versions, " +
     "(SELECT v.at FROM block_versions v WHERE v.block_id = r.id AND v.version = 1) AS first_at, " +
     "(SELECT v.at FROM block_versions v WHERE v.block_id = r.id AND v.version = r.version) AS newest_at " +
-    "FROM blocks r WHERE r.id > ? ORDER BY r.id LIMIT ?",
+    "FROM blocks r WHERE r.id > :after ORDER BY r.id LIMIT :limit",
   "check.strayBlocks":
     "SELECT a.id AS agent, r.agent_no, r.block_id FROM agent_blocks r LEFT JOIN agents a ON a.no = r.agent_no " +
-    "LEFT JOIN blocks b ON b.id = r.block_id WHERE a.no IS NULL OR b.id IS NULL ORDER BY r.agent_no, r.ord LIMIT ?",
+    "LEFT JOIN blocks b ON b.id = r.block_id WHERE a.no IS NULL OR b.id IS NULL ORDER BY r.agent_no, r.ord LIMIT :limit",
   "check.refsOf":
     `WITH w (no) AS (VALUES ${ASKED}) SELECT b.no, b.sha256, b.refs, CAST(coalesce(max(g.n), 0) AS BIGINT) AS n FROM blobs b LEFT JOIN ` +
     `(SELECT u.no, count(*) AS n FROM (${references((column) => `WHERE r.${column} IN (SELECT no FROM w)`)} ` +
@@ -251,21 +261,21 @@ export const queries = () => ({
     `WHERE x.n <= ${REFERRERS} ORDER BY x.no, x.n`,
   "check.named":
     "SELECT l.ord, c.sha256 FROM blobs p JOIN blob_links l ON l.parent_no = p.no LEFT JOIN blobs c ON c.no = l.child_no " +
-    "WHERE p.sha256 = ? AND l.ord > ? AND l.ord < 0 ORDER BY l.ord LIMIT ?",
+    "WHERE p.sha256 = :parent AND l.ord > :afterOrd AND l.ord < 0 ORDER BY l.ord LIMIT :limit",
   "check.blobs":
     "SELECT b.no, b.sha256, b.media, b.utf8, b.form, b.refs, b.pinned, b.expires_at, " +
-    `${exists("SELECT 1 FROM blob_links x WHERE x.child_no = b.no")} AS linked FROM blobs b WHERE b.no > ? ORDER BY b.no LIMIT ?`,
+    `${exists("SELECT 1 FROM blob_links x WHERE x.child_no = b.no")} AS linked FROM blobs b WHERE b.no > :after ORDER BY b.no LIMIT :limit`,
   "check.parts":
     "SELECT k.parent_no, k.ord, k.child_no, p.sha256 AS parent, c.no AS child FROM (SELECT parent_no, ord, child_no FROM blob_links " +
-    "WHERE (parent_no, ord) > (?, ?) ORDER BY parent_no, ord LIMIT ?) k LEFT JOIN blobs p ON p.no = k.parent_no " +
+    "WHERE (parent_no, ord) > (:afterParent, :afterOrd) ORDER BY parent_no, ord LIMIT :limit) k LEFT JOIN blobs p ON p.no = k.parent_no " +
     "LEFT JOIN blobs c ON c.no = k.child_no ORDER BY k.parent_no, k.ord",
   "check.counters": "SELECT name, n FROM counters ORDER BY name",
   "check.aliases":
     "SELECT r.name, s.no AS there, s.deleted_at FROM aliases r LEFT JOIN sessions s ON s.no = r.session_no " +
-    "WHERE r.name > ? ORDER BY r.name LIMIT ?",
+    "WHERE r.name > :after ORDER BY r.name LIMIT :limit",
   "check.tasks":
     "SELECT r.board_id, r.id, b.id AS there FROM tasks r LEFT JOIN boards b ON b.id = r.board_id " +
-    "WHERE (r.board_id, r.id) > (?, ?) ORDER BY r.board_id, r.id LIMIT ?",
+    "WHERE (r.board_id, r.id) > (:afterBoard, :afterTask) ORDER BY r.board_id, r.id LIMIT :limit",
   "check.strays.events": strays("events"),
   "check.strays.branches": strays("branches"),
   "check.strays.turns": strays("turns"),

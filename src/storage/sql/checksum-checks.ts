@@ -1,7 +1,8 @@
 // What the checker reads of checksums: which rows do not have the one of their columns. The engine computes it, so that a row
 // that no read could decode is named as well.
-import type { OwnedChecksumTable, StoreChecksumTable } from "../../contracts/checksum-queries.ts";
+import type { OwnedChecksumTable, StoreChecksumTable } from "../../contracts/storage/checksum-queries.ts";
 import type { CheckedTable } from "../../core/checksum.ts";
+import { behindKey } from "./check.ts";
 import { checksumSql, counterChecksumSql, rowChecksumSql } from "./checksum.ts";
 
 function isProven(table: CheckedTable): string {
@@ -14,20 +15,19 @@ const LATE: ReadonlySet<CheckedTable> = new Set<CheckedTable>(["blobs", "segment
 
 /** Damaged rows of a session. Parameters: the session's number, limit. */
 function ofSession(table: OwnedChecksumTable, row: string, owner: string): string {
-  return `SELECT ${row} FROM ${table} r WHERE ${owner} AND NOT ${isProven(table)} LIMIT ?`;
+  return `SELECT ${row} FROM ${table} r WHERE ${owner} AND NOT ${isProven(table)} LIMIT :limit`;
 }
 
 /** All rows in the order of their keys. Parameters: the key of the last row before, limit. */
 function paged(table: StoreChecksumTable, keys: readonly string[], more = ""): string {
   const list = keys.map((key) => `r.${key}`).join(", ");
-  const after = keys.length === 1 ? `${list} > ?` : `(${list}) > (${keys.map(() => "?").join(", ")})`;
   return (
     `SELECT ${list}${more}, CASE WHEN ${isProven(table)} THEN 1 ELSE 0 END AS proven FROM ${table} r ` +
-    `WHERE ${after} ORDER BY ${list} LIMIT ?`
+    `WHERE ${behindKey(keys)} ORDER BY ${list} LIMIT :limit`
   );
 }
 
-const OF_SESSION = "r.session_no = ?";
+const OF_SESSION = "r.session_no = :session";
 
 const OF_META = checksumSql("holdfast_meta", [
   ["text", "(SELECT value FROM holdfast_meta WHERE name = 'store_id')"],
@@ -35,12 +35,12 @@ const OF_META = checksumSql("holdfast_meta", [
 ]);
 
 export const queries = () => ({
-  "checksums.sessions": ofSession("sessions", "r.id AS name", "r.no = ?"),
+  "checksums.sessions": ofSession("sessions", "r.id AS name", "r.no = :session"),
   "checksums.boards": ofSession("boards", "r.id AS name", OF_SESSION),
   "checksums.tasks": ofSession(
     "tasks",
     "r.id AS name",
-    "r.board_id IN (SELECT b.id FROM boards b WHERE b.session_no = ?)",
+    "r.board_id IN (SELECT b.id FROM boards b WHERE b.session_no = :session)",
   ),
   "checksums.invocations": ofSession("invocations", "r.seq AS seq", OF_SESSION),
   "checksums.captures": ofSession("captures", "r.id AS name", OF_SESSION),
@@ -58,11 +58,11 @@ export const queries = () => ({
   "check.epochs":
     "SELECT b.no, b.sha256, CASE WHEN b.epoch >= 0 AND b.epoch <= g.n AND " +
     "(b.condemned IS NULL OR b.condemned <= g.n AND b.condemned >= b.epoch + 2) THEN 1 ELSE 0 END AS proven " +
-    "FROM blobs b CROSS JOIN counters g WHERE g.name = 'gc' AND b.no > ? ORDER BY b.no LIMIT ?",
+    "FROM blobs b CROSS JOIN counters g WHERE g.name = 'gc' AND b.no > :after ORDER BY b.no LIMIT :limit",
   "check.held":
-    "SELECT r.id FROM runs r WHERE r.session_no = ? AND NOT ((r.beat < 0 AND r.held = 1) OR (r.beat >= 0 AND r.held = 0)) " +
-    "LIMIT ?",
+    "SELECT r.id FROM runs r WHERE r.session_no = :session AND NOT ((r.beat < 0 AND r.held = 1) OR (r.beat >= 0 AND r.held = 0)) " +
+    "LIMIT :limit",
   "check.aliasCount":
     "SELECT s.alias_count AS stored, (SELECT count(*) FROM aliases l WHERE l.session_no = s.no) AS counted " +
-    "FROM sessions s WHERE s.no = ?",
+    "FROM sessions s WHERE s.no = :session",
 });

@@ -55,7 +55,7 @@ function keep(table: string, before: string, after: string): string {
   return `checksum = CASE WHEN ${was} IS NULL OR ${was} = ${before} THEN ${after} ELSE ${was} END`;
 }
 
-/** The counters of the store have no shape in contracts/rows.ts: no rule writes their rows. */
+/** The counters of the store have no shape in contracts/storage/tables.ts: no rule writes their rows. */
 export function counterChecksumSql(n = "counters.n"): string {
   const parts = [["text", "counters.name"] as const, ["int", n] as const];
   return checksumSql("counters", parts);

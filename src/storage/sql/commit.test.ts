@@ -1,7 +1,7 @@
 // The write verb itself, below the nouns: batches, guards, isolation of one member's trouble from the others.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore } from "../../../test/engines.ts";
-import type { Commit, EventDraft, HeadDraft, Outcome } from "../../contracts/storage.ts";
+import type { Commit, EventDraft, HeadDraft, Outcome } from "../../contracts/storage/commit.ts";
 import { encodeText, sha256 } from "../../core/bytes.ts";
 import { genesis, nextHash } from "../../core/chain.ts";
 import { NONE } from "../../core/counts.ts";
@@ -48,7 +48,7 @@ for (const engine of ENGINES) {
       // Event 1 is session/created, which the first commit of each brings along.
       expect(seqs(outcomes)).toEqual(commits.map((_, i) => 2 + Math.floor(i / 3)));
       for (const id of ["s0", "s1", "s2"]) {
-        const events = await storage.query("events.read", id, 0, 100);
+        const events = await storage.query("events.read", { session: id, after: 0, limit: 100 });
         expect(events.map((event) => event.seq)).toEqual(Array.from({ length: 21 }, (_, i) => i + 1));
       }
     });
@@ -101,13 +101,13 @@ for (const engine of ENGINES) {
       expect(published.map(({ seq }) => seq)).toEqual([6, 7]);
       expect(published.map((one) => headOf(one).counts.turns)).toEqual([3, 3]);
       expect(published[1]?.basis).toBe(published[0]?.id);
-      const stored = await storage.query("heads.oldest", "s", 0, 10);
+      const stored = await storage.query("heads.oldest", { session: "s", after: 0, limit: 10 });
       expect(stored.map(headOf)).toEqual(published.map(headOf));
     });
 
     test("ST2 two commits of one batch that rely on the same row cannot both happen", async () => {
       await storage.commit(append("s", "first"));
-      const [row] = await storage.query("session.get", "s");
+      const [row] = await storage.query("session.get", { id: "s" });
       const change = (text: string): Commit => ({
         sessions: [{ id: "s", mode: "existing", at }],
         guards: [{ check: "session.version", key: ["s"], expect: row?.version ?? 0 }],
@@ -135,7 +135,7 @@ for (const engine of ENGINES) {
       });
       const outcomes = await Promise.all(["a", "b", "c"].map((text) => storage.commit(change(text))));
       expect(outcomes.filter((outcome) => outcome.ok)).toHaveLength(1);
-      const [after] = await storage.query("session.get", "s");
+      const [after] = await storage.query("session.get", { id: "s" });
       expect(after?.version).toBe((row?.version ?? 0) + 1);
     });
 
@@ -171,7 +171,7 @@ for (const engine of ENGINES) {
         [append("s", "a"), dangling, append("s", "b")].map((one) => storage.commit(one)),
       );
       expect(results.map((result) => result.status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
-      const events = await storage.query("events.read", "s", 0, 100);
+      const events = await storage.query("events.read", { session: "s", after: 0, limit: 100 });
       expect(events.map((event) => event.seq)).toEqual([1, 2, 3, 4]);
     });
 
@@ -179,7 +179,7 @@ for (const engine of ENGINES) {
       const missing = sha256(encodeText("missing"));
       const outcome = await storage.commit(append("s", "x", { uses: [[missing, 0]] }));
       expect(seqs([outcome])).toEqual(["blob-missing"]);
-      expect(await storage.query("session.get", "s")).toEqual([]);
+      expect(await storage.query("session.get", { id: "s" })).toEqual([]);
     });
 
     test("ST2 a guard that fails is told before a ref that is missing: the decision may no longer need it", async () => {
@@ -194,14 +194,14 @@ for (const engine of ENGINES) {
       for (let i = 0; i < 10; i++) {
         await (i % 2 === 0 ? storage : other).commit(append("s", `n${i}`));
       }
-      const events = await storage.query("events.read", "s", 0, 100);
+      const events = await storage.query("events.read", { session: "s", after: 0, limit: 100 });
       expect(events.map((event) => event.seq)).toEqual(Array.from({ length: 11 }, (_, i) => i + 1));
     });
 
     test("LG2 a handle that remembers a session sees that the same seq was reached another way", async () => {
       for (const text of ["a", "b"]) await storage.commit(append("s", text));
       // Like a server that lost its last commits and continued with others.
-      const [before] = await storage.query("events.at", "s", 2);
+      const [before] = await storage.query("events.at", { session: "s", seq: 2 });
       await ground.driver.transact(function* () {
         yield {
           steps: [
@@ -214,7 +214,7 @@ for (const engine of ENGINES) {
       const other = new SqlStorage(await ground.another(), realEnvironment());
       await other.commit(append("s", "another b"));
       await storage.commit(append("s", "c"));
-      const events = await storage.query("events.read", "s", 0, 100);
+      const events = await storage.query("events.read", { session: "s", after: 0, limit: 100 });
       let chain: Uint8Array = genesis("s");
       for (const event of events) {
         chain = nextHash(chain, event.body);
@@ -249,7 +249,7 @@ for (const engine of ENGINES) {
       const other = new SqlStorage(await ground.another(), realEnvironment());
       await storage.commit(append("s", "a"));
       await storage.commit(append("s", "b"));
-      const [row] = await other.query("session.get", "s");
+      const [row] = await other.query("session.get", { id: "s" });
       await other.commit({
         solo: true,
         sessions: [{ id: "s", mode: "existing", at }],
@@ -259,7 +259,7 @@ for (const engine of ENGINES) {
         ],
       });
       expect(seqs([await storage.commit(append("s", "c"))])).toEqual(["session-deleted"]);
-      expect(await storage.query("events.read", "s", 0, 100)).toEqual([]);
+      expect(await storage.query("events.read", { session: "s", after: 0, limit: 100 })).toEqual([]);
     });
   });
 }

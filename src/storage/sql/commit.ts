@@ -1,8 +1,8 @@
 // The one write verb, as a plan both engines run: read what the commits rely on, drop those whose guards fail, assign
 // seqs and chain hashes, write everything, commit once. Nothing is acknowledged before that.
 
-import type { BranchPositionRow } from "../../contracts/lineage-queries.ts";
-import type { Commit, FoundRows, Guard, Outcome, SessionUse } from "../../contracts/storage.ts";
+import type { Commit, FoundRows, Guard, Outcome, SessionUse } from "../../contracts/storage/commit.ts";
+import type { BranchPositionRow } from "../../contracts/storage/lineage-queries.ts";
 import { encodeText, toHex } from "../../core/bytes.ts";
 import { genesis } from "../../core/chain.ts";
 import { rowChecksum } from "../../core/checksum.ts";
@@ -194,12 +194,12 @@ function* readSnapshot(batch: readonly Commit[], dialect: Dialect): Plan<CommitS
       ...asked.map(
         ([, guard]): Step => ({
           kind: "query",
-          sql: GUARDS.get(guard.check) + dialect.lockRow,
+          sql: GUARDS.get(guard.check).sql + dialect.lockRow,
           params: [...guard.key],
         }),
       ),
       // The rows of their sessions are locked by now, so that the counts cannot change.
-      ...published.map((id): Step => ({ kind: "query", sql: QUERIES.get("branch.position"), params: [id] })),
+      ...published.map((id): Step => ({ kind: "query", sql: QUERIES.get("branch.position").sql, params: [id] })),
     ],
     last: false,
   };

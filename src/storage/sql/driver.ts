@@ -1,10 +1,11 @@
 // What the one SQL implementation asks of an engine. A write transaction is a plan: a generator that yields trips of
 // steps and gets their rows back. SQLite runs a plan in one go, PostgreSQL sends each trip in one round trip, so the
 // same plan serves both.
-import type { EngineReport } from "../../contracts/engine-check.ts";
+
 import { HoldfastError } from "../../contracts/errors.ts";
-import type { QueryName } from "../../contracts/queries.ts";
-import type { InspectLimits, SqlFragments } from "../../contracts/storage.ts";
+import type { EngineReport } from "../../contracts/storage/engine-report.ts";
+import type { QueryName } from "../../contracts/storage/queries.ts";
+import type { InspectLimits, SqlFragments } from "../../contracts/storage/storage.ts";
 
 export type Param = null | number | string | Uint8Array;
 export type Row = Readonly<Record<string, unknown>>;
@@ -147,7 +148,7 @@ export interface Dialect {
   /** Epoch milliseconds by the server's clock, as `ms`; null when there is no server. */
   readonly serverTime: Sql | null;
   readonly tableNames: Sql;
-  /** Names and types of a table's columns, for the test that compares them with contracts/rows.ts. */
+  /** Names and types of a table's columns, for the test that compares them with contracts/storage/tables.ts. */
   readonly describeTable: Sql;
   readonly explain: string;
   /** What queries of people say differently. */

@@ -2,7 +2,7 @@
 // other row refers to are deleted with their parts, and only then do the rows forget them. There is one set of
 // statements per scope, generated from where the rows are. Blobs kept in chunks or segments are taken apart afterwards,
 // piece by piece (payloads.discard): one statement would block all other writers.
-import type { ErasedRow, ErasedScope } from "../../contracts/storage.ts";
+import type { ErasedRow, ErasedScope } from "../../contracts/storage/statement-names.ts";
 import { rowChecksumSql } from "./checksum.ts";
 import { PREFIX } from "./inline-content.ts";
 
@@ -11,29 +11,29 @@ interface ErasureSource {
   readonly table: string;
   readonly name: string;
   readonly column: string;
-  /** Parameters: session number, then agent number, run and highest seq where asked. */
+  /** Which rows of the table; its parameters are the scope's (ScopeParams). */
   readonly rows: string;
   readonly erase: string;
 }
 
 const LIVE = "erased_seq IS NULL";
-/** Parameter first: seq of the erasing event. */
+/** `erasedBy` is the seq of the erasing event. */
 const FORGET =
-  "UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = ? WHERE ";
+  "UPDATE events SET sha256 = NULL, words = NULL, content = NULL, salt = NULL, key = NULL, erased_seq = :erasedBy WHERE ";
 
-const MINE = `session_no = ? AND agent_no = ? AND seq <= ? AND ${LIVE}`;
-const OF_RUN = `session_no = ? AND agent_no = ? AND run = ? AND seq <= ? AND ${LIVE}`;
-const OF_SESSION = "session_no = ?";
+const MINE = `session_no = :session AND agent_no = :agent AND seq <= :upTo AND ${LIVE}`;
+const OF_RUN = `session_no = :session AND agent_no = :agent AND run = :run AND seq <= :upTo AND ${LIVE}`;
+const OF_SESSION = "session_no = :session";
 /** What a live fork inherits of a session that goes is kept for it; parameters: the session's number. */
 const kept = (name: string) =>
   `EXISTS (SELECT 1 FROM remains k WHERE k.session_no = ${name}.session_no AND k.branch = ${name}.branch AND ${name}.seq <= k.upto)`;
 const goes = (name: string) => `${OF_SESSION} AND NOT ${kept(name)}`;
 /** Messages, and what events of runs carry. */
 const CONTENTS_OF_SESSION = `sha256 IS NOT NULL AND ${LIVE}`;
-const OF_JOURNAL = `session_no = ? AND run = ? AND seq >= ? AND seq <= ? AND agent_no IS NULL AND ${CONTENTS_OF_SESSION}`;
+const OF_JOURNAL = `session_no = :session AND run = :run AND seq >= :from AND seq <= :upTo AND agent_no IS NULL AND ${CONTENTS_OF_SESSION}`;
 const OF_SAVED =
   `${CONTENTS_OF_SESSION} AND (session_no, seq) IN ` +
-  "(SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = ? AND c.agent_no = ? AND c.run = '')";
+  "(SELECT c.session_no, c.seq FROM checkpoints c WHERE c.session_no = :session AND c.agent_no = :agent AND c.run = '')";
 /** Payloads of what agents did, one row each. */
 const PAYLOADS: readonly (readonly [table: string, column: string])[] = [
   ...["code", "result", "final", "error"].map((column) => ["evals", column] as const),
@@ -73,7 +73,7 @@ const SCOPES: Readonly<Record<ErasedScope, ErasureSource>> = {
     rows: OF_SESSION,
     erase: `DELETE FROM annotations WHERE ${OF_SESSION}`,
   },
-  capture: { ...CAPTURES, rows: "id = ?", erase: "DELETE FROM captures WHERE id = ?" },
+  capture: { ...CAPTURES, rows: "id = :id", erase: "DELETE FROM captures WHERE id = :id" },
   allCaptures: { ...CAPTURES, rows: OF_SESSION, erase: `DELETE FROM captures WHERE ${OF_SESSION}` },
   allWork: { ...OF_WORK, rows: goes("w"), erase: `DELETE FROM clears WHERE ${goes("clears")}` },
 };
@@ -81,16 +81,14 @@ const SCOPES: Readonly<Record<ErasedScope, ErasureSource>> = {
 /** Rows of a session that hold no payloads, or are rid of them. */
 const ROW_TABLES = ["turns", "evals", "calls", "snapshots", "heads", "invocations"] as const;
 
-/** Parameters: now, then the scope's. */
 function dead(where: ErasureSource): string {
   return (
-    "SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= ? " +
+    "SELECT d.no FROM blobs d WHERE d.form < 2 AND d.refs = 0 AND d.pinned = 0 AND d.expires_at IS NOT NULL AND d.expires_at <= :now " +
     `AND d.no IN (SELECT ${where.column} FROM ${where.table} WHERE ${where.rows}) ` +
     "AND NOT EXISTS (SELECT 1 FROM blob_links k WHERE k.child_no = d.no)"
   );
 }
 
-/** Parameters: the scope's; now and the scope's; now and the scope's. */
 function texts(where: ErasureSource): Record<Part, string> {
   return {
     // Counted once for all: a count per blob would read the scope again for each.
@@ -140,7 +138,7 @@ function inlineSizes(where: ErasureSource): string {
 function copies(where: ErasureSource): string {
   return (
     "SELECT DISTINCT b.sha256, b.store, b.key, CASE WHEN b.pinned = 1 OR b.refs > 0 OR b.expires_at IS NULL " +
-    "OR b.expires_at > ? OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept " +
+    "OR b.expires_at > :now OR EXISTS (SELECT 1 FROM blob_links l WHERE l.child_no = b.no) THEN 1 ELSE 0 END AS kept " +
     `FROM (SELECT sha256 FROM events WHERE ${where.rows} AND words IS NOT NULL) e JOIN blobs b ON b.sha256 = e.sha256`
   );
 }
@@ -161,7 +159,7 @@ const ALL = [...OF_MESSAGES, "allState", "allAnnotations", "allWork", "capture",
 /** Where forks that are there, or of which something is kept, branched off. Parameters: the session's number, twice. */
 const FORKED =
   "SELECT b.parent_branch, b.cut_seq FROM branches b JOIN sessions c ON c.no = b.session_no " +
-  "WHERE b.parent_session_no = ? AND b.session_no <> ? AND (c.deleted_at IS NULL OR EXISTS (SELECT 1 FROM remains k " +
+  "WHERE b.parent_session_no = :session AND b.session_no <> :session AND (c.deleted_at IS NULL OR EXISTS (SELECT 1 FROM remains k " +
   "WHERE k.session_no = b.session_no AND k.branch = b.branch))";
 
 const dropRows = Object.fromEntries(

@@ -1,6 +1,6 @@
 // What is known of a session's log that readers follow, and the readers that wait for it to grow.
 import type { Environment } from "../../contracts/environment.ts";
-import type { LogFollower, LogMark } from "../../contracts/storage.ts";
+import type { LogFollower, LogMark } from "../../contracts/storage/storage.ts";
 
 /**
  * After readers were woken the log rests, so long for each of them, and what is written meanwhile reaches them together:

@@ -1,8 +1,8 @@
 // Messages: live ones in seq order by (session, agent), by session, or across an agent's sessions. A message is the row
 // of the event that added it; short content stands in it, longer content is a blob.
 
-const SESSION = "(SELECT no FROM sessions WHERE id = ?)";
-const AGENT = "(SELECT no FROM agents WHERE id = ?)";
+const SESSION = "(SELECT no FROM sessions WHERE id = :session)";
+const AGENT = "(SELECT no FROM agents WHERE id = :agent)";
 const COLUMNS =
   "s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, m.sha256, " +
   // NULL where a blob should be and is not: the reader says so.
@@ -20,22 +20,22 @@ function messages(inner: string, order: string): string {
 
 const ROWS = "SELECT no, session_no, agent_no, seq, role, run, key, at, sha256, words, content FROM events";
 /** A stretch of a session's log: its number, the branch, the last seq. */
-const SCOPE = "session_no = ? AND branch = ? AND seq <= ? AND erased_seq IS NULL";
-const RANGE = "seq > ? AND at >= ?";
+const SCOPE = "session_no = :session AND branch = :branch AND seq <= :upTo AND erased_seq IS NULL";
+const RANGE = "seq > :after AND at >= :since";
 
 /** Only messages have an agent's number. */
 const MESSAGES = "agent_no IS NOT NULL";
 const ofAgent = `${ROWS} WHERE ${SCOPE} AND agent_no = ${AGENT} AND ${RANGE}`;
-const ofRun = `${ROWS} WHERE ${SCOPE} AND agent_no = ${AGENT} AND run = ? AND ${RANGE}`;
+const ofRun = `${ROWS} WHERE ${SCOPE} AND agent_no = ${AGENT} AND run = :run AND ${RANGE}`;
 const ofSession = `${ROWS} WHERE ${SCOPE} AND ${MESSAGES} AND ${RANGE}`;
-const ofSessionRun = `${ROWS} WHERE ${SCOPE} AND ${MESSAGES} AND run = ? AND ${RANGE}`;
-const forward = " ORDER BY seq LIMIT ? OFFSET ?";
-const backward = " ORDER BY seq DESC LIMIT ?";
+const ofSessionRun = `${ROWS} WHERE ${SCOPE} AND ${MESSAGES} AND run = :run AND ${RANGE}`;
+const forward = " ORDER BY seq LIMIT :limit OFFSET :offset";
+const backward = " ORDER BY seq DESC LIMIT :limit";
 
 /** Live messages of an agent up to a seq: parameters seq, agent, session. */
 const liveUpTo = (name: string) =>
-  "SELECT (SELECT count(*) FROM events m WHERE m.session_no = s.no AND m.erased_seq IS NULL AND m.seq <= ? " +
-  `AND m.agent_no = (SELECT no FROM agents WHERE id = ?)) AS ${name} FROM sessions s WHERE s.id = ?`;
+  "SELECT (SELECT count(*) FROM events m WHERE m.session_no = s.no AND m.erased_seq IS NULL AND m.seq <= :seq " +
+  `AND m.agent_no = (SELECT no FROM agents WHERE id = :agent)) AS ${name} FROM sessions s WHERE s.id = :session`;
 
 export const queries = () => ({
   "history.range": messages(ofAgent + forward, "m.seq"),
@@ -47,18 +47,18 @@ export const queries = () => ({
   "history.sessionRun": messages(ofSessionRun + forward, "m.seq"),
   "history.sessionRunLast": messages(ofSessionRun + backward, "m.seq"),
   "history.byAgent": messages(
-    `${ROWS} WHERE agent_no = ${AGENT} AND erased_seq IS NULL AND at >= ? ORDER BY no DESC LIMIT ?`,
+    `${ROWS} WHERE agent_no = ${AGENT} AND erased_seq IS NULL AND at >= :since ORDER BY no DESC LIMIT :limit`,
     "m.no",
   ),
   // On several branches the same key may be used again; the newest comes first. They are sorted by no column of an index:
   // for the order of one, the engine would read through the whole session instead of looking the key up.
   "history.byKey": messages(
-    `${ROWS.replace("SELECT no", "SELECT branch, no")} WHERE session_no = ${SESSION} AND key = ? AND erased_seq IS NULL`,
+    `${ROWS.replace("SELECT no", "SELECT branch, no")} WHERE session_no = ${SESSION} AND key = :key AND erased_seq IS NULL`,
     "m.seq + 0 DESC",
   ).replace("SELECT ", "SELECT m.branch, "),
   "history.count": `SELECT count(*) AS n FROM events WHERE ${SCOPE} AND agent_no = ${AGENT}`,
   "history.countUpTo": liveUpTo("n"),
-  "history.countRun": `SELECT count(*) AS n FROM events WHERE ${SCOPE} AND agent_no = ${AGENT} AND run = ?`,
+  "history.countRun": `SELECT count(*) AS n FROM events WHERE ${SCOPE} AND agent_no = ${AGENT} AND run = :run`,
 });
 
 export const guards = () => ({

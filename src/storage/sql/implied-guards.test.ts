@@ -1,7 +1,7 @@
 // Guards that are not asked again where the log has not grown: what a handle remembers of a run must be what is there.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore } from "../../../test/engines.ts";
-import type { Commit, Guard, Outcome } from "../../contracts/storage.ts";
+import type { Commit, Guard, Outcome } from "../../contracts/storage/commit.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { open } from "../../open.ts";
 import { claimRun } from "../../runs/lease.ts";
@@ -48,7 +48,7 @@ for (const engine of ENGINES) {
     });
     afterEach(() => ground.end());
 
-    const version = async () => (await storage.query("run.get", RUN))[0]?.version;
+    const version = async () => (await storage.query("run.get", { id: RUN }))[0]?.version;
 
     test("ST2 of two that rely on one version, in one batch, one happens: also where nobody has to ask", async () => {
       const first = (await version()) ?? 0;
@@ -88,7 +88,7 @@ for (const engine of ENGINES) {
     });
 
     test("RU2 who had a lease adds nothing behind who takes it, not in one batch with it either", async () => {
-      const [row] = await storage.query("run.get", RUN);
+      const [row] = await storage.query("run.get", { id: RUN });
       if (row === undefined) throw new Error("no run");
       const step: Commit = {
         sessions: [{ id: "s", mode: "existing", at }],

@@ -19,15 +19,17 @@ export const queries = () => ({
   "inline.lag": `SELECT ${UPTO} AS upto, ${NEWEST} AS newest`,
   "inline.get":
     `${FOUND}word_refs r JOIN events e ON e.no = r.event_no ` +
-    "WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL " +
+    "WHERE r.prefix = :prefix AND e.sha256 = :sha256 AND e.words IS NOT NULL " +
     "ORDER BY r.event_no LIMIT 1",
   // What is not in the index yet, a page at a time.
-  "inline.scan": `${FOUND}events e WHERE e.no > ? AND e.no <= ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no LIMIT 1`,
+  "inline.scan":
+    `${FOUND}events e WHERE e.no > :after AND e.no <= :upTo AND e.sha256 = :sha256 AND e.words IS NOT NULL ` +
+    "ORDER BY e.no LIMIT 1",
   "inline.count":
     "SELECT count(*) AS n FROM (SELECT 1 AS one FROM word_refs r JOIN events e ON e.no = r.event_no " +
-    "WHERE r.prefix = ? AND r.event_no <= ? AND e.sha256 = ? AND e.words IS NOT NULL LIMIT ?) c",
+    "WHERE r.prefix = :prefix AND r.event_no <= :upTo AND e.sha256 = :sha256 AND e.words IS NOT NULL LIMIT :most) c",
   "inline.countUnindexed":
-    "SELECT count(*) AS n FROM events WHERE no > ? AND no <= ? AND sha256 = ? AND words IS NOT NULL",
+    "SELECT count(*) AS n FROM events WHERE no > :after AND no <= :upTo AND sha256 = :sha256 AND words IS NOT NULL",
 });
 
 export const statements = () => ({

@@ -1,5 +1,5 @@
 // Which commits of a batch can happen, judged by what was read before any of them.
-import type { Commit, Guard, Refusal } from "../../contracts/storage.ts";
+import type { Commit, Guard, Refusal } from "../../contracts/storage/commit.ts";
 import { toHex } from "../../core/bytes.ts";
 import { isReserved } from "../../core/locator.ts";
 import type { Param } from "./driver.ts";

@@ -2,7 +2,7 @@
 // transaction begins, in slices of time, and the engine gets them in trips of bounded size, so that neither making nor
 // writing them holds the event loop, and the store is locked for as short as can be.
 import type { Environment } from "../../contracts/environment.ts";
-import type { Commit } from "../../contracts/storage.ts";
+import type { Commit } from "../../contracts/storage/commit.ts";
 import { runInSlices, TimeSlice } from "../../core/time-slice.ts";
 import { restoreInSteps } from "./archive.ts";
 import type { Plan, Step } from "./driver.ts";

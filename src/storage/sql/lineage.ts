@@ -2,7 +2,7 @@
 // was visible at a point is, of each, the newest version up to there.
 
 const NOW = "9007199254740991";
-const AGENT = "(SELECT no FROM agents WHERE id = ?)";
+const AGENT = "(SELECT no FROM agents WHERE id = :agent)";
 const CLEARS =
   "(SELECT count(*) FROM clears c WHERE c.session_no = l.session_no AND c.branch = l.branch AND c.seq <= l.upto) AS clears";
 
@@ -21,14 +21,16 @@ function line(start: string, goesOn: string): string {
   );
 }
 
-const AT = "SELECT CAST(0 AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT)";
-const CURRENT = `SELECT CAST(0 AS BIGINT), c.no, c.branch, CAST(${NOW} AS BIGINT) FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL`;
+const AT = "SELECT CAST(0 AS BIGINT), CAST(:session AS BIGINT), CAST(:branch AS BIGINT), CAST(:upTo AS BIGINT)";
+const CURRENT =
+  `SELECT CAST(0 AS BIGINT), c.no, c.branch, CAST(${NOW} AS BIGINT) FROM sessions c ` +
+  "WHERE c.id = :session AND c.deleted_at IS NULL";
 const ALL = "l.depth >= 0";
 
 /** Down to a depth, newest first. */
 function lineage(start: string): string {
   return (
-    `${line(start, "l.depth < ?")}SELECT (SELECT s.id FROM sessions s WHERE s.no = l.session_no) AS session, ` +
+    `${line(start, "l.depth < :deepest")}SELECT (SELECT s.id FROM sessions s WHERE s.no = l.session_no) AS session, ` +
     `l.session_no, l.branch, l.upto, ${CLEARS} FROM l WHERE l.session_no IS NOT NULL ORDER BY l.depth`
   );
 }
@@ -54,7 +56,8 @@ function statedIn(start: string, condition: string, end: string): string {
   );
 }
 
-const STRETCH = (a: string) => `${a}.session_no = ? AND ${a}.branch = ? AND ${a}.seq > ? AND ${a}.seq <= ?`;
+const STRETCH = (a: string) =>
+  `${a}.session_no = :session AND ${a}.branch = :branch AND ${a}.seq > :after AND ${a}.seq <= :upTo`;
 
 const MESSAGE_COLUMNS =
   "s.id AS session, a.id AS agent, m.seq, m.role, m.run, m.key, m.at, m.sha256, m.erased_seq, " +
@@ -66,8 +69,8 @@ const MESSAGE_COLUMNS =
 function messagesAt(order: string): string {
   return (
     `SELECT ${MESSAGE_COLUMNS} FROM (SELECT e.session_no, e.agent_no, e.seq, e.role, e.run, e.key, e.at, e.sha256, e.words, ` +
-    "e.content, e.erased_seq FROM events e WHERE e.session_no = ? AND e.branch = ? AND e.seq > ? AND e.seq <= ? " +
-    `AND e.agent_no IS NOT NULL AND (e.erased_seq IS NULL OR e.erased_seq > ?) ORDER BY e.seq ${order} LIMIT ?) m ` +
+    "e.content, e.erased_seq FROM events e WHERE e.session_no = :session AND e.branch = :branch AND e.seq > :after AND e.seq <= :upTo " +
+    `AND e.agent_no IS NOT NULL AND (e.erased_seq IS NULL OR e.erased_seq > :erasedAfter) ORDER BY e.seq ${order} LIMIT :limit) m ` +
     "JOIN sessions s ON s.no = m.session_no JOIN agents a ON a.no = m.agent_no LEFT JOIN blobs b ON b.no = m.content " +
     "ORDER BY m.seq"
   );
@@ -76,7 +79,7 @@ function messagesAt(order: string): string {
 function countedBy(run: string, group: string): string {
   return (
     `SELECT a.id AS agent, c.run, c.n FROM (SELECT e.agent_no, ${run} AS run, count(*) AS n FROM events e WHERE ` +
-    `${STRETCH("e")} AND e.agent_no IS NOT NULL AND (e.erased_seq IS NULL OR e.erased_seq > ?) ` +
+    `${STRETCH("e")} AND e.agent_no IS NOT NULL AND (e.erased_seq IS NULL OR e.erased_seq > :erasedAfter) ` +
     `GROUP BY ${group}) c JOIN agents a ON a.no = c.agent_no`
   );
 }
@@ -163,7 +166,7 @@ function versionsAt({ table, columns, joins }: VersionedTable): string {
   return (
     `SELECT s.id AS session, ${columns} FROM ${table} r JOIN sessions s ON s.no = r.session_no ${joins} WHERE ${STRETCH("r")} ` +
     `AND NOT EXISTS (SELECT 1 FROM ${table} n WHERE n.session_no = r.session_no AND n.first_seq = r.first_seq ` +
-    "AND n.seq > r.seq AND n.branch = r.branch AND n.seq <= ?) ORDER BY r.first_seq"
+    "AND n.seq > r.seq AND n.branch = r.branch AND n.seq <= :upTo) ORDER BY r.first_seq"
   );
 }
 
@@ -171,7 +174,7 @@ function versionsAt({ table, columns, joins }: VersionedTable): string {
 function newest({ table, columns, joins }: VersionedTable): string {
   return (
     `SELECT s.id AS session, ${columns} FROM ${table} r JOIN sessions s ON s.no = r.session_no ${joins} ` +
-    "WHERE s.id = ? AND s.deleted_at IS NULL AND r.first_seq = ? ORDER BY r.seq DESC LIMIT 1"
+    "WHERE s.id = :session AND s.deleted_at IS NULL AND r.first_seq = :first ORDER BY r.seq DESC LIMIT 1"
   );
 }
 
@@ -197,13 +200,13 @@ export const queries = () => ({
     "FROM l WHERE l.session_no IS NOT NULL) w) c",
   "lineage.stated": statedIn(CURRENT, "", ""),
   "lineage.statedAt": statedIn(AT, "", ""),
-  "lineage.statedKey": statedIn(CURRENT, " AND st.key IN (?, '')", " LIMIT 1"),
+  "lineage.statedKey": statedIn(CURRENT, " AND st.key IN (:key, '')", " LIMIT 1"),
   "lineage.messages": countedOver("e.agent_no IS NOT NULL"),
   "lineage.agentMessages": countedOver(`e.agent_no + 0 = ${AGENT}`),
-  "lineage.runMessages": countedOver(`e.agent_no + 0 = ${AGENT} AND e.run = ?`),
+  "lineage.runMessages": countedOver(`e.agent_no + 0 = ${AGENT} AND e.run = :run`),
   "lineage.clears":
     "SELECT c.seq, a.id AS agent, c.run FROM clears c JOIN agents a ON a.no = c.agent_no " +
-    "WHERE c.session_no = ? AND c.branch = ? AND c.seq <= ? ORDER BY c.seq",
+    "WHERE c.session_no = :session AND c.branch = :branch AND c.seq <= :upTo ORDER BY c.seq",
   "messages.at": messagesAt("ASC"),
   "messages.lastAt": messagesAt("DESC"),
   // Of those that were there, whose they are and how many: what a context leaves out is counted, not read.
@@ -211,23 +214,30 @@ export const queries = () => ({
   "messages.countRuns": countedBy("e.run", "e.agent_no, e.run"),
   "messages.erasedUpTo": `SELECT max(e.erased_seq) AS value FROM events e WHERE ${STRETCH("e")} AND e.agent_no IS NOT NULL`,
   "lineage.counts":
-    `SELECT ${COUNTS} FROM (SELECT CAST(? AS BIGINT) AS session_no, CAST(? AS BIGINT) AS branch, ` +
-    "CAST(? AS BIGINT) AS after, CAST(? AS BIGINT) AS upto) w",
+    `SELECT ${COUNTS} FROM (SELECT CAST(:session AS BIGINT) AS session_no, CAST(:branch AS BIGINT) AS branch, ` +
+    "CAST(:after AS BIGINT) AS after, CAST(:upTo AS BIGINT) AS upto) w",
   // No head of a branch is older than the branch, whose number is the seq it begins with.
   "branch.position":
     `SELECT w.head_id, w.head_root, ${COUNTS} FROM (SELECT s.no AS session_no, s.branch, ` +
     `h.id AS head_id, h.root AS head_root, coalesce(h.seq, 0) AS after, CAST(${NOW} AS BIGINT) AS upto ` +
     "FROM sessions s LEFT JOIN heads h ON h.no = (SELECT n.no FROM heads n WHERE n.session_no = s.no AND n.branch = s.branch " +
-    "AND n.seq >= s.branch ORDER BY n.seq DESC LIMIT 1) WHERE s.id = ?) w",
-  "head.get": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.id = ? AND s.deleted_at IS NULL`,
-  "head.current": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.no = (SELECT c.head_no FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL)`,
+    "AND n.seq >= s.branch ORDER BY n.seq DESC LIMIT 1) WHERE s.id = :session) w",
+  "head.get": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.id = :id AND s.deleted_at IS NULL`,
+  "head.current":
+    `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.no = ` +
+    "(SELECT c.head_no FROM sessions c WHERE c.id = :session AND c.deleted_at IS NULL)",
   "head.before":
-    `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.session_no = ? AND h.branch = ? AND h.seq >= h.branch AND h.seq <= ? ` +
+    `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.session_no = :session AND h.branch = :branch AND h.seq >= h.branch AND h.seq <= :upTo ` +
     "ORDER BY h.seq DESC LIMIT 1",
-  "heads.list": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE s.id = ? AND s.deleted_at IS NULL AND h.seq < ? ORDER BY h.seq DESC LIMIT ?`,
-  "heads.oldest": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE s.id = ? AND s.deleted_at IS NULL AND h.seq > ? ORDER BY h.seq LIMIT ?`,
-  "heads.between": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.id >= ? AND h.id < ? AND s.deleted_at IS NULL ORDER BY h.id LIMIT ?`,
-  "heads.beginning": "SELECT h.id FROM heads h WHERE h.session_no = ? AND h.id >= ? AND h.id < ? ORDER BY h.id LIMIT ?",
+  "heads.list":
+    `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE s.id = :session AND s.deleted_at IS NULL AND h.seq < :before ` +
+    "ORDER BY h.seq DESC LIMIT :limit",
+  "heads.oldest":
+    `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE s.id = :session AND s.deleted_at IS NULL AND h.seq > :after ` +
+    "ORDER BY h.seq LIMIT :limit",
+  "heads.between": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE h.id >= :from AND h.id < :to AND s.deleted_at IS NULL ORDER BY h.id LIMIT :limit`,
+  "heads.beginning":
+    "SELECT h.id FROM heads h WHERE h.session_no = :session AND h.id >= :from AND h.id < :to ORDER BY h.id LIMIT :limit",
   "heads.at": `SELECT ${HEAD_COLUMNS} ${HEADS} WHERE ${STRETCH("h")} ORDER BY h.seq, h.no`,
   "turns.at": versionsAt(TURNS),
   "turn.get": newest(TURNS),
@@ -236,11 +246,11 @@ export const queries = () => ({
   "calls.at": versionsAt(CALLS),
   "call.get": newest(CALLS),
   "snapshots.at": `${SNAPSHOTS} WHERE ${STRETCH("r")} ORDER BY r.seq`,
-  "snapshot.get": `${SNAPSHOTS} WHERE s.id = ? AND s.deleted_at IS NULL AND r.seq = ?`,
+  "snapshot.get": `${SNAPSHOTS} WHERE s.id = :session AND s.deleted_at IS NULL AND r.seq = :seq`,
   "invocations.at": versionsAt(INVOCATIONS),
   "invocation.get": newest(INVOCATIONS),
   "invocations.waiting":
-    `${waiting("SELECT c.no FROM sessions c WHERE c.id = ? AND c.deleted_at IS NULL")} ` +
+    `${waiting("SELECT c.no FROM sessions c WHERE c.id = :session AND c.deleted_at IS NULL")} ` +
     "SELECT s.id FROM up JOIN sessions s ON s.no = up.no WHERE s.deleted_at IS NULL ORDER BY s.no",
 });
 

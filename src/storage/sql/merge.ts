@@ -1,6 +1,6 @@
 // Blobs of the commits of one batch, each as one row: a statement may not touch a row twice, and all commits lock rows
 // in the order of their hashes.
-import type { BlobWrite, Commit } from "../../contracts/storage.ts";
+import type { BlobWrite, Commit } from "../../contracts/storage/commit.ts";
 import { toHex } from "../../core/bytes.ts";
 import { rowChecksum } from "../../core/checksum.ts";
 import type { Param } from "./driver.ts";

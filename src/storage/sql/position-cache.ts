@@ -2,7 +2,7 @@
 // trusted, because a server may be restored from an older backup under a live handle. A commit fences every position it
 // uses. An agent's number is cached with the positions that its transaction wrote: as long as such a position still
 // holds, that transaction is part of the server's history, and so is the number.
-import type { Commit, Guard } from "../../contracts/storage.ts";
+import type { Commit, Guard } from "../../contracts/storage/commit.ts";
 import { type BatchResult, type CachedPositions, isImpliedBySession } from "./commit.ts";
 import type { SessionPosition } from "./writing.ts";
 

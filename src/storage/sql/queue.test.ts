@@ -4,7 +4,7 @@ import { createServer, connect as dial, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { ENGINES } from "../../../test/engines.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
-import type { Commit, Outcome } from "../../contracts/storage.ts";
+import type { Commit, Outcome } from "../../contracts/storage/commit.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { open } from "../../open.ts";
 import { texts } from "../../testing/expect.ts";

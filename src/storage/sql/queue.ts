@@ -3,7 +3,7 @@
 // transaction's lock holds up only the commits that touch the same rows.
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
-import type { Commit, Outcome } from "../../contracts/storage.ts";
+import type { Commit, Outcome } from "../../contracts/storage/commit.ts";
 import type { CommitLanes } from "./driver.ts";
 import { guardKey } from "./judge.ts";
 

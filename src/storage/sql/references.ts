@@ -51,18 +51,18 @@ const INLINE =
 
 export const queries = () => ({
   "blob.referrers":
-    "WITH t (via, named) AS (SELECT b.no, 0 FROM blobs b WHERE b.sha256 = ? UNION " +
-    "SELECT l.parent_no, 1 FROM blobs b JOIN blob_links l ON l.child_no = b.no AND l.ord < 0 WHERE b.sha256 = ?) " +
+    "WITH t (via, named) AS (SELECT b.no, 0 FROM blobs b WHERE b.sha256 = :sha256 UNION " +
+    "SELECT l.parent_no, 1 FROM blobs b JOIN blob_links l ON l.child_no = b.no AND l.ord < 0 WHERE b.sha256 = :sha256) " +
     "SELECT x.source, x.named, s.id AS session, x.seq, x.type, x.name " +
     `FROM (${referringRows()}) x LEFT JOIN sessions s ON s.no = x.session_no ` +
-    "ORDER BY coalesce(x.session_no, 0) DESC, x.seq DESC, x.source, x.name LIMIT ?",
+    "ORDER BY coalesce(x.session_no, 0) DESC, x.seq DESC, x.source, x.name LIMIT :limit",
   // Content that stands in the rows of its events: what the index has, and what came since.
   "inline.referrers":
     `${INLINE}word_refs r JOIN events e ON e.no = r.event_no JOIN sessions s ON s.no = e.session_no ` +
-    "WHERE r.prefix = ? AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no DESC LIMIT ?",
+    "WHERE r.prefix = :prefix AND e.sha256 = :sha256 AND e.words IS NOT NULL ORDER BY e.no DESC LIMIT :limit",
   "inline.referrersUnindexed":
     `${INLINE}events e JOIN sessions s ON s.no = e.session_no WHERE e.no > (SELECT n FROM counters WHERE name = 'word_refs') ` +
-    "AND e.sha256 = ? AND e.words IS NOT NULL ORDER BY e.no DESC LIMIT ?",
+    "AND e.sha256 = :sha256 AND e.words IS NOT NULL ORDER BY e.no DESC LIMIT :limit",
   "stats.sessions":
     `WITH ${OWNED}, holders (no, n) AS (SELECT no, count(*) FROM owned GROUP BY no), ` +
     `sizes (session_no, bytes, shared) AS (SELECT o.session_no, ${sum("b.size")}, ` +
@@ -72,5 +72,5 @@ export const queries = () => ({
     "GROUP BY e.session_no) " +
     "SELECT s.id, s.seq AS events, s.messages, coalesce(z.bytes, 0) + coalesce(i.bytes, 0) AS bytes, coalesce(z.shared, 0) AS shared " +
     "FROM sessions s LEFT JOIN sizes z ON z.session_no = s.no LEFT JOIN inlined i ON i.session_no = s.no " +
-    "WHERE s.deleted_at IS NULL ORDER BY bytes DESC, s.no LIMIT ?",
+    "WHERE s.deleted_at IS NULL ORDER BY bytes DESC, s.no LIMIT :limit",
 });

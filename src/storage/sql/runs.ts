@@ -9,7 +9,7 @@ const RUNS = `SELECT ${COLUMNS} FROM runs r JOIN sessions s ON s.no = r.session_
 
 /** With which event the newest run of a session began. */
 const NEWEST =
-  "SELECT (SELECT max(r.first_seq) FROM runs r WHERE r.session_no = s.no) AS value FROM sessions s WHERE s.id = ?";
+  "SELECT (SELECT max(r.first_seq) FROM runs r WHERE r.session_no = s.no) AS value FROM sessions s WHERE s.id = :session";
 
 /** Why it ended badly, or cannot continue, is in its last event. */
 const LISTED =
@@ -20,10 +20,10 @@ const LISTED =
 
 /** Newest first. Parameters: before which number, then each filter twice, the times, the limit. */
 function list(first: string): string {
-  const or = (column: string) => `(CAST(? AS TEXT) IS NULL OR ${column} = ?)`;
+  const or = (column: string, name: string) => `(CAST(:${name} AS TEXT) IS NULL OR ${column} = :${name})`;
   return (
-    `${LISTED} WHERE ${first}r.no < ? AND ${or("s.id")} AND ${or("a.id")} AND ${or("r.status")} ` +
-    "AND r.created_at >= ? AND r.created_at <= ? ORDER BY r.no DESC LIMIT ?"
+    `${LISTED} WHERE ${first}r.no < :before AND ${or("s.id", "session")} AND ${or("a.id", "agent")} AND ${or("r.status", "status")} ` +
+    "AND r.created_at >= :after AND r.created_at <= :until ORDER BY r.no DESC LIMIT :limit"
   );
 }
 
@@ -38,7 +38,7 @@ const CHECKPOINTS =
   `SELECT ${EVENT}, s.id AS session, a.id AS agent, c.run, c.iteration FROM checkpoints c ` +
   "JOIN sessions s ON s.no = c.session_no JOIN agents a ON a.no = c.agent_no " +
   `JOIN events e ON e.session_no = c.session_no AND e.seq = c.seq ${BLOB} ` +
-  "WHERE s.id = ? AND s.deleted_at IS NULL AND a.id = ? AND c.run = ?";
+  "WHERE s.id = :session AND s.deleted_at IS NULL AND a.id = :agent AND c.run = :run";
 
 const DECISIONS =
   "SELECT d.session_no, d.seq, d.run, d.step_seq, d.answered_seq, s.id AS session FROM decisions d " +
@@ -48,8 +48,8 @@ const DECISIONS =
 const ALIVE = "EXISTS (SELECT 1 FROM runs r WHERE r.id = d.run AND r.ended_at IS NULL)";
 
 /** By session and place in its log. */
-const NEWEST_FIRST = "(d.session_no, d.seq) < (?, ?) ORDER BY d.session_no DESC, d.seq DESC LIMIT ?";
-const OLDEST_FIRST = "(d.session_no, d.seq) > (?, ?) ORDER BY d.session_no, d.seq LIMIT ?";
+const NEWEST_FIRST = "(d.session_no, d.seq) < (:session, :seq) ORDER BY d.session_no DESC, d.seq DESC LIMIT :limit";
+const OLDEST_FIRST = "(d.session_no, d.seq) > (:session, :seq) ORDER BY d.session_no, d.seq LIMIT :limit";
 
 /**
  * What stays of a deleted run: its id, so that it is never used again. No session has the number 0, and no worker has
@@ -64,63 +64,63 @@ const TOMBSTONE =
 
 /** What the log says of them, too: all of a session. */
 export const CHECKED = {
-  signals: "SELECT r.seq, r.branch, r.run, r.name, r.taken_seq FROM signals r WHERE r.session_no = ?",
-  decisions: "SELECT r.seq, r.branch, r.run, r.step_seq, r.answered_seq FROM decisions r WHERE r.session_no = ?",
+  signals: "SELECT r.seq, r.branch, r.run, r.name, r.taken_seq FROM signals r WHERE r.session_no = :session",
+  decisions: "SELECT r.seq, r.branch, r.run, r.step_seq, r.answered_seq FROM decisions r WHERE r.session_no = :session",
   checkpoints:
     "SELECT r.seq, r.branch, (SELECT a.id FROM agents a WHERE a.no = r.agent_no) AS agent, r.run, r.iteration " +
-    "FROM checkpoints r WHERE r.session_no = ?",
+    "FROM checkpoints r WHERE r.session_no = :session",
 } as const;
 
 export const queries = () => ({
-  "run.get": `${RUNS} WHERE r.id = ? AND s.deleted_at IS NULL`,
-  "run.taken": "SELECT r.session_no FROM runs r WHERE r.id = ?",
-  "runs.beginning": `${RUNS} WHERE r.id >= ? AND r.id < ? AND s.deleted_at IS NULL ORDER BY r.id LIMIT ?`,
+  "run.get": `${RUNS} WHERE r.id = :id AND s.deleted_at IS NULL`,
+  "run.taken": "SELECT r.session_no FROM runs r WHERE r.id = :id",
+  "runs.beginning": `${RUNS} WHERE r.id >= :from AND r.id < :to AND s.deleted_at IS NULL ORDER BY r.id LIMIT :limit`,
   /** The root run; or, where that has ended, its children in the session that have not noticed yet. */
-  "run.active": `${RUNS} WHERE s.id = ? AND s.deleted_at IS NULL AND r.ended_at IS NULL ORDER BY r.nested, r.no LIMIT 1`,
+  "run.active": `${RUNS} WHERE s.id = :session AND s.deleted_at IS NULL AND r.ended_at IS NULL ORDER BY r.nested, r.no LIMIT 1`,
   "runs.list": list("s.deleted_at IS NULL AND "),
-  "runs.bySession": list("r.session_no = (SELECT no FROM sessions WHERE id = ? AND deleted_at IS NULL) AND "),
-  "runs.byAgent": list("s.deleted_at IS NULL AND r.agent_no = (SELECT no FROM agents WHERE id = ?) AND "),
-  "runs.byStatus": list("s.deleted_at IS NULL AND r.status = ? AND "),
+  "runs.bySession": list("r.session_no = (SELECT no FROM sessions WHERE id = :session AND deleted_at IS NULL) AND "),
+  "runs.byAgent": list("s.deleted_at IS NULL AND r.agent_no = (SELECT no FROM agents WHERE id = :agent) AND "),
+  "runs.byStatus": list("s.deleted_at IS NULL AND r.status = :status AND "),
   "runs.createdAfter":
-    `SELECT ${EVENT}, e.run FROM events e ${BLOB} WHERE e.session_no = ? AND e.seq > ? AND e.type = 'run/created' ` +
-    "ORDER BY e.seq LIMIT ?",
+    `SELECT ${EVENT}, e.run FROM events e ${BLOB} WHERE e.session_no = :session AND e.seq > :after AND e.type = 'run/created' ` +
+    "ORDER BY e.seq LIMIT :limit",
   "runs.newest": NEWEST,
-  "runs.children": `${RUNS} WHERE r.parent = ? ORDER BY r.no`,
+  "runs.children": `${RUNS} WHERE r.parent = :parent ORDER BY r.no`,
   /** Runs that a worker could claim by now, or is working on; not held runs (core/imported-runs.ts). */
   "runs.owned":
-    `${RUNS} WHERE r.ended_at IS NULL AND r.owner IS NOT NULL AND r.beat >= 0 AND s.deleted_at IS NULL AND r.no > ? ` +
-    "ORDER BY r.no LIMIT ?",
+    `${RUNS} WHERE r.ended_at IS NULL AND r.owner IS NOT NULL AND r.beat >= 0 AND s.deleted_at IS NULL AND r.no > :after ` +
+    "ORDER BY r.no LIMIT :limit",
   "runs.due":
-    `${RUNS} WHERE r.ended_at IS NULL AND r.wake_at <= ? AND r.beat >= 0 AND s.deleted_at IS NULL ` +
-    "ORDER BY r.wake_at, r.no LIMIT ?",
+    `${RUNS} WHERE r.ended_at IS NULL AND r.wake_at <= :now AND r.beat >= 0 AND s.deleted_at IS NULL ` +
+    "ORDER BY r.wake_at, r.no LIMIT :limit",
   "run.journal":
-    `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL AND e.seq > ? ` +
-    "AND e.seq <= ? ORDER BY e.seq LIMIT ?",
+    `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = :session AND e.run = :run AND e.erased_seq IS NULL AND e.seq > :after ` +
+    "AND e.seq <= :upTo ORDER BY e.seq LIMIT :limit",
   "run.events":
-    "SELECT e.seq, e.branch, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = ? AND e.run = ? AND e.erased_seq IS NULL " +
-    "AND e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ?",
-  "run.event": `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = (SELECT no FROM sessions WHERE id = ?) AND e.seq = ?`,
-  "run.signals": `${CHECKED.signals} AND r.run = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
-  "run.decisions": `${CHECKED.decisions} AND r.run = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
-  "run.checkpoints": `${CHECKED.checkpoints} AND r.run = ? AND r.seq > ? ORDER BY r.seq LIMIT ?`,
+    "SELECT e.seq, e.branch, e.type, e.at, e.body, e.hash FROM events e WHERE e.session_no = :session " +
+    "AND e.run = :run AND e.erased_seq IS NULL AND e.seq > :after AND e.seq <= :upTo ORDER BY e.seq LIMIT :limit",
+  "run.event": `SELECT ${EVENT} FROM events e ${BLOB} WHERE e.session_no = (SELECT no FROM sessions WHERE id = :session) AND e.seq = :seq`,
+  "run.signals": `${CHECKED.signals} AND r.run = :run AND r.seq > :after ORDER BY r.seq LIMIT :limit`,
+  "run.decisions": `${CHECKED.decisions} AND r.run = :run AND r.seq > :after ORDER BY r.seq LIMIT :limit`,
+  "run.checkpoints": `${CHECKED.checkpoints} AND r.run = :run AND r.seq > :after ORDER BY r.seq LIMIT :limit`,
   "signal.next":
     `SELECT ${EVENT} FROM signals g JOIN events e ON e.session_no = g.session_no AND e.seq = g.seq ${BLOB} ` +
-    "WHERE g.run = ? AND g.name = ? AND g.taken_seq IS NULL AND e.run = g.run ORDER BY g.seq LIMIT 1",
+    "WHERE g.run = :run AND g.name = :name AND g.taken_seq IS NULL AND e.run = g.run ORDER BY g.seq LIMIT 1",
   "decisions.open": `${DECISIONS} AND d.answered_seq IS NULL AND ${ALIVE} AND ${NEWEST_FIRST}`,
   "decisions.open.oldest": `${DECISIONS} AND d.answered_seq IS NULL AND ${ALIVE} AND ${OLDEST_FIRST}`,
   "decisions.answered": `${DECISIONS} AND d.answered_seq IS NOT NULL AND ${NEWEST_FIRST}`,
   "decisions.answered.oldest": `${DECISIONS} AND d.answered_seq IS NOT NULL AND ${OLDEST_FIRST}`,
   "decisions.list": `${DECISIONS} AND ${NEWEST_FIRST}`,
   "decisions.list.oldest": `${DECISIONS} AND ${OLDEST_FIRST}`,
-  "decisions.openByRun": `${DECISIONS} AND d.run = ? AND d.answered_seq IS NULL AND ${ALIVE} AND ${NEWEST_FIRST}`,
-  "decisions.openByRun.oldest": `${DECISIONS} AND d.run = ? AND d.answered_seq IS NULL AND ${ALIVE} AND ${OLDEST_FIRST}`,
-  "decisions.answeredByRun": `${DECISIONS} AND d.run = ? AND d.answered_seq IS NOT NULL AND ${NEWEST_FIRST}`,
-  "decisions.answeredByRun.oldest": `${DECISIONS} AND d.run = ? AND d.answered_seq IS NOT NULL AND ${OLDEST_FIRST}`,
-  "decisions.byRun": `${DECISIONS} AND d.run = ? AND ${NEWEST_FIRST}`,
-  "decisions.byRun.oldest": `${DECISIONS} AND d.run = ? AND ${OLDEST_FIRST}`,
-  "decision.get": `${DECISIONS} AND s.id = ? AND d.step_seq = ? ORDER BY d.seq DESC LIMIT 1`,
+  "decisions.openByRun": `${DECISIONS} AND d.run = :run AND d.answered_seq IS NULL AND ${ALIVE} AND ${NEWEST_FIRST}`,
+  "decisions.openByRun.oldest": `${DECISIONS} AND d.run = :run AND d.answered_seq IS NULL AND ${ALIVE} AND ${OLDEST_FIRST}`,
+  "decisions.answeredByRun": `${DECISIONS} AND d.run = :run AND d.answered_seq IS NOT NULL AND ${NEWEST_FIRST}`,
+  "decisions.answeredByRun.oldest": `${DECISIONS} AND d.run = :run AND d.answered_seq IS NOT NULL AND ${OLDEST_FIRST}`,
+  "decisions.byRun": `${DECISIONS} AND d.run = :run AND ${NEWEST_FIRST}`,
+  "decisions.byRun.oldest": `${DECISIONS} AND d.run = :run AND ${OLDEST_FIRST}`,
+  "decision.get": `${DECISIONS} AND s.id = :session AND d.step_seq = :step ORDER BY d.seq DESC LIMIT 1`,
   "checkpoint.last": `${CHECKPOINTS} ORDER BY c.seq DESC LIMIT 1`,
-  "checkpoint.at": `${CHECKPOINTS} AND c.iteration = ? ORDER BY c.seq DESC LIMIT 1`,
+  "checkpoint.at": `${CHECKPOINTS} AND c.iteration = :iteration ORDER BY c.seq DESC LIMIT 1`,
 });
 
 export const guards = () => ({

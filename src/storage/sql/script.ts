@@ -1,12 +1,16 @@
 // The writing half of a transaction, collected as steps. Inserts of one table wait for each other and go as one bulk;
 // anything else is kept in order, because it may look at rows inserted before it.
-import { type RowOf, type Slot, TABLES, type TableName, type TableShape } from "../../contracts/rows.ts";
-import type { Cell, StatementName, Write } from "../../contracts/storage.ts";
+
+import type { Cell, NamedCells, Write } from "../../contracts/storage/commit.ts";
+import type { StatementName } from "../../contracts/storage/statement-names.ts";
+import type { TableShape } from "../../contracts/storage/table-shape.ts";
+import { type RowOf, type Slot, TABLES, type TableName } from "../../contracts/storage/tables.ts";
 import { type CheckedTable, coveredBy, rowChecksum } from "../../core/checksum.ts";
 import { memoize } from "../../core/memoize.ts";
 import type { BulkSpec, Param, Step } from "./driver.ts";
 import { insertSpec, putSpec, removeSpec } from "./specs.ts";
 import { QUERIES, STATEMENTS } from "./statements.ts";
+import { type CompiledText, valuesInOrder } from "./texts.ts";
 
 /** Numbers that stand for the slots of a write. */
 export interface Context {
@@ -52,13 +56,11 @@ export class Script {
         this.row(removeSpec(write.table), values(write.table, TABLES[write.table].key, write.row, context));
         return;
       case "run": {
-        const params = write.params.map((cell) => param(cell, context));
         const isPatient = DEFERRED_TABLES.has(write.statement);
         if (!isPatient) this.flush();
         (isPatient ? this.#deferred : this.#steps).push({
           kind: "query",
-          sql: STATEMENTS.get(write.statement),
-          params,
+          ...bind(STATEMENTS.get(write.statement), write.params, context),
         });
         return;
       }
@@ -66,8 +68,7 @@ export class Script {
         this.flush();
         this.#steps.push({
           kind: "query",
-          sql: QUERIES.get(write.query),
-          params: write.params.map((cell) => param(cell, context)),
+          ...bind(QUERIES.get(write.query), write.params as NamedCells, context),
           answers: write.query,
         });
     }
@@ -111,6 +112,15 @@ function values<T extends TableName>(table: T, columns: readonly string[], row: 
     params[at] = rowChecksum(table as CheckedTable, cells);
   }
   return params;
+}
+
+function bind(text: CompiledText, given: readonly Cell[] | NamedCells, context: Context) {
+  const cells = isList(given) ? given : valuesInOrder(text, given);
+  return { sql: text.sql, params: cells.map((cell) => param(cell, context)) };
+}
+
+function isList(given: readonly Cell[] | NamedCells): given is readonly Cell[] {
+  return Array.isArray(given);
 }
 
 function param(cell: Cell, context: Context): Param {

@@ -14,21 +14,21 @@ const HOLDER = "coalesce((SELECT s.id FROM sessions s WHERE s.no = l.session_no 
 /** Newest first; parameters: before, status (twice), createdAfter, createdBefore, limit. */
 function listed(number: string): string {
   return (
-    `s.deleted_at IS NULL AND ${number} < ? AND (CAST(? AS TEXT) IS NULL OR s.status = ?) ` +
-    `AND s.created_at >= ? AND s.created_at <= ? ORDER BY ${number} DESC LIMIT ?`
+    `s.deleted_at IS NULL AND ${number} < :before AND (CAST(:status AS TEXT) IS NULL OR s.status = :status) ` +
+    `AND s.created_at >= :createdAfter AND s.created_at <= :createdBefore ORDER BY ${number} DESC LIMIT :limit`
   );
 }
 
 export const queries = () => ({
-  "session.get": `SELECT ${COLUMNS} ${FROM} WHERE s.id = ?`,
-  "session.byAlias": `SELECT ${COLUMNS} ${FROM} JOIN aliases l ON l.session_no = s.no WHERE l.name = ? AND s.deleted_at IS NULL`,
-  "alias.get": `SELECT ${HOLDER} AS session FROM aliases l WHERE l.name = ?`,
+  "session.get": `SELECT ${COLUMNS} ${FROM} WHERE s.id = :id`,
+  "session.byAlias": `SELECT ${COLUMNS} ${FROM} JOIN aliases l ON l.session_no = s.no WHERE l.name = :name AND s.deleted_at IS NULL`,
+  "alias.get": `SELECT ${HOLDER} AS session FROM aliases l WHERE l.name = :name`,
   "session.aliases":
-    "SELECT l.name FROM aliases l JOIN sessions s ON s.no = l.session_no WHERE s.id = ? ORDER BY l.name",
+    "SELECT l.name FROM aliases l JOIN sessions s ON s.no = l.session_no WHERE s.id = :session ORDER BY l.name",
   "sessions.list": `SELECT ${COLUMNS} ${FROM} WHERE ${listed("s.no")}`,
-  "sessions.byAgent": `SELECT ${COLUMNS} ${FROM} WHERE s.agent_no = (SELECT no FROM agents WHERE id = ?) AND ${listed("s.no")}`,
-  "sessions.byTag": `SELECT ${COLUMNS} ${FROM} JOIN session_tags t ON t.session_no = s.no WHERE t.tag = ? AND ${listed("t.session_no")}`,
-  "sessions.byRequest": `SELECT ${COLUMNS} ${FROM} WHERE s.request = ? AND ${listed("s.no")}`,
+  "sessions.byAgent": `SELECT ${COLUMNS} ${FROM} WHERE s.agent_no = (SELECT no FROM agents WHERE id = :agent) AND ${listed("s.no")}`,
+  "sessions.byTag": `SELECT ${COLUMNS} ${FROM} JOIN session_tags t ON t.session_no = s.no WHERE t.tag = :tag AND ${listed("t.session_no")}`,
+  "sessions.byRequest": `SELECT ${COLUMNS} ${FROM} WHERE s.request = :request AND ${listed("s.no")}`,
 });
 
 /** Parameters: title, status, metadata, version. */

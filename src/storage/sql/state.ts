@@ -4,16 +4,16 @@ const COLUMNS =
   "st.key, st.seq, CASE WHEN st.ord < 0 THEN 0 ELSE 1 END AS given, st.expires_at, " +
   "b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key";
 /** A value whose blob is gone is still a row, so that it is reported and not left out. */
-const ROWS = `SELECT ${COLUMNS} FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = ? AND st.branch = ?`;
+const ROWS = `SELECT ${COLUMNS} FROM state st LEFT JOIN blobs b ON b.no = st.value WHERE st.session_no = :session AND st.branch = :branch`;
 const CURRENT = `${ROWS} AND st.until_seq IS NULL`;
 /** What held at a seq, given twice. */
-const HELD = `${ROWS} AND st.seq <= ? AND (st.until_seq IS NULL OR st.until_seq > ?)`;
+const HELD = `${ROWS} AND st.seq <= :upTo AND (st.until_seq IS NULL OR st.until_seq > :upTo)`;
 
 export const queries = () => ({
   "state.current": `${CURRENT} ORDER BY st.seq, st.ord`,
-  "state.key": `${CURRENT} AND st.key IN (?, '') ORDER BY st.seq DESC, st.ord DESC`,
+  "state.key": `${CURRENT} AND st.key IN (:key, '') ORDER BY st.seq DESC, st.ord DESC`,
   "state.at": `${HELD} ORDER BY st.seq, st.ord`,
-  "state.keyAt": `${HELD} AND st.key IN (?, '') ORDER BY st.seq DESC, st.ord DESC`,
+  "state.keyAt": `${HELD} AND st.key IN (:key, '') ORDER BY st.seq DESC, st.ord DESC`,
 });
 
 export const statements = () => ({

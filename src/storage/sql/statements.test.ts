@@ -2,8 +2,9 @@
 // and shown to find its rows by an index.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore } from "../../../test/engines.ts";
-import { ARCHIVED_TABLES } from "../../contracts/portable.ts";
-import { TABLES, type TableName, type TableShape } from "../../contracts/rows.ts";
+import { ARCHIVED_TABLES } from "../../contracts/storage/portable-rows.ts";
+import type { TableShape } from "../../contracts/storage/table-shape.ts";
+import { TABLES, type TableName } from "../../contracts/storage/tables.ts";
 import { RESTORE_ALIASES, RESTORE_BASIS, RESTORE_HEAD, restoreSpec } from "./archive.ts";
 import { AGENT_LOOKUP, BLOB_LOOKUP, SESSION_LOOKUP } from "./commit.ts";
 import type { BulkSpec, Dialect } from "./driver.ts";
@@ -62,7 +63,7 @@ describe("statements", () => {
     ["a change", STATEMENTS],
     ["a guard", GUARDS],
   ])("ST9 %s is found under its name, whichever is looked up first", (_, texts: Texts<string>) => {
-    for (const [name, text] of Object.entries(texts.all()).reverse()) expect(texts.get(name)).toBe(text);
+    for (const [name, text] of Object.entries(texts.all()).reverse()) expect(texts.get(name).sql).toBe(text);
     expect(() => texts.get("no.such")).toThrow("bug: no statement is called no.such");
   });
 
@@ -82,7 +83,7 @@ for (const engine of ENGINES) {
     afterAll(() => ground.end());
 
     test.each(Object.entries(TABLES as Readonly<Record<string, TableShape>>))(
-      "ST4 the migrations made %s as contracts/rows.ts lists it",
+      "ST4 the migrations made %s as contracts/storage/tables.ts lists it",
       async (table, shape) => {
         const rows = await ground.driver.read(ground.driver.dialect.describeTable, [table]);
         expect(rows.map((row) => row.name).sort()).toEqual(Object.keys(shape.columns).sort());
@@ -101,65 +102,65 @@ for (const engine of ENGINES) {
 
 /** Lookups the contracts promise; each must reach its table through an index, never by reading all of it. */
 const PROMISED: readonly (readonly [name: string, text: string])[] = [
-  ["a session by id", QUERIES.get("session.get")],
-  ["a session by alias", QUERIES.get("session.byAlias")],
-  ["sessions of an agent", QUERIES.get("sessions.byAgent")],
-  ["sessions with a tag", QUERIES.get("sessions.byTag")],
-  ["sessions of a request", QUERIES.get("sessions.byRequest")],
-  ["events by seq", QUERIES.get("events.read")],
-  ["a note", QUERIES.get("annotation.get")],
-  ["events to verify", QUERIES.get("events.whole")],
-  ["short content by hash", QUERIES.get("inline.get")],
-  ["an agent's history", QUERIES.get("history.range")],
-  ["the last messages", QUERIES.get("history.last")],
-  ["a run's messages", QUERIES.get("history.rangeRun")],
-  ["a session's messages", QUERIES.get("history.session")],
-  ["an agent's messages across sessions", QUERIES.get("history.byAgent")],
-  ["a message by key", QUERIES.get("history.byKey")],
-  ["the count of messages", QUERIES.get("history.count")],
-  ["current state", QUERIES.get("state.current")],
-  ["one value of the state", QUERIES.get("state.key")],
-  ["state at a head", QUERIES.get("state.at")],
-  ["the lineage of a session", QUERIES.get("lineage.current")],
-  ["the lineage of a head", QUERIES.get("lineage.at")],
-  ["messages at a head", QUERIES.get("messages.at")],
-  ["the last messages at a head", QUERIES.get("messages.lastAt")],
-  ["how many messages there are", QUERIES.get("messages.count")],
-  ["how many messages of which run there are", QUERIES.get("messages.countRuns")],
-  ["the last erasure of a stretch", QUERIES.get("messages.erasedUpTo")],
-  ["what a head counts", QUERIES.get("lineage.counts")],
-  ["what a head to be published counts", QUERIES.get("branch.position")],
-  ["a head by id", QUERIES.get("head.get")],
-  ["the current head", QUERIES.get("head.current")],
-  ["the head before a point", QUERIES.get("head.before")],
-  ["heads up to a point", QUERIES.get("heads.at")],
-  ["turns at a head", QUERIES.get("turns.at")],
-  ["evals at a head", QUERIES.get("evals.at")],
-  ["calls at a head", QUERIES.get("calls.at")],
-  ["a call by id", QUERIES.get("call.get")],
-  ["snapshots at a head", QUERIES.get("snapshots.at")],
-  ["invocations at a head", QUERIES.get("invocations.at")],
-  ["what forks need of a session", QUERIES.get("branches.needed")],
-  ["an agent's blocks", QUERIES.get("blocks.load")],
-  ["versions of a block", QUERIES.get("block.versions")],
-  ["blobs of an agent's blocks", QUERIES.get("blocks.discarded")],
-  ["boards of a conversation", QUERIES.get("boards.bySession")],
-  ["tasks of a board", QUERIES.get("tasks.byBoard")],
-  ["a blob by hash", QUERIES.get("blob.get")],
-  ["the newest blobs", QUERIES.get("blobs.list")],
-  ["what names a blob", QUERIES.get("blob.named")],
-  ["blobs to collect", QUERIES.get("gc.unreferenced")],
-  ["a run by the beginning of its id", QUERIES.get("runs.beginning")],
-  ["a run's events", QUERIES.get("run.events")],
-  ["a run's signals", QUERIES.get("run.signals")],
-  ["a run's questions", QUERIES.get("run.decisions")],
-  ["a run's checkpoints", QUERIES.get("run.checkpoints")],
-  ["what a run asks", QUERIES.get("decisions.openByRun")],
-  ["what people are asked", QUERIES.get("decisions.open")],
-  ["what people decided", QUERIES.get("decisions.answered")],
-  ["a page of events that name blobs", QUERIES.get("check.refs.events")],
-  ["a page of calls that name blobs", QUERIES.get("check.refs.calls")],
-  ["a page of state that names blobs", QUERIES.get("check.refs.state")],
+  ["a session by id", QUERIES.get("session.get").sql],
+  ["a session by alias", QUERIES.get("session.byAlias").sql],
+  ["sessions of an agent", QUERIES.get("sessions.byAgent").sql],
+  ["sessions with a tag", QUERIES.get("sessions.byTag").sql],
+  ["sessions of a request", QUERIES.get("sessions.byRequest").sql],
+  ["events by seq", QUERIES.get("events.read").sql],
+  ["a note", QUERIES.get("annotation.get").sql],
+  ["events to verify", QUERIES.get("events.whole").sql],
+  ["short content by hash", QUERIES.get("inline.get").sql],
+  ["an agent's history", QUERIES.get("history.range").sql],
+  ["the last messages", QUERIES.get("history.last").sql],
+  ["a run's messages", QUERIES.get("history.rangeRun").sql],
+  ["a session's messages", QUERIES.get("history.session").sql],
+  ["an agent's messages across sessions", QUERIES.get("history.byAgent").sql],
+  ["a message by key", QUERIES.get("history.byKey").sql],
+  ["the count of messages", QUERIES.get("history.count").sql],
+  ["current state", QUERIES.get("state.current").sql],
+  ["one value of the state", QUERIES.get("state.key").sql],
+  ["state at a head", QUERIES.get("state.at").sql],
+  ["the lineage of a session", QUERIES.get("lineage.current").sql],
+  ["the lineage of a head", QUERIES.get("lineage.at").sql],
+  ["messages at a head", QUERIES.get("messages.at").sql],
+  ["the last messages at a head", QUERIES.get("messages.lastAt").sql],
+  ["how many messages there are", QUERIES.get("messages.count").sql],
+  ["how many messages of which run there are", QUERIES.get("messages.countRuns").sql],
+  ["the last erasure of a stretch", QUERIES.get("messages.erasedUpTo").sql],
+  ["what a head counts", QUERIES.get("lineage.counts").sql],
+  ["what a head to be published counts", QUERIES.get("branch.position").sql],
+  ["a head by id", QUERIES.get("head.get").sql],
+  ["the current head", QUERIES.get("head.current").sql],
+  ["the head before a point", QUERIES.get("head.before").sql],
+  ["heads up to a point", QUERIES.get("heads.at").sql],
+  ["turns at a head", QUERIES.get("turns.at").sql],
+  ["evals at a head", QUERIES.get("evals.at").sql],
+  ["calls at a head", QUERIES.get("calls.at").sql],
+  ["a call by id", QUERIES.get("call.get").sql],
+  ["snapshots at a head", QUERIES.get("snapshots.at").sql],
+  ["invocations at a head", QUERIES.get("invocations.at").sql],
+  ["what forks need of a session", QUERIES.get("branches.needed").sql],
+  ["an agent's blocks", QUERIES.get("blocks.load").sql],
+  ["versions of a block", QUERIES.get("block.versions").sql],
+  ["blobs of an agent's blocks", QUERIES.get("blocks.discarded").sql],
+  ["boards of a conversation", QUERIES.get("boards.bySession").sql],
+  ["tasks of a board", QUERIES.get("tasks.byBoard").sql],
+  ["a blob by hash", QUERIES.get("blob.get").sql],
+  ["the newest blobs", QUERIES.get("blobs.list").sql],
+  ["what names a blob", QUERIES.get("blob.named").sql],
+  ["blobs to collect", QUERIES.get("gc.unreferenced").sql],
+  ["a run by the beginning of its id", QUERIES.get("runs.beginning").sql],
+  ["a run's events", QUERIES.get("run.events").sql],
+  ["a run's signals", QUERIES.get("run.signals").sql],
+  ["a run's questions", QUERIES.get("run.decisions").sql],
+  ["a run's checkpoints", QUERIES.get("run.checkpoints").sql],
+  ["what a run asks", QUERIES.get("decisions.openByRun").sql],
+  ["what people are asked", QUERIES.get("decisions.open").sql],
+  ["what people decided", QUERIES.get("decisions.answered").sql],
+  ["a page of events that name blobs", QUERIES.get("check.refs.events").sql],
+  ["a page of calls that name blobs", QUERIES.get("check.refs.calls").sql],
+  ["a page of state that names blobs", QUERIES.get("check.refs.state").sql],
 ];
 
 describe("ST10 promised lookups use an index", () => {
@@ -187,7 +188,7 @@ describe("ST10 what waits to be linked is found by the session it names", () => 
     const ground = await engine.fresh();
     try {
       if (engine.name === "postgres") await ground.driver.read("SELECT set_config('enable_seqscan', 'off', false)", []);
-      const plan = await explain(ground, QUERIES.get("invocations.naming"));
+      const plan = await explain(ground, QUERIES.get("invocations.naming").sql);
       expect(plan.join("\n")).toMatch(/invocations_callee[\s\S]*invocations_source/);
     } finally {
       await ground.end();
@@ -200,7 +201,7 @@ const SQLITE = ENGINES.filter(({ name }) => name === "sqlite");
 test.each(SQLITE)("ST10 $name looks a message's key up, and does not search the session for it", async (engine) => {
   const ground = await engine.fresh();
   try {
-    expect((await explain(ground, QUERIES.get("history.byKey"))).join("\n")).toContain("events_key");
+    expect((await explain(ground, QUERIES.get("history.byKey").sql)).join("\n")).toContain("events_key");
   } finally {
     await ground.end();
   }

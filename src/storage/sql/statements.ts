@@ -1,6 +1,8 @@
 // Every constant text of the store by name: named reads, named changes, guards. A test prints them all for both engines.
-import type { QueryName } from "../../contracts/queries.ts";
-import type { GuardName, StatementName } from "../../contracts/storage.ts";
+
+import type { GuardName } from "../../contracts/storage/commit.ts";
+import type { QueryName } from "../../contracts/storage/queries.ts";
+import type { StatementName } from "../../contracts/storage/statement-names.ts";
 import * as agents from "./agents.ts";
 import * as archive from "./archive.ts";
 import * as blobs from "./blobs.ts";

@@ -1,6 +1,6 @@
 // How much there is of everything, in SQL. Each is one scan: asked by people and `holdfast stats`, on no hot path.
 
-import { TABLES } from "../../contracts/rows.ts";
+import { TABLES } from "../../contracts/storage/tables.ts";
 import { IN_PART } from "../../core/existing.ts";
 
 /** Chunks, and the holders of chunks, are how a blob is kept: they count as stored bytes and not as blobs. */

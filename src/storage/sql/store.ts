@@ -1,17 +1,17 @@
 // Storage over an engine's driver: the commit queue, the named reads, and the waker of those that wait for a session.
-import type { EngineReport } from "../../contracts/engine-check.ts";
+
 import type { Environment } from "../../contracts/environment.ts";
-import type { Queries, QueryName } from "../../contracts/queries.ts";
+import type { Commit, Outcome } from "../../contracts/storage/commit.ts";
+import type { EngineReport } from "../../contracts/storage/engine-report.ts";
+import type { Queries, QueryName } from "../../contracts/storage/queries.ts";
 import {
-  type Commit,
   DUE,
   type InspectLimits,
   type InspectParam,
   type InspectRow,
   type LogFollower,
-  type Outcome,
   type Storage,
-} from "../../contracts/storage.ts";
+} from "../../contracts/storage/storage.ts";
 import { TimeSlice } from "../../core/time-slice.ts";
 import { type BatchResult, canFence, commitPlan, fencedPlan } from "./commit.ts";
 import { closedError, type Driver, type Param, StaleFence } from "./driver.ts";
@@ -20,6 +20,7 @@ import { PositionCache } from "./position-cache.ts";
 import { CommitQueue } from "./queue.ts";
 import { SchemaWatch } from "./schema-fence.ts";
 import { QUERIES } from "./statements.ts";
+import { valuesInOrder } from "./texts.ts";
 import { SessionWaker } from "./waker.ts";
 
 export class SqlStorage implements Storage {
@@ -79,11 +80,13 @@ export class SqlStorage implements Storage {
     return this.#driver.transact(() => commitPlan(batch, this.#driver.dialect, prepared), { waitMs, prepared });
   }
 
-  async query<N extends QueryName>(name: N, ...params: Queries[N]["params"]): Promise<readonly Queries[N]["row"][]> {
+  async query<N extends QueryName>(name: N, params: Queries[N]["params"]): Promise<readonly Queries[N]["row"][]> {
     // A caller that reads page after page would keep the event loop until its last one, where reads are answered at once.
     if (this.#driver.answersAtOnce && this.#slice.isSpent) await this.#slice.pause();
     if (this.#closing !== null) throw closedError();
-    const rows = await this.#read(() => this.#driver.read(QUERIES.get(name), params as readonly Param[]));
+    const text = QUERIES.get(name);
+    const values = valuesInOrder(text, params as Readonly<Record<string, Param>>);
+    const rows = await this.#read(() => this.#driver.read(text.sql, values));
     return rows as readonly Queries[N]["row"][];
   }
 

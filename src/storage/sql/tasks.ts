@@ -5,15 +5,15 @@ const BOARD = "b.id, s.id AS session, b.agent, b.ord, b.label, b.parent, b.max_r
 const TASK = "t.board_id, t.id, t.title, t.status, t.ord, t.retry_count, t.note, t.version, t.created_at, t.updated_at";
 
 export const queries = () => ({
-  "board.get": `SELECT ${BOARD} FROM boards b JOIN sessions s ON s.no = b.session_no WHERE b.id = ?`,
+  "board.get": `SELECT ${BOARD} FROM boards b JOIN sessions s ON s.no = b.session_no WHERE b.id = :id`,
   "boards.bySession": `
     SELECT ${BOARD} FROM sessions s JOIN boards b ON b.session_no = s.no
-    WHERE s.id = ? ORDER BY b.ord, b.id`,
-  "tasks.byBoard": `SELECT ${TASK} FROM tasks t WHERE t.board_id = ? ORDER BY t.ord, t.id`,
+    WHERE s.id = :session ORDER BY b.ord, b.id`,
+  "tasks.byBoard": `SELECT ${TASK} FROM tasks t WHERE t.board_id = :board ORDER BY t.ord, t.id`,
   "tasks.bySession": `
     SELECT ${TASK} FROM sessions s JOIN boards b ON b.session_no = s.no JOIN tasks t ON t.board_id = b.id
-    WHERE s.id = ? ORDER BY t.board_id, t.ord, t.id`,
-  "task.get": `SELECT ${TASK} FROM tasks t WHERE t.board_id = ? AND t.id = ?`,
+    WHERE s.id = :session ORDER BY t.board_id, t.ord, t.id`,
+  "task.get": `SELECT ${TASK} FROM tasks t WHERE t.board_id = :board AND t.id = :task`,
 });
 
 export const statements = () => ({

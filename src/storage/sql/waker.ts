@@ -2,7 +2,7 @@
 // the handle's own commits and from the engine's watch, and wakes the readers of these sessions only. Where the engine
 // cannot say which sessions changed, one lookup asks for the lengths of all followed logs at once.
 import type { Environment } from "../../contracts/environment.ts";
-import type { LogFollower } from "../../contracts/storage.ts";
+import type { LogFollower } from "../../contracts/storage/storage.ts";
 import { type Driver, LOOKUP } from "./driver.ts";
 import { FollowedLog, type FollowedLogs, Follower } from "./followed-log.ts";
 

@@ -10,7 +10,7 @@ import type {
   PublishedHead,
   Write,
   WrittenEvent,
-} from "../../contracts/storage.ts";
+} from "../../contracts/storage/commit.ts";
 import { envelope, nextHash } from "../../core/chain.ts";
 import { type BranchPosition, type CompleteHead, completeHead } from "../../core/head.ts";
 import { restore } from "./archive.ts";

@@ -1,6 +1,6 @@
 // The model's sessions.
 import { HoldfastError } from "../../contracts/errors.ts";
-import type { At } from "../../contracts/lineage.ts";
+import type { At } from "../../contracts/locators.ts";
 import type { Session, Sessions } from "../../contracts/sessions.ts";
 import type { ModelSession, ModelStore } from "./store.ts";
 

@@ -11,7 +11,7 @@ export interface ModelMessage {
   readonly message: Message;
 }
 
-export interface Slot {
+interface Slot {
   readonly value: Json;
   readonly expiresAt: number;
 }

@@ -1,12 +1,14 @@
 // What a scenario works with: a store of its own, agents whose effects are seen, and calls that are patient with a store
 // that fails, as any client has to be.
 
+import type { AgentDefinition } from "../../contracts/agent-definitions.ts";
 import type { AnswerInput } from "../../contracts/decisions.ts";
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { Run } from "../../contracts/run-record.ts";
 import type { RunResult } from "../../contracts/run-results.ts";
-import type { AgentDefinition, Run, RunInput } from "../../contracts/runs.ts";
+import type { RunInput } from "../../contracts/runs.ts";
 import type { ExternalEffects } from "./external-effects.ts";
 import type { Faults } from "./faults.ts";
 import { never, type Process } from "./scheduler.ts";

@@ -1,17 +1,12 @@
 // The world outside the store, as the tools and models of agents change it: it counts what was really done under each key,
 // and makes them fail.
+
+import type { AgentDefinition, AnyAgent, Iteration, SpawnOptions } from "../../contracts/agent-definitions.ts";
 import type { Json } from "../../contracts/json.ts";
+import type { Model, ModelReply } from "../../contracts/models.ts";
 import type { RunResult } from "../../contracts/run-results.ts";
-import type {
-  AgentDefinition,
-  AnyAgent,
-  Iteration,
-  Model,
-  ModelReply,
-  SpawnOptions,
-  Tool,
-} from "../../contracts/runs.ts";
 import type { StepCall } from "../../contracts/steps.ts";
+import type { Tool } from "../../contracts/tools.ts";
 import type { FaultKind, Faults } from "./faults.ts";
 import type { Process } from "./scheduler.ts";
 

@@ -1,7 +1,7 @@
 // What must hold when a simulation is over, whatever went wrong in it: read from the store by a client without faults.
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { LogEvent } from "../../contracts/log.ts";
-import type { Run } from "../../contracts/runs.ts";
+import type { Run } from "../../contracts/run-record.ts";
 import { sha256Hex } from "../../core/bytes.ts";
 import type { Effect, ExternalEffects } from "./external-effects.ts";
 import { ofPurposes } from "./lineage.ts";

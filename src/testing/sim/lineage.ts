@@ -7,7 +7,7 @@ import type { Effect } from "./external-effects.ts";
 type Logs = ReadonlyMap<string, readonly LogEvent[]>;
 
 /** The name that a run shares with those that take it up: of the first of them, and of a child by where it was asked for. */
-export function lineages(sessions: Logs): (run: string) => string {
+function lineages(sessions: Logs): (run: string) => string {
   const before = new Map<string, string>();
   const parents = new Map<string, string>();
   const places = new Map<string, string>();

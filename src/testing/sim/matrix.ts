@@ -1,6 +1,6 @@
 // The crash matrix: a simulation is played once to learn of every commit there is, then once for each of them and each way
 // in which it can fail. Nothing is left to chance, so a point that does not come up is a fault of the matrix.
-import type { Run } from "../../contracts/runs.ts";
+import type { Run } from "../../contracts/run-record.ts";
 import type { Effect } from "./external-effects.ts";
 import type { FaultKind } from "./faults.ts";
 import { type Simulation, type SimulationReport, simulate } from "./simulate.ts";
@@ -9,7 +9,7 @@ import { type Simulation, type SimulationReport, simulate } from "./simulate.ts"
 const MOST_FAILED = 5;
 
 /** A failure that can be caught, before and after the commit; a death, before, amid and after it. */
-export const WAYS = [
+const WAYS = [
   ...(["writeFail", "errorAfter", "crashBefore", "crashDuring", "crashAfter"] as const),
 ] satisfies readonly FaultKind[];
 

@@ -1,6 +1,6 @@
 // The simulator itself: the seed decides everything, the dead do nothing, and every fault does what it says.
 import { describe, expect, test } from "vitest";
-import type { AgentDefinition } from "../../contracts/runs.ts";
+import type { AgentDefinition } from "../../contracts/agent-definitions.ts";
 import { type Fault, type FaultKind, Faults } from "./faults.ts";
 import { Process, Scheduler, Stuck } from "./scheduler.ts";
 import { type Simulation, simulate } from "./simulate.ts";

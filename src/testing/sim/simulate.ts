@@ -2,10 +2,11 @@
 // store of its own on one real SQLite file, under faults; then the invariants are checked. The seed decides everything.
 // The file is the store's own, or that of a simulated server.
 
+import type { AgentDefinition, AnyAgent } from "../../contracts/agent-definitions.ts";
 import type { AnswerInput, Decision } from "../../contracts/decisions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { AgentDefinition, AnyAgent, Run } from "../../contracts/runs.ts";
-import type { Storage } from "../../contracts/storage.ts";
+import type { Run } from "../../contracts/run-record.ts";
+import type { Storage } from "../../contracts/storage/storage.ts";
 import { sha256Hex } from "../../core/bytes.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import type { Driver } from "../../storage/sql/driver.ts";

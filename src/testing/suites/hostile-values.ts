@@ -10,6 +10,7 @@ export type Kind =
   | "word"
   | "choice"
   | "int"
+  | "amount"
   | "limit"
   | "flag"
   | "json"
@@ -19,6 +20,7 @@ export type Kind =
   | "binary"
   | "signal"
   | "work"
+  | "agent"
   | "checked";
 
 export class Leaf {
@@ -61,6 +63,7 @@ export const speech = leaf("speech");
 export const word = leaf("word");
 export const choice = leaf("choice");
 export const int = leaf("int");
+export const amount = leaf("amount");
 export const limit = leaf("limit");
 export const flag = leaf("flag");
 /** Any JSON, and JSON that must be an object. */
@@ -72,9 +75,11 @@ export const bytes = leaf("bytes");
 export const binary = leaf("binary");
 export const signal = leaf("signal");
 export const work = leaf("work");
+/** The code of an agent. */
+export const agentCode = leaf("agent");
 
 /** A value that must be refused, its name, and the codes it may be refused with. */
-export interface Wrong {
+interface Wrong {
   readonly name: string;
   readonly value: unknown;
   readonly codes: readonly ErrorCode[];
@@ -101,6 +106,7 @@ const FITTING: Readonly<Record<Kind, readonly string[]>> = {
   word: ["string"],
   choice: [],
   int: ["number"],
+  amount: ["number"],
   limit: ["number"],
   flag: ["boolean"],
   json: ["null", "boolean", "number", "string", "object", "object without prototype", "array"],
@@ -110,6 +116,7 @@ const FITTING: Readonly<Record<Kind, readonly string[]>> = {
   binary: [],
   signal: [],
   work: ["function"],
+  agent: [],
   // Only what can never be data.
   checked: ["null", "boolean", "number", "string", "object", "object without prototype", "array", "function"],
 };
@@ -136,7 +143,7 @@ const BAD_NUMBERS: Readonly<Record<string, number>> = {
 };
 
 /** Everything that must be refused in place of this leaf. */
-export function wrongFor({ kind, also }: Leaf): readonly Wrong[] {
+function wrongFor({ kind, also }: Leaf): readonly Wrong[] {
   const codes = CALLER_MISTAKES;
   const types = Object.entries(TYPES)
     .filter(([name]) => !FITTING[kind].includes(name))
@@ -154,6 +161,8 @@ function wrongOfKind(kind: Kind): readonly Wrong[] {
       return all({ "lone surrogate": LONE }, ["InvalidText"]);
     case "int":
       return all(BAD_NUMBERS, ["InvalidArgument"]);
+    case "amount":
+      return all({ NaN: Number.NaN, infinity: Number.POSITIVE_INFINITY }, ["InvalidArgument"]);
     case "limit":
       return [
         ...all({ ...BAD_NUMBERS, negative: -1 }, ["InvalidArgument"]),
@@ -172,7 +181,7 @@ class Point {
 }
 
 /** Objects that JSON cannot say, or says differently. All are objects, so that they stand where an object belongs. */
-export function badJson(): Readonly<Record<string, unknown>> {
+function badJson(): Readonly<Record<string, unknown>> {
   const cycle: Record<string, unknown> = {};
   cycle.inside = { list: [cycle] };
   const sparse: unknown[] = [];

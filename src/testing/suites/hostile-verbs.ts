@@ -5,6 +5,8 @@ import { LIMITS, type LimitName } from "../../contracts/limits.ts";
 import type { Schema, Verb } from "../../contracts/verbs/vocabulary.ts";
 import { CALLER_MISTAKES } from "../expect.ts";
 import {
+  agentCode,
+  amount,
   binary,
   choice,
   Either,
@@ -30,6 +32,7 @@ export interface Examples {
   readonly named: Readonly<Record<string, unknown>>;
   /** Refs, heads, digests, cursors and ids of rows, by the kind of their schema. */
   readonly formed: Readonly<Record<string, string>>;
+  readonly agent: unknown;
   /** What only an implementation can check, by what it is. */
   readonly checked: Readonly<Record<string, unknown>>;
   /** Fields that do not go with others: `parameter.field`. */
@@ -53,6 +56,8 @@ function leafOf(schema: Schema, name: string, examples: Examples): unknown {
       return text(example ?? "some text", ...also);
     case "whole":
       return int(example ?? Math.max(schema.min, Math.min(schema.max, 1)), ...also);
+    case "number":
+      return amount(example ?? schema.min, ...also);
     case "limit":
       return limit(5, ...also);
     case "boolean":
@@ -84,6 +89,8 @@ function compoundLeaf(schema: Schema, name: string, examples: Examples, also: re
       return work(() => 1);
     case "bytes":
       return binary(new Uint8Array(3));
+    case "agent":
+      return agentCode(examples.agent);
     case "checked":
       return checkedLeaf(schema.as, examples);
     default:
@@ -145,6 +152,8 @@ function tooMuch(schema: Schema, fitting: unknown): readonly Wrong[] {
       return [schema.min - 1, schema.max + 1]
         .filter(Number.isSafeInteger)
         .map((value) => ({ what: `is ${value}`, value, codes: ["InvalidArgument"] }));
+    case "number":
+      return [{ what: `is less than ${schema.min}`, value: schema.min - 1, codes: ["InvalidArgument"] }];
     case "record":
       return Object.entries(schema.fields).flatMap(([field, inner]) =>
         tooMuch(inner, (fitting as Readonly<Record<string, unknown>>)[field]).map((one) => ({

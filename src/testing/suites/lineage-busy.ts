@@ -1,7 +1,7 @@
 // Verbs in a session that others never stop appending to: each succeeds, and what it published is what was there when it
 // happened.
 import assert from "node:assert/strict";
-import type { Counts } from "../../contracts/lineage.ts";
+import type { Counts } from "../../contracts/heads.ts";
 import { present, range, refuses } from "../expect.ts";
 import { scaled } from "../scale.ts";
 import { type Case, type CaseContext, prove } from "../suite.ts";

@@ -1,6 +1,6 @@
 // Locators: what reads a session answers what there was at a head, what writes refuses one, and nothing ignores it.
 import assert from "node:assert/strict";
-import type { Head } from "../../contracts/lineage.ts";
+import type { Head } from "../../contracts/heads.ts";
 import { formatLocator } from "../../core/locator.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, type CaseContext, type ContextName, prove } from "../suite.ts";

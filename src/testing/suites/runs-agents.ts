@@ -1,8 +1,11 @@
 // Agents for the suites of runs: small loops whose effects on the world are counted.
 import assert from "node:assert/strict";
+import type { AgentDefinition, Iteration, Verdict } from "../../contracts/agent-definitions.ts";
 import type { Json } from "../../contracts/json.ts";
-import type { AgentDefinition, Iteration, Run, Runs, Tool, Verdict } from "../../contracts/runs.ts";
+import type { Run } from "../../contracts/run-record.ts";
+import type { Runs } from "../../contracts/runs.ts";
 import type { StepCall } from "../../contracts/steps.ts";
+import type { Tool } from "../../contracts/tools.ts";
 import type { CaseContext } from "../suite.ts";
 
 export const NEEDS = ["runs", "sessions", "history", "log", "lineage", "check"] as const;

@@ -1,7 +1,8 @@
 // Tools that a person must permit: nothing happens before the answer, and one permission is one try.
 import assert from "node:assert/strict";
+import type { AgentDefinition } from "../../contracts/agent-definitions.ts";
 import type { RunResult } from "../../contracts/run-results.ts";
-import type { AgentDefinition, RunInput, Runs } from "../../contracts/runs.ts";
+import type { RunInput, Runs } from "../../contracts/runs.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS } from "./runs-agents.ts";

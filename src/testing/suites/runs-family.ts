@@ -1,7 +1,8 @@
 // Parents and children: what ends one ends or wakes the other, whichever process ends it, and no run works for a parent
 // that has ended.
 import assert from "node:assert/strict";
-import type { Run, Runs } from "../../contracts/runs.ts";
+import type { Run } from "../../contracts/run-record.ts";
+import type { Runs } from "../../contracts/runs.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, EffectRecorder, endedOnce, gate, NEEDS, texts } from "./runs-agents.ts";

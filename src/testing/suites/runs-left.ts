@@ -1,6 +1,7 @@
 // Iterations that were ended from outside: they have no further effects, and the next worker knows what had happened.
 import assert from "node:assert/strict";
-import type { AgentDefinition, Iteration, RunLimits } from "../../contracts/runs.ts";
+import type { AgentDefinition, Iteration } from "../../contracts/agent-definitions.ts";
+import type { RunLimits } from "../../contracts/run-record.ts";
 import type { StepCall } from "../../contracts/steps.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";

@@ -1,6 +1,6 @@
 // Model calls of runs: models given with the request, what is tried again and when, and calls whose answer was lost.
 import assert from "node:assert/strict";
-import type { Model } from "../../contracts/runs.ts";
+import type { Model } from "../../contracts/models.ts";
 import type { RetryPolicy } from "../../contracts/steps.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";

@@ -1,8 +1,8 @@
 // Runs as people meet them: what they were asked and said, runs by the beginning of their ids, and what became of them.
 import assert from "node:assert/strict";
 import type { Decision } from "../../contracts/decisions.ts";
-import type { Tool } from "../../contracts/runs.ts";
 import type { StandardSchema } from "../../contracts/standard-schema.ts";
+import type { Tool } from "../../contracts/tools.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS, type Nouns } from "./runs-agents.ts";

@@ -1,8 +1,8 @@
 // Recorded reads of what was erased, hidden, compacted, expired or taken up since.
 import assert from "node:assert/strict";
+import type { AgentDefinition, Iteration } from "../../contracts/agent-definitions.ts";
 import type { Context } from "../../contracts/context.ts";
 import type { Json } from "../../contracts/json.ts";
-import type { AgentDefinition, Iteration } from "../../contracts/runs.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS, texts } from "./runs-agents.ts";

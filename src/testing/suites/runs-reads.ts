@@ -1,7 +1,7 @@
 // Recorded reads: journalled as a position in the log, and the same again whenever the iteration is replayed.
 import assert from "node:assert/strict";
+import type { Iteration } from "../../contracts/agent-definitions.ts";
 import type { Json } from "../../contracts/json.ts";
-import type { Iteration } from "../../contracts/runs.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS, texts } from "./runs-agents.ts";

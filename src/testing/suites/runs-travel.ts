@@ -1,6 +1,6 @@
 // Runs that are taken up, gone on from and deleted.
 import assert from "node:assert/strict";
-import type { Iteration } from "../../contracts/runs.ts";
+import type { Iteration } from "../../contracts/agent-definitions.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS, texts } from "./runs-agents.ts";

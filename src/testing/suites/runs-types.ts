@@ -1,8 +1,9 @@
 // Validators of agents and tools: what they refuse, when, and what a replay is told of it.
 import assert from "node:assert/strict";
+import type { AgentDefinition } from "../../contracts/agent-definitions.ts";
 import type { Json } from "../../contracts/json.ts";
-import type { AgentDefinition, Tool } from "../../contracts/runs.ts";
 import type { StandardSchema, ValidationResult } from "../../contracts/standard-schema.ts";
+import type { Tool } from "../../contracts/tools.ts";
 import { refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS } from "./runs-agents.ts";

@@ -28,7 +28,7 @@ export interface Conversation {
   readonly fingerprint: string;
 }
 
-export interface ToolCall {
+interface ToolCall {
   readonly name: string;
   readonly input: unknown;
 }

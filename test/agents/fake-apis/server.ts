@@ -18,7 +18,7 @@ export interface FakeApisOptions {
 }
 
 /** One request. Headers that hold secrets are replaced. */
-export interface ReceivedRequest {
+interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, unknown>>;
@@ -27,7 +27,7 @@ export interface ReceivedRequest {
   readonly reply: Reply | null;
 }
 
-export type RequestBody = anthropic.AnthropicRequest & openai.OpenAiRequest;
+type RequestBody = anthropic.AnthropicRequest & openai.OpenAiRequest;
 
 export interface FakeApis {
   /** Without a path: `http://127.0.0.1:port`. */

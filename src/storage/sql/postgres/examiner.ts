@@ -1,7 +1,7 @@
 // PostgreSQL's own check of a store's tables and indexes: the functions of the extension amcheck. It runs in a
 // transaction that the driver rolls back: where the extension is not installed it is created there, so that a check
 // leaves nothing behind; if the role may not do that, the report says which grant is missing.
-import type { EngineReport } from "../../../contracts/engine-check.ts";
+import type { EngineReport } from "../../../contracts/storage/engine-report.ts";
 import type { Row } from "../driver.ts";
 import { groupDamages, schemaObjects } from "../schema.ts";
 import type { Connection } from "./connection.ts";

@@ -2,12 +2,12 @@
 // handles: one is held between its look and its writing until the other has either done its work or waits for the lock.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore } from "../../../../test/engines.ts";
-import type { BlobWrite, Commit, EventDraft, HeadDraft, Outcome } from "../../../contracts/storage.ts";
+import type { BlobWrite, Commit, EventDraft, HeadDraft, Outcome } from "../../../contracts/storage/commit.ts";
 import { encodeText, sha256 } from "../../../core/bytes.ts";
 import { NONE } from "../../../core/counts.ts";
 import { realEnvironment } from "../../../core/environment.ts";
 import { headOf } from "../../../core/head.ts";
-import { STORE_LOCK } from "../../../sessions/guards.ts";
+import { STORE_LOCK } from "../../../core/session-guards.ts";
 import { type BatchResult, commitPlan } from "../commit.ts";
 import type { Plan } from "../driver.ts";
 import { SqlStorage } from "../store.ts";
@@ -84,7 +84,7 @@ for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
 
     test("LG6 another handle that deletes the session takes this commit's events along", async () => {
       await storage.commit(append("s"));
-      const [row] = await storage.query("session.get", "s");
+      const [row] = await storage.query("session.get", { id: "s" });
       const no = row?.no ?? 0;
       await amid(append("s"), {
         solo: true,
@@ -94,9 +94,9 @@ for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
           { op: "run", statement: "session.tombstone", params: [at, at, no] },
         ],
       });
-      const [after] = await storage.query("session.get", "s");
+      const [after] = await storage.query("session.get", { id: "s" });
       expect(after?.deleted_at).toBe(at);
-      expect(await storage.query("events.read", "s", 0, 10)).toEqual([]);
+      expect(await storage.query("events.read", { session: "s", after: 0, limit: 10 })).toEqual([]);
     });
 
     test("SE1 another handle's head stands behind this commit and counts it", async () => {
@@ -114,14 +114,14 @@ for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
       });
       expect(ours).toMatchObject({ ok: true, events: [{ seq: 3 }] });
       expect(theirs).toMatchObject({ ok: true, events: [{ seq: 4, head: { seq: 4 } }] });
-      const [head] = await storage.query("heads.oldest", "s", 0, 10);
+      const [head] = await storage.query("heads.oldest", { session: "s", after: 0, limit: 10 });
       expect(head === undefined ? undefined : headOf(head).counts.turns).toBe(1);
     });
 
     test("ST2 another handle's guard on the session's state sees this commit", async () => {
       await storage.commit(append("s"));
       const guards = [{ check: "state.version", key: ["s"], expect: 0 }] as const;
-      const [row] = await storage.query("session.get", "s");
+      const [row] = await storage.query("session.get", { id: "s" });
       const ourEvents = [{ session: "s", type: "state/set", at, state: true }];
       const { ours, theirs } = await amid(append("s", { events: ourEvents }), {
         solo: true,
@@ -153,9 +153,11 @@ for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
       });
       const drop: Commit = { solo: true, writes: [{ op: "run", statement: "blob.drop", params: [digest] }] };
       expect((await amid(uses, drop)).ours).toMatchObject({ ok: true });
-      expect((await storage.query("blob.head", digest))[0]).toMatchObject({ refs: 1 });
-      const [row] = await storage.query("session.get", "s");
-      expect(await storage.query("state.key", row?.no ?? 0, 1, "k")).toMatchObject([{ key: "k", body: bytes }]);
+      expect((await storage.query("blob.head", { sha256: digest }))[0]).toMatchObject({ refs: 1 });
+      const [row] = await storage.query("session.get", { id: "s" });
+      expect(await storage.query("state.key", { session: row?.no ?? 0, branch: 1, key: "k" })).toMatchObject([
+        { key: "k", body: bytes },
+      ]);
     });
 
     test.each([
@@ -179,7 +181,10 @@ for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
       const both = [naming, append("name")] as const;
       const { ours, theirs } = mine === "alias" ? await amid(both[0], both[1]) : await amid(both[1], both[0]);
       expect([ours?.ok, theirs.ok].filter((ok) => ok)).toHaveLength(1);
-      const taken = [await storage.query("session.get", "name"), await storage.query("session.byAlias", "name")];
+      const taken = [
+        await storage.query("session.get", { id: "name" }),
+        await storage.query("session.byAlias", { name: "name" }),
+      ];
       expect(taken.flat()).toHaveLength(1);
     });
 

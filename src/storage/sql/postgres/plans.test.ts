@@ -48,7 +48,7 @@ async function createSessions(storage: SqlStorage, from: number, to: number): Pr
 /** The plan that the connection keeps for the query. */
 async function keptPlan(driver: Driver, query: Parameters<typeof QUERIES.get>[0], param: string): Promise<string> {
   const [row] = await driver.read("SELECT name FROM pg_prepared_statements WHERE statement = ?", [
-    postgres.render(QUERIES.get(query)),
+    postgres.render(QUERIES.get(query).sql),
   ]);
   const lines = await driver.read(`EXPLAIN (COSTS OFF) EXECUTE "${String(row?.name)}"('${param}')`, []);
   return lines.map((line) => String(line["QUERY PLAN"])).join("\n");
@@ -58,10 +58,10 @@ test("ST10 a handle that was opened when the tables were small uses their indexe
   const { driver, storage, advance } = await openAlone();
   await createSessions(storage, 0, 5);
   await driver.read("ANALYZE sessions", []);
-  await driver.read(QUERIES.get("session.get"), ["s1"]);
+  await driver.read(QUERIES.get("session.get").sql, ["s1"]);
   expect(await keptPlan(driver, "session.get", "s1")).toContain("Seq Scan on sessions");
   await createSessions(storage, 5, 5000);
   advance(60_000);
-  expect(await driver.read(QUERIES.get("session.get"), ["s4000"])).toHaveLength(1);
+  expect(await driver.read(QUERIES.get("session.get").sql, ["s4000"])).toHaveLength(1);
   expect(await keptPlan(driver, "session.get", "s4000")).not.toContain("Seq Scan on sessions");
 });

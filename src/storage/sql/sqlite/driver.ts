@@ -1,9 +1,9 @@
 // SQLite through node:sqlite. One connection writes, one reads; a write transaction lives inside one macrotask, so that
 // two handles on a file never block each other's event loop: a handle that finds the file locked waits by timers.
 import { statSync } from "node:fs";
-import type { EngineReport } from "../../../contracts/engine-check.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
-import type { InspectLimits } from "../../../contracts/storage.ts";
+import type { EngineReport } from "../../../contracts/storage/engine-report.ts";
+import type { InspectLimits } from "../../../contracts/storage/storage.ts";
 import { FILE_MODE } from "../../../core/file-mode.ts";
 import { TimeSlice } from "../../../core/time-slice.ts";
 import {

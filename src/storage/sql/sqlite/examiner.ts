@@ -1,7 +1,7 @@
 // SQLite's own check of a store's file (PRAGMA integrity_check) and of its schema. It reads every page, so it runs in a
 // thread of its own, on a connection of its own.
 import { DatabaseSync } from "node:sqlite";
-import type { EngineDamage, EngineReport } from "../../../contracts/engine-check.ts";
+import type { EngineDamage, EngineReport } from "../../../contracts/storage/engine-report.ts";
 import { MIGRATIONS, renderDdl } from "../migrations.ts";
 import { groupDamages } from "../schema.ts";
 import { sqlite } from "./dialect.ts";

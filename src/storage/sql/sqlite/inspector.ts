@@ -3,7 +3,7 @@
 import type { ChildProcess } from "node:child_process";
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
-import type { InspectLimits } from "../../../contracts/storage.ts";
+import type { InspectLimits } from "../../../contracts/storage/storage.ts";
 import type { Param, Row } from "../driver.ts";
 import { timedOut, tooManyRows } from "../inspection.ts";
 

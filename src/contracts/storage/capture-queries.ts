@@ -1,0 +1,55 @@
+// The named reads of captures; see queries.ts.
+import type { Read } from "./rows.ts";
+
+export interface CaptureRow {
+  readonly no: number;
+  readonly id: string;
+  readonly session: string;
+  readonly session_no: number;
+  readonly seq: number;
+  readonly request: string;
+  readonly agent: string;
+  readonly agent_session: string;
+  readonly generation: number;
+  readonly diverged: number;
+  readonly cwd: Uint8Array;
+  readonly config_dir: Uint8Array | null;
+  readonly project_key: Uint8Array | null;
+  readonly agent_version: Uint8Array | null;
+  /** null: its blob is not there. */
+  readonly manifest: Uint8Array | null;
+  readonly salt: Uint8Array;
+  readonly files: number;
+  readonly size: number;
+  readonly stored: number;
+  readonly created_at: number;
+  readonly saved_at: number;
+  readonly expires_at: number | null;
+}
+
+/** Before which number, now, each filter twice, whether also those beside the newest, the limit. */
+type CaptureListParams = { before: number; now: number; agent: string | null; diverged: number; limit: number };
+
+export interface CaptureQueries {
+  "capture.get": Read<{ id: string }, CaptureRow>;
+  "capture.newest": Read<{ request: string; agent: string; agentSession: string }, CaptureRow>;
+  "captures.list": Read<CaptureListParams, CaptureRow>;
+  "captures.byRequest": Read<CaptureListParams & { request: string }, CaptureRow>;
+  "captures.bySession": Read<CaptureListParams & { agentSession: string }, CaptureRow>;
+  "captures.byBoth": Read<CaptureListParams & { request: string; agentSession: string }, CaptureRow>;
+  "capture.stored": Read<{ sha256: Uint8Array }, { readonly stored: number; readonly size: number }>;
+  /** Also those whose time is over. */
+  "captures.ofRequest": Read<{ request: string; limit: number }, CaptureRow>;
+  "captures.expired": Read<{ now: number; after: number; afterNo: number; limit: number }, CaptureRow>;
+  "claim.get": Read<{ name: string }, { readonly value: string }>;
+  "claims.list": Read<{ after: string; limit: number }, { readonly name: string; readonly value: string }>;
+}
+
+export interface CheckedCaptureRow {
+  readonly id: string;
+  /** null: it is not there. */
+  readonly manifest: Uint8Array | null;
+  readonly salt: Uint8Array;
+  /** Blobs that its list of files keeps. */
+  readonly named: number;
+}

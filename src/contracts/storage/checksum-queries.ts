@@ -1,0 +1,57 @@
+// The named reads by which the checker compares the checksums of rows (core/checksum.ts).
+import type { NoParams, Read } from "./rows.ts";
+
+/** Tables whose rows belong to a session. */
+export type OwnedChecksumTable = "sessions" | "boards" | "tasks" | "invocations" | "captures";
+
+/** The columns in whose order the rows of a table are read. */
+export interface StoreKeys {
+  readonly agents: { readonly no: number };
+  readonly agent_blocks: { readonly agent_no: number; readonly ord: number };
+  readonly blocks: { readonly id: string };
+  readonly block_versions: { readonly block_id: string; readonly version: number };
+  readonly segments: { readonly id: string };
+  readonly segment_frames: { readonly segment_id: string; readonly start: number };
+  readonly blobs: { readonly no: number };
+}
+
+/** The columns that name a row to people, where its key does not. */
+interface StoreNames {
+  readonly agents: { readonly id: string };
+  readonly agent_blocks: { readonly block_id: string };
+  readonly blobs: { readonly sha256: Uint8Array };
+}
+
+export type StoreChecksumTable = keyof StoreKeys;
+
+/** Rows of a session whose checksum is wrong: by name, or by the seq of their event. */
+type OwnedChecksumQueries = {
+  readonly [T in OwnedChecksumTable as `checksums.${T}`]: Read<
+    { session: number; limit: number },
+    { readonly name?: string; readonly seq?: number }
+  >;
+};
+
+/** `proven` is 1 where the checksum is that of the row. */
+export type StoreChecksumRow<T extends StoreChecksumTable> = StoreKeys[T] &
+  (T extends keyof StoreNames ? StoreNames[T] : unknown) & { readonly proven: number };
+
+type StoreChecksumQueries = {
+  readonly [T in StoreChecksumTable as `checksums.${T}`]: Read<StoreKeys[T] & { limit: number }, StoreChecksumRow<T>>;
+};
+
+export interface ChecksumQueries extends OwnedChecksumQueries, StoreChecksumQueries {
+  /** Counters whose checksum is wrong. */
+  "checksums.counters": Read<NoParams, { readonly name: string }>;
+  /** A row if the store's id and time of creation have their checksum. */
+  "checksums.meta": Read<NoParams, { readonly name: string }>;
+  /** `proven` is 1 where the epochs of a blob are some that collections can have given it. */
+  "check.epochs": Read<
+    { after: number; limit: number },
+    { readonly no: number; readonly sha256: Uint8Array; readonly proven: number }
+  >;
+  /** Runs whose heartbeats say that they are held, or not, and whose mark says the opposite. */
+  "check.held": Read<{ session: number; limit: number }, { readonly id: string }>;
+  /** How many names the session's row says it has, and how many there are. */
+  "check.aliasCount": Read<{ session: number }, { readonly stored: number; readonly counted: number }>;
+}

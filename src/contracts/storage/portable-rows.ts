@@ -1,0 +1,111 @@
+// Rows as they leave one store and enter another: the same columns, with ids and hashes where a database keeps numbers of
+// its own (rule ST5). Reads, writes and the file of an archive are all made from this one list.
+
+import type { ColumnType, TableShape } from "./table-shape.ts";
+import { TABLES } from "./tables.ts";
+
+/** In the order in which they are written: a row comes after those it refers to. */
+export const ARCHIVED_TABLES = [
+  ...["sessions", "heads", "branches", "events", "turns", "clears", "evals", "calls", "snapshots"],
+  ...["invocations", "derivations", "annotations", "state", "boards", "tasks", "session_tags", "aliases", "remains"],
+  ...["runs", "signals", "decisions", "checkpoints", "captures"],
+] as readonly ArchivedTable[];
+
+export type ArchivedTable =
+  | "sessions"
+  | "heads"
+  | "branches"
+  | "events"
+  | "turns"
+  | "clears"
+  | "evals"
+  | "calls"
+  | "snapshots"
+  | "invocations"
+  | "derivations"
+  | "annotations"
+  | "state"
+  | "boards"
+  | "tasks"
+  | "session_tags"
+  | "aliases"
+  | "remains"
+  | "captures"
+  | RunTable;
+
+/** Of runs, read whole. */
+export type RunTable = "runs" | "signals" | "decisions" | "checkpoints";
+
+/** Those whose rows belong to an event: read by stretches of the log. The others are read whole. */
+export const LOGGED_TABLES = [
+  ...["events", "branches", "heads", "turns", "clears", "evals", "calls", "snapshots", "invocations"],
+  ...["derivations", "annotations", "state"],
+] as readonly LoggedTable[];
+
+export type LoggedTable = Exclude<
+  ArchivedTable,
+  "sessions" | "boards" | "tasks" | "session_tags" | "aliases" | "remains" | "captures" | RunTable
+>;
+
+export type PortableCell = null | number | string | Uint8Array;
+
+/** By the portable names of the columns. A blob is its sha256; an agent, session or head is its id. */
+export type PortableRow = Readonly<Record<string, PortableCell>>;
+
+export interface PortableColumn {
+  /** In the table. */
+  readonly column: string;
+  /** In a portable row. */
+  readonly name: string;
+  readonly type: "int" | "real" | "text" | "bytes" | "blob" | "agent" | "session" | "head";
+}
+
+/** Columns that hold the number of a row. */
+const NUMBERS: Readonly<Record<string, "agent" | "session" | "head">> = {
+  agent_no: "agent",
+  session_no: "session",
+  parent_session_no: "session",
+  callee_session_no: "session",
+  source_session_no: "session",
+  basis_no: "head",
+  head_no: "head",
+  caller_head_before: "head",
+  caller_head_after: "head",
+  callee_head_before: "head",
+  callee_head_after: "head",
+  source_head: "head",
+};
+
+/** Columns that every store computes for itself. */
+const OWN: ReadonlySet<string> = new Set(["checksum", "alias_count", "held"]);
+
+const made = new Map<ArchivedTable, readonly PortableColumn[]>();
+
+/** The columns of a table as portable rows have them. */
+export function portableColumns(table: ArchivedTable): readonly PortableColumn[] {
+  const known = made.get(table) ?? derive(table);
+  made.set(table, known);
+  return known;
+}
+
+function derive(table: ArchivedTable): readonly PortableColumn[] {
+  const { columns }: TableShape = TABLES[table];
+  return Object.entries(columns)
+    .filter(([column, type]) => type !== "serial" && !OWN.has(column))
+    .map(([column, type]) => ({
+      column,
+      name: column.replace(/_no$/, ""),
+      type: NUMBERS[column] ?? plainType(type),
+    }));
+}
+
+function plainType(type: ColumnType): "int" | "real" | "text" | "bytes" | "blob" {
+  if (type === "serial") throw new Error("bug: a number of the database is not portable");
+  return type === "blobref" ? "blob" : type;
+}
+
+/** A row to be written as it was, in a store that does not have it. */
+export interface RestoredRow {
+  readonly table: ArchivedTable;
+  readonly row: PortableRow;
+}

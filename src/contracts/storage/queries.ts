@@ -1,0 +1,172 @@
+// The named reads storage answers, with their parameters and rows. Their texts are in storage/sql/<noun>.ts.
+
+import type { BlobQueries } from "./blob-queries.ts";
+import type { CaptureQueries } from "./capture-queries.ts";
+import type { CheckQueries } from "./check-queries.ts";
+import type { LineageQueries } from "./lineage-queries.ts";
+import type {
+  AgentRow,
+  BlockRow,
+  BlockUserRow,
+  BoardRow,
+  CopyRow,
+  DiscardedRow,
+  ErasableRow,
+  Filter,
+  InlineContentRow,
+  InlineSizeRow,
+  MessageRow,
+  NoParams,
+  PlacedEventRow,
+  Read,
+  SessionRow,
+  StateRow,
+  StoredPayload,
+  TaskRow,
+  WholeEventRow,
+} from "./rows.ts";
+import type { RunQueries } from "./run-queries.ts";
+import type { ErasedScope, EventScope, ScopeParams } from "./statement-names.ts";
+import type { TraceQueries } from "./trace-queries.ts";
+
+/** A session's number, a branch of it, and the last seq that counts. */
+type Segment = { session: number; branch: number; upTo: number };
+
+/** What an erasure would remove: rows, blobs and bytes that only they refer to, and keys outside the database. */
+type ErasureQueries = {
+  readonly [S in ErasedScope as `${S}.erasable`]: Read<ScopeParams[S], ErasableRow>;
+} & { readonly [S in ErasedScope as `${S}.named`]: Read<ScopeParams[S], DiscardedRow> } & {
+  readonly [S in EventScope as `${S}.inline`]: Read<ScopeParams[S], InlineSizeRow>;
+} & { readonly [S in EventScope as `${S}.copies`]: Read<ScopeParams[S] & { now: number }, CopyRow> };
+
+export interface Queries
+  extends ErasureQueries,
+    BlobQueries,
+    CaptureQueries,
+    LineageQueries,
+    RunQueries,
+    CheckQueries,
+    TraceQueries {
+  // sessions: by id or alias; lists are newest first, `before` is the number of the last one seen.
+  "session.get": Read<{ id: string }, SessionRow>;
+  "session.byAlias": Read<{ name: string }, SessionRow>;
+  /** "" when the session it names is no longer there. */
+  "alias.get": Read<{ name: string }, { readonly session: string }>;
+  "session.aliases": Read<{ session: string }, { readonly name: string }>;
+  "sessions.list": Read<SessionListParams, SessionRow>;
+  "sessions.byAgent": Read<SessionListParams & { agent: string }, SessionRow>;
+  "sessions.byTag": Read<SessionListParams & { tag: string }, SessionRow>;
+  "sessions.byRequest": Read<SessionListParams & { request: string }, SessionRow>;
+
+  // log
+  "events.read": Read<{ session: string; after: number; limit: number }, PlacedEventRow>;
+  "events.whole": Read<{ session: string; after: number; limit: number }, WholeEventRow>;
+  "annotation.get": Read<{ session: string; seq: number }, StoredPayload>;
+  "events.at": Read<{ session: string; seq: number }, PlacedEventRow>;
+
+  // history: live messages only, in seq order
+  "history.range": Read<
+    Segment & { agent: string; after: number; since: number; limit: number; offset: number },
+    MessageRow
+  >;
+  "history.rangeRun": Read<
+    Segment & { agent: string; run: string; after: number; since: number; limit: number; offset: number },
+    MessageRow
+  >;
+  "history.last": Read<Segment & { agent: string; after: number; since: number; limit: number }, MessageRow>;
+  "history.lastRun": Read<
+    Segment & { agent: string; run: string; after: number; since: number; limit: number },
+    MessageRow
+  >;
+  "history.session": Read<Segment & { after: number; since: number; limit: number; offset: number }, MessageRow>;
+  "history.sessionLast": Read<Segment & { after: number; since: number; limit: number }, MessageRow>;
+  "history.sessionRun": Read<
+    Segment & { run: string; after: number; since: number; limit: number; offset: number },
+    MessageRow
+  >;
+  "history.sessionRunLast": Read<Segment & { run: string; after: number; since: number; limit: number }, MessageRow>;
+  "history.byAgent": Read<{ agent: string; since: number; limit: number }, MessageRow>;
+  "history.count": Read<Segment & { agent: string }, { readonly n: number }>;
+  "history.countRun": Read<Segment & { agent: string; run: string }, { readonly n: number }>;
+  "history.countUpTo": Read<{ seq: number; agent: string; session: string }, { readonly n: number }>;
+  "history.byKey": Read<{ session: string; key: string }, MessageRow & { readonly branch: number }>;
+
+  // inline content by hash: the index covers rows up to a number; a lookup that needs more brings it up to date
+  "inline.lag": Read<NoParams, { readonly upto: number; readonly newest: number }>;
+  "inline.get": Read<{ prefix: Uint8Array; sha256: Uint8Array }, InlineContentRow>;
+  "inline.scan": Read<{ after: number; upTo: number; sha256: Uint8Array }, InlineContentRow>;
+  "inline.count": Read<{ prefix: Uint8Array; upTo: number; sha256: Uint8Array; most: number }, { readonly n: number }>;
+  "inline.countUnindexed": Read<{ after: number; upTo: number; sha256: Uint8Array }, { readonly n: number }>;
+
+  // state
+  "state.current": Read<{ session: number; branch: number }, StateRow>;
+  "state.key": Read<{ session: number; branch: number; key: string }, StateRow>;
+  "state.at": Read<Segment & { upTo: number }, StateRow>;
+  "state.keyAt": Read<Segment & { upTo: number; key: string }, StateRow>;
+
+  // agents and blocks: "agent.get" also finds a deleted one, the others never do; blocks are in the agent's order
+  "agent.get": Read<{ id: string }, AgentRow>;
+  // Newest first, or oldest first; `last` is the number of the last one seen.
+  "agents.list": Read<AgentListParams, AgentRow>;
+  "agents.oldest": Read<AgentListParams, AgentRow>;
+  "agents.byTag": Read<AgentListParams & { tag: string }, AgentRow>;
+  "agents.oldestByTag": Read<AgentListParams & { tag: string }, AgentRow>;
+  "blocks.load": Read<{ agent: string }, BlockRow>;
+  "block.get": Read<{ id: string }, BlockRow>;
+  "block.byLabel": Read<{ agent: string; label: string }, BlockRow>;
+  "block.users": Read<{ id: string }, BlockUserRow>;
+  "blocks.users": Read<{ agent: string }, BlockUserRow>;
+  /** Of the agent's blocks, blobs of values that "block.drop" leaves to be taken apart or removed outside the database. */
+  "blocks.discarded": Read<{ agent: string }, DiscardedRow>;
+  "block.versions": Read<
+    { id: string; before: number; limit: number },
+    {
+      readonly version: number;
+      readonly edit: string;
+      readonly at: number;
+      readonly sha256: Uint8Array;
+      readonly size: number;
+      readonly form: number;
+      readonly body: Uint8Array | null;
+      readonly store: string;
+      readonly blob_key: string | null;
+    }
+  >;
+
+  // tasks: boards in order of creation, tasks in their order
+  "board.get": Read<{ id: string }, BoardRow>;
+  "boards.bySession": Read<{ session: string }, BoardRow>;
+  "tasks.byBoard": Read<{ board: string }, TaskRow>;
+  "tasks.bySession": Read<{ session: string }, TaskRow>;
+  "task.get": Read<{ board: string; task: string }, TaskRow>;
+
+  // stats: chunks are part of the blobs made of them, not blobs of their own; `referenced` counts a blob once per row
+  // and `outside` is the part of `stored` that another place than the database keeps
+  "stats.tables": Read<
+    NoParams,
+    { readonly name: string; readonly rows: number; readonly deleted: number | null; readonly partial: number }
+  >;
+  "stats.blobs": Read<NoParams, Readonly<Record<"form" | "n" | "size" | "stored" | "referenced" | "outside", number>>>;
+  "stats.sessions": Read<
+    { limit: number },
+    {
+      readonly id: string;
+      readonly events: number;
+      readonly messages: number;
+      readonly bytes: number;
+      readonly shared: number;
+    }
+  >;
+}
+
+type AgentListParams = { last: number; agentType: Filter<string>; limit: number };
+
+export type SessionListParams = {
+  before: number;
+  status: Filter<string>;
+  createdAfter: number;
+  createdBefore: number;
+  limit: number;
+};
+
+export type QueryName = keyof Queries;

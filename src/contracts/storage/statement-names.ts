@@ -1,0 +1,125 @@
+// The changes of many rows that a commit may ask for by name, and what erasures cover; see commit.ts.
+
+/**
+ * What an erasure covers: an agent's messages in a session, those of one run, or all of one kind in a session; work is
+ * what evals, calls, snapshots and heads carry.
+ */
+export type ErasedScope =
+  | "messages"
+  | "run"
+  | "allMessages"
+  | "allState"
+  | "allAnnotations"
+  | "allWork"
+  /** What the events of a run carry. */
+  | "journal"
+  /** Checkpoints of loops that are not ours. */
+  | "saved"
+  /** One capture, by its id, or all of a session. */
+  | "capture"
+  | "allCaptures";
+
+type OfSession = { session: number };
+
+/** The parameters that choose the rows of a scope; `session` and `agent` are numbers of rows. */
+export interface ScopeParams {
+  messages: OfSession & { agent: number; upTo: number };
+  run: OfSession & { agent: number; run: string; upTo: number };
+  allMessages: OfSession;
+  allState: OfSession;
+  allAnnotations: OfSession;
+  allWork: OfSession;
+  journal: OfSession & { run: string; from: number; upTo: number };
+  saved: OfSession & { agent: number };
+  capture: { id: string };
+  allCaptures: OfSession;
+}
+
+/** The scopes whose content may stand in the rows of events. */
+export type EventScope = "messages" | "run" | "allMessages" | "journal" | "saved";
+
+/** Tables of a log that hold what can be erased. */
+export type ErasedRow = "events" | "evals" | "calls" | "snapshots" | "heads" | "invocations" | "state" | "annotations";
+
+/** Changes of many rows by one constant statement; storage/sql/statements.ts holds their texts. */
+export type StatementName =
+  | "session.describe"
+  | "session.born"
+  | "session.untag"
+  | "session.tombstone"
+  | "session.unalias"
+  | "session.countAliases"
+  | "session.recountAliases"
+  | "session.branchTo"
+  | "session.headTo"
+  | "session.remainsTo"
+  | "session.complete"
+  | "session.forget"
+  | "invocation.link"
+  | "run.move"
+  | "run.goOn"
+  | "run.takeUp"
+  | "run.beat"
+  | "run.admit"
+  | "signal.take"
+  | "decision.answer"
+  | "messages.erase"
+  | "run.erase"
+  | "allMessages.erase"
+  | "journal.erase"
+  | "saved.erase"
+  | "capture.erase"
+  | "allCaptures.erase"
+  | "capture.expire"
+  | "capture.diverge"
+  | "claim.put"
+  | "claim.remove"
+  | "claim.sweep"
+  | `${"runs" | "signals" | "decisions" | "checkpoints"}.${"drop" | "removeAll"}`
+  | "checkpoints.dropSaved"
+  | "state.close"
+  | "state.closeAll"
+  | "state.hide"
+  | "allState.erase"
+  | "allAnnotations.erase"
+  | "allWork.erase"
+  | "inline.index"
+  | "inline.indexed"
+  | "inline.shorten"
+  | `${EventScope}.unindex`
+  | `${ErasedScope}.${"release" | "dropLinks" | "drop"}`
+  | `${"turns" | "evals" | "calls" | "snapshots" | "heads" | "invocations" | "derivations" | "branches"}.dropAll`
+  | "remains.clear"
+  | "remains.keep"
+  | `remains.forget${"Messages" | "Evals" | "Calls" | "Snapshots" | "Heads" | "Invocations" | "State"}`
+  | `row.${Exclude<ErasedRow, "invocations">}.release`
+  | `row.${ErasedRow}.erase`
+  | "row.events.unindex"
+  | "tasks.removeAll"
+  | "tasks.removeBoard"
+  | "boards.removeAll"
+  | "agent.touch"
+  | "agent.untag"
+  | "agent.detachBlocks"
+  | "block.release"
+  | "block.drop"
+  | "block.removeVersions"
+  | "blob.pin"
+  | "blob.drop"
+  | "blob.disown"
+  | "blob.regrow"
+  | "blobs.condemn"
+  | "links.makeRoom"
+  | "links.adopt"
+  | "links.move"
+  | "links.cut"
+  | "links.forget"
+  | "links.drop"
+  | "segments.forget"
+  | "segments.drop"
+  | "segment.grow"
+  | "segment.seal"
+  | "segment.drop"
+  | "frames.clear"
+  | "frames.drop"
+  | "gc.advance";
