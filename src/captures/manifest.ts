@@ -3,12 +3,12 @@ import type { CapturedFile, CaptureOrigin, CaptureRole, CodingAgent } from "../c
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
+import { AGENTS } from "../core/agent-sessions.ts";
 import { encodeText, fromRef } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { jsonObject } from "../core/decode.ts";
 import { checkPath } from "../core/paths.ts";
 
-export const AGENTS: readonly CodingAgent[] = ["claude-code", "opencode"];
 export const ROLES: readonly CaptureRole[] = [
   ...(["transcript", "subagent", "tool-result", "task", "file-history", "export", "todos", "output", "other"] as const),
 ];

@@ -5,10 +5,11 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { CaptureRow } from "../contracts/storage/capture-queries.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
+import { AGENTS } from "../core/agent-sessions.ts";
 import { fromRef } from "../core/bytes.ts";
 import { damagedRow, decodeRow, oneOf, optional, text, utf8, whole } from "../core/decode.ts";
 import type { StoredCapture } from "../core/stored-capture.ts";
-import { AGENTS, decodeManifest, type Manifest } from "./manifest.ts";
+import { decodeManifest, type Manifest } from "./manifest.ts";
 
 const SHAPE = {
   ...{ id: text, session: text, request: text, agent: oneOf(AGENTS), agent_session: text, generation: whole },

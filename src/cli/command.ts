@@ -2,9 +2,9 @@
 // opening and closing the store, telling failures, exit codes.
 import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
 import type { Arguments } from "./arguments.ts";
-import type { Captured, CaptureOptions } from "./capture.ts";
 import type { Io } from "./io.ts";
 import type { Output } from "./output.ts";
+import type { CommandOutput, OutputCaptureOptions } from "./output-capture.ts";
 
 /** How an option is written. */
 export interface OptionSyntax {
@@ -98,5 +98,5 @@ export interface Context {
   /** Opens the store the user named; main closes it. Creates nothing unless told to. */
   open(options?: OpenOptions): Promise<Holdfast>;
   /** Runs another command of this CLI and keeps what it prints. */
-  capture(argv: readonly string[], options?: CaptureOptions): Promise<Captured>;
+  capture(argv: readonly string[], options?: OutputCaptureOptions): Promise<CommandOutput>;
 }

@@ -84,7 +84,7 @@ async function execute(request: Request, command: CommandSyntax, io: Io, output:
       return holdfast;
     },
     capture: async (argv, options) => {
-      const { capture } = await import("./capture.ts");
+      const { captureOutput: capture } = await import("./output-capture.ts");
       return capture(main, argv, { cwd: io.cwd, env: io.env, ...options });
     },
   };

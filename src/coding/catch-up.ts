@@ -6,14 +6,14 @@ import type { Holdfast } from "../contracts/holdfast.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Session } from "../contracts/sessions.ts";
 import { STORED, type StoredCapture, type StoredCaptures } from "../core/stored-capture.ts";
-import type { Stores } from "./conversation/alone.ts";
-import { isObject } from "./conversation/content.ts";
+import { sourceOfCapture } from "./capture-source.ts";
+import { isObject } from "./conversation/agent-content.ts";
+import type { FencedStores } from "./conversation/exclusive-import.ts";
 import { type Imported, type ImportOptions, importConversation } from "./conversation/import.ts";
-import { conversationIn } from "./conversation-in.ts";
-import { sourceOfCapture } from "./sources.ts";
+import { readConversation } from "./conversation/read-conversation.ts";
 
 /** What is needed of a store to import the captures it has. */
-export type ImportStores = Stores & Pick<Holdfast, "captures">;
+export type ImportStores = FencedStores & Pick<Holdfast, "captures">;
 
 /** From what was saved, so that what was masked there is masked here. null: there is no transcript in it. */
 export async function importCaptured(
@@ -30,7 +30,7 @@ async function importStored(
   options: Pick<ImportOptions, "follows"> = {},
 ): Promise<Imported | null> {
   const { session, request } = capture;
-  const conversation = (await isOfAnother(hf, capture)) ? null : await conversationIn(capture);
+  const conversation = (await sharesSessionWithNewest(hf, capture)) ? null : await readConversation(capture);
   if (conversation === null) return null;
   const imported = await importConversation(hf, conversation, { session, request, ...options });
   await markImported(hf, capture);
@@ -62,7 +62,7 @@ async function markImported({ sessions }: Pick<Holdfast, "sessions">, { session,
 }
 
 /** Kept beside the newest, in the session that has the newest's conversation: two lines would take turns there. */
-async function isOfAnother({ captures }: ImportStores, capture: Capture): Promise<boolean> {
+async function sharesSessionWithNewest({ captures }: ImportStores, capture: Capture): Promise<boolean> {
   if (!capture.diverged) return false;
   const { request, agent, sessionId } = capture;
   const [newest] = (await captures.list({ request, agent, sessionId, limit: 1 })).items;

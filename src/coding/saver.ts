@@ -9,10 +9,9 @@ import { isHoldfastError } from "../contracts/errors.ts";
 import { mainFileOf } from "../core/agent-sessions.ts";
 import { sha256Hex } from "../core/bytes.ts";
 import { realEnvironment } from "../core/environment.ts";
-import { basisOf, goesOnFrom, goesOnMoved } from "./basis.ts";
 import { KnownSecrets } from "./known-secrets.ts";
-import { type Scanned, scanFrom } from "./scan.ts";
-import { maskSecrets, type SecretFinding } from "./secrets.ts";
+import { continuesFile, continuesMoved, findBasis } from "./save-basis.ts";
+import { maskSecrets, type ScanProgress, type SecretFinding, scanFrom } from "./secrets.ts";
 
 export interface SaverOptions {
   /** The store's clock, by which captures expire; the environment's when not given. */
@@ -45,24 +44,24 @@ export interface Saved {
 }
 
 /** What a file was when it was read last. */
-interface Known {
+interface KnownFile {
   readonly size: number;
   readonly mtimeNs: bigint;
   readonly ino: bigint;
   readonly ref: string;
 }
 
-type Taken = Omit<Known, "ref"> & { readonly content: Uint8Array };
+type ReadResult = Omit<KnownFile, "ref"> & { readonly content: Uint8Array };
 
 /** As it is saved, and as it was before secrets were replaced in it. */
-type Read = Taken & { readonly plain: Uint8Array };
+type SavedContent = ReadResult & { readonly plain: Uint8Array };
 
 /** One look at all files. */
-interface Look {
+interface Inspection {
   readonly files: NewCapturedFile[];
-  readonly read: Map<string, Read>;
+  readonly read: Map<string, SavedContent>;
   readonly secrets: FileFinding[];
-  readonly scanned: Map<string, Scanned>;
+  readonly scanned: Map<string, ScanProgress>;
   readonly gone: string[];
 }
 
@@ -75,20 +74,20 @@ export class Saver {
   /** The machine's clock, which also gave the files their times. */
   readonly #environment: Pick<Environment, "now">;
   readonly #storeNow: () => number;
-  readonly #known = new Map<string, Known>();
-  readonly #scanned = new Map<string, Scanned>();
+  readonly #known = new Map<string, KnownFile>();
+  readonly #scanned = new Map<string, ScanProgress>();
   /** Masked wherever they stand again, in any file and any later save. */
   readonly #knownSecrets = new KnownSecrets();
-  readonly #told = new Set<string>();
+  readonly #reportedSecrets = new Set<string>();
   /** How what was saved last ended, which is quicker to compare than all of it. */
   readonly #tails = new Map<string, Tail>();
   /** For how long it is kept; not known until it was renewed. */
-  #kept: number | undefined;
+  #keepMs: number | undefined;
   /** What the next save goes on from; null: nothing; undefined: that is to be found out. */
   #last: CaptureWithFiles | null | undefined;
   /** What was to be saved when the store gave no answer: it may have been. */
   #unanswered: readonly NewCapturedFile[] | null = null;
-  #turn: Promise<unknown> = Promise.resolve();
+  #saving: Promise<unknown> = Promise.resolve();
 
   constructor(options: SaverOptions) {
     this.#options = options;
@@ -105,24 +104,24 @@ export class Saver {
 
   /** null: nothing changed since the last time. */
   save(found: FoundSession): Promise<Saved | null> {
-    const saving = this.#turn.then(() => this.#save(found));
-    this.#turn = saving.catch(() => {});
+    const saving = this.#saving.then(() => this.#save(found));
+    this.#saving = saving.catch(() => {});
     return saving;
   }
 
   async #save(found: FoundSession): Promise<Saved | null> {
-    const look = await this.#look(found);
+    const look = await this.#inspect(found);
     if (this.#last === undefined) this.#last = await this.#basis(found, look);
-    if (this.#unanswered !== null) await this.#settle(found, this.#unanswered);
+    if (this.#unanswered !== null) await this.#checkUnanswered(found, this.#unanswered);
     if (this.#last !== null && this.#options.always !== true && isUnchanged(found, look, this.#last)) {
-      this.#learn(look, this.#last);
+      this.#remember(look, this.#last);
       if (await this.#renew(this.#last)) return null;
       // It was removed meanwhile, and what it names with it: all of it is read once more.
       this.#known.clear();
       this.#last = undefined;
       return this.#save(found);
     }
-    if (this.#last !== null && !(await this.#goesOn(found, look.read, this.#last))) this.#last = null;
+    if (this.#last !== null && !(await this.#continuesLast(found, look.read, this.#last))) this.#last = null;
     const saved = await this.#commit(found, look).catch((error: unknown) => {
       // What was named was removed meanwhile: it is read once more.
       if (!isMissing(error) || look.read.size === look.files.length) throw error;
@@ -132,17 +131,17 @@ export class Saver {
     return saved ?? this.#save(found);
   }
 
-  #basis(found: FoundSession, { read }: Look): Promise<CaptureWithFiles | null> {
+  #basis(found: FoundSession, { read }: Inspection): Promise<CaptureWithFiles | null> {
     const { captures, request, mask } = this.#options;
-    return basisOf({ captures, request, ...(mask === true ? { masked: this.#knownSecrets } : {}) }, found, read);
+    return findBasis({ captures, request, ...(mask === true ? { masked: this.#knownSecrets } : {}) }, found, read);
   }
 
-  async #look(found: FoundSession): Promise<Look> {
-    const look: Look = { files: [], read: new Map(), secrets: [], scanned: new Map(), gone: [] };
+  async #inspect(found: FoundSession): Promise<Inspection> {
+    const look: Inspection = { files: [], read: new Map(), secrets: [], scanned: new Map(), gone: [] };
     const knownBefore = this.#knownSecrets.size;
-    const all: { readonly file: FoundFile; readonly taken: Taken | { readonly ref: string } }[] = [];
+    const all: { readonly file: FoundFile; readonly taken: ReadResult | { readonly ref: string } }[] = [];
     for (const file of found.files) {
-      const taken = await this.#take(file);
+      const taken = await this.#readFile(file);
       if (taken === null) look.gone.push(file.path);
       else {
         if ("content" in taken) this.#scan(file, taken, look);
@@ -156,7 +155,7 @@ export class Saver {
     ) {
       // What was saved before may have a secret that was found only now.
       this.#known.clear();
-      return this.#look(found);
+      return this.#inspect(found);
     }
     for (const { file, taken } of all) {
       if ("ref" in taken) look.files.push({ ...nameOf(file), content: { ref: taken.ref } });
@@ -169,14 +168,14 @@ export class Saver {
     return look;
   }
 
-  #scan(file: FoundFile, taken: Taken, look: Look): void {
+  #scan(file: FoundFile, taken: ReadResult, look: Inspection): void {
     const last = this.#scanned.get(file.path);
     const { findings, scanned } = scanFrom(taken, last, file.grows, this.#knownSecrets);
     for (const finding of findings) look.secrets.push({ ...finding, path: file.path });
     look.scanned.set(file.path, scanned);
   }
 
-  async #commit(found: FoundSession, look: Look): Promise<Saved> {
+  async #commit(found: FoundSession, look: Inspection): Promise<Saved> {
     const { captures, request, ttlMs, session } = this.#options;
     const { agent, sessionId, cwd, configDir, key, agentVersion } = found;
     const basis = this.#last == null ? null : { id: this.#last.id, generation: this.#last.generation };
@@ -194,12 +193,12 @@ export class Saver {
       });
     this.#unanswered = null;
     this.#last = capture;
-    this.#learn(look, capture);
-    return { capture, read: look.read.size, secrets: this.#fresh(look.secrets), gone: look.gone };
+    this.#remember(look, capture);
+    return { capture, read: look.read.size, secrets: this.#newFindings(look.secrets), gone: look.gone };
   }
 
   /** Whether what was sent last and not answered is there after all. */
-  async #settle({ agent, sessionId }: FoundSession, sent: readonly NewCapturedFile[]): Promise<void> {
+  async #checkUnanswered({ agent, sessionId }: FoundSession, sent: readonly NewCapturedFile[]): Promise<void> {
     const { captures, request } = this.#options;
     const last = this.#last ?? null;
     const { items } = await captures.list({ request, agent, sessionId, diverged: true });
@@ -211,7 +210,7 @@ export class Saver {
     this.#unanswered = null;
   }
 
-  #learn({ read, scanned, files }: Look, capture: CaptureWithFiles): void {
+  #remember({ read, scanned, files }: Inspection, capture: CaptureWithFiles): void {
     const refs = new Map(capture.files.map(({ path, ref }) => [path, ref]));
     const listed = new Set(files.map(({ path }) => path));
     for (const path of this.#known.keys()) if (!listed.has(path)) this.#known.delete(path);
@@ -222,10 +221,10 @@ export class Saver {
     for (const [path, one] of scanned) this.#scanned.set(path, one);
   }
 
-  #fresh(findings: readonly FileFinding[]): readonly FileFinding[] {
+  #newFindings(findings: readonly FileFinding[]): readonly FileFinding[] {
     return findings.filter(({ path, line, column, kind }) => {
       const name = `${path} ${line} ${column} ${kind}`;
-      return !this.#told.has(name) && this.#told.add(name);
+      return !this.#reportedSecrets.has(name) && this.#reportedSecrets.add(name);
     });
   }
 
@@ -237,9 +236,9 @@ export class Saver {
     const { savedAt, expiresAt } = last;
     const now = this.#storeNow();
     if (expiresAt === null) return true;
-    const kept = this.#kept ?? expiresAt - savedAt;
+    const kept = this.#keepMs ?? expiresAt - savedAt;
     if (now < expiresAt - kept / 2) return true;
-    this.#kept = kept;
+    this.#keepMs = kept;
     try {
       const renewed = await this.#options.captures.expire(last.id, now + kept);
       this.#last = { ...last, ...renewed };
@@ -254,7 +253,7 @@ export class Saver {
    * Transcripts grow. One that lost its beginning, cut off by a full disk or a tool that cleans up, is kept beside the whole
    * one instead of in its place.
    */
-  async #goesOn(found: FoundSession, read: Look["read"], last: CaptureWithFiles): Promise<boolean> {
+  async #continuesLast(found: FoundSession, read: Inspection["read"], last: CaptureWithFiles): Promise<boolean> {
     const { agent, sessionId } = found;
     const { path } = mainFileOf(agent, sessionId);
     const here = read.get(path);
@@ -265,7 +264,7 @@ export class Saver {
     // A secret that was cut off by the end of the file is told, and replaced, once there is all of it.
     const longest = Math.max(here.content.byteLength, here.plain.byteLength);
     const isCut = this.#options.mask === true && longest + CUT >= had.size;
-    return goesOnFrom(here, had) || isCut || goesOnMoved(this.#options.captures, { basis: last, found, here });
+    return continuesFile(here, had) || isCut || continuesMoved(this.#options.captures, { basis: last, found, here });
   }
 
   #isSettled(mtimeNs: bigint): boolean {
@@ -274,7 +273,7 @@ export class Saver {
   }
 
   /** The bytes, or the ref of what they were and still are; null when it is gone. */
-  async #take(file: FoundFile): Promise<Taken | { readonly ref: string } | null> {
+  async #readFile(file: FoundFile): Promise<ReadResult | { readonly ref: string } | null> {
     let handle: FileHandle;
     try {
       // Neither a link nor a pipe that took its place since it was listed.
@@ -326,7 +325,7 @@ function isMissing(error: unknown): boolean {
  * A file may grow between the moment its session is found and the moment its bytes are read. Then the capture holds lines of a
  * version that it does not name, and the next save names it.
  */
-function isUnchanged({ agentVersion }: FoundSession, { files }: Look, last: CaptureWithFiles): boolean {
+function isUnchanged({ agentVersion }: FoundSession, { files }: Inspection, last: CaptureWithFiles): boolean {
   return isSame(files, last.files) && (agentVersion === null || agentVersion === last.agentVersion);
 }
 

@@ -11,13 +11,13 @@ import {
   OpenDirectory,
   TEMPORARY_PREFIX,
 } from "../core/open-directory.ts";
+import { checkPath } from "../core/paths.ts";
 import { DirectoryTree } from "./directory-tree.ts";
-import { checkPath } from "./paths.ts";
 import { type StagedOptions, verifyContent, writeContent } from "./staged-content.ts";
 
 export type { StagedOptions };
 
-export interface Staged {
+export interface StagedFile {
   readonly path: string;
   /** Where it can be read until it is placed, and where it goes. */
   readonly from: string;
@@ -29,7 +29,7 @@ export interface Staged {
   keepAs: string | null;
 }
 
-interface StagedFile extends Staged {
+interface StagedEntry extends StagedFile {
   /** In the folder of the staging. */
   readonly name: string;
   readonly identity: FileIdentity;
@@ -50,8 +50,8 @@ export class Staging {
   readonly #root: string;
   /** The outermost directory that was made for it. */
   readonly #made: string | undefined;
-  readonly #staged: StagedFile[] = [];
-  readonly #last: StagedFile[] = [];
+  readonly #staged: StagedEntry[] = [];
+  readonly #last: StagedEntry[] = [];
   #count = 0;
   #placed = false;
   /** The only copy of something that was there before. */
@@ -95,7 +95,7 @@ export class Staging {
     to: string,
     read: AsyncIterable<Uint8Array>,
     options: StagedOptions = {},
-  ): Promise<Staged> {
+  ): Promise<StagedFile> {
     checkPath(file.path);
     const name = String(this.#count++);
     const written = await guarded(to, async () => {
@@ -112,14 +112,14 @@ export class Staging {
       }
     });
     const from = this.#folder.pathOf(name);
-    const staged: StagedFile = { path: file.path, name, from, to, ...written, keepAs: null };
+    const staged: StagedEntry = { path: file.path, name, from, to, ...written, keepAs: null };
     (options.last ? this.#last : this.#staged).push(staged);
     this.bytes += file.size;
     return staged;
   }
 
   /** Not to be placed after all. */
-  async drop(staged: Staged): Promise<void> {
+  async drop(staged: StagedFile): Promise<void> {
     for (const list of [this.#staged, this.#last]) {
       const found = list.find((one) => one === staged);
       if (found === undefined) continue;
@@ -164,7 +164,7 @@ export class Staging {
   }
 
   async #placeOne(
-    { name: from, to, keepAs }: StagedFile,
+    { name: from, to, keepAs }: StagedEntry,
     before: string,
     taken: ReadonlySet<string>,
     undo: Undo[],
@@ -188,7 +188,7 @@ export class Staging {
   }
 
   /** By a fresh walk from the root: a directory that was exchanged or moved away meanwhile is found. */
-  async #requireThere(all: readonly StagedFile[]): Promise<void> {
+  async #requireThere(all: readonly StagedEntry[]): Promise<void> {
     await this.#tree.requireSame();
     for (const { to, identity } of all) {
       const { parts, name } = this.#locate(to);

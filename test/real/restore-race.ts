@@ -8,7 +8,7 @@ import { once } from "node:events";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { fileURLToPath } from "node:url";
-import { projectKey } from "../../src/coding/claude/key.ts";
+import { projectKey } from "../../src/coding/claude/layout.ts";
 import { restoreClaude } from "../../src/coding/claude/restore.ts";
 import type { CaptureSource } from "../../src/contracts/coding.ts";
 import { isHoldfastError } from "../../src/contracts/errors.ts";

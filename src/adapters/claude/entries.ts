@@ -1,6 +1,6 @@
 // An entry of a transcript as a message, and back. What was said becomes content that people and queries can read; the entry
 // itself stands beside it, in the metadata, because it has to come back exactly.
-import { AS_CONTENT, entryIn } from "../../coding/conversation/mirror.ts";
+import { AS_CONTENT, entryIn } from "../../coding/conversation/sdk-mirror.ts";
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { ContentBlockInput, MediaInput, MessageInput } from "../../contracts/messages.ts";

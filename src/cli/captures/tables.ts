@@ -1,9 +1,11 @@
 // Captures as people see them.
-import type { Capture, CapturedFile } from "../../contracts/captures.ts";
+
+import { countByRole } from "../../coding/local-agent.ts";
+import type { Capture, CapturedFile, CapturesRemoved } from "../../contracts/captures.ts";
+import { AGENT_NAMES } from "../../core/agent-sessions.ts";
 import { type Column, type Frame, facts, ID, table } from "../table.ts";
+import { safe } from "../terminal.ts";
 import { formatAge, formatBytes, formatCount, formatSpan, formatTime, plural } from "../units.ts";
-import { AGENT_NAMES } from "./agent.ts";
-import { byRole } from "./found.ts";
 
 export function captureTable(captures: readonly Capture[], now: number, frame: Frame): string[] {
   return table(columns(now), captures, frame);
@@ -58,7 +60,7 @@ export function captureFacts(capture: Capture, now: number, frame: Frame): strin
 }
 
 export function fileTable(files: readonly CapturedFile[], frame: Frame): string[] {
-  const order = Object.keys(byRole(files));
+  const order = Object.keys(countByRole(files));
   const grouped = files.toSorted((a, b) => order.indexOf(a.role) - order.indexOf(b.role));
   return table(
     [
@@ -71,4 +73,13 @@ export function fileTable(files: readonly CapturedFile[], frame: Frame): string[
     grouped,
     frame,
   );
+}
+
+/** What a sweep deleted. Bytes that other captures or messages use too are counted, and stay. */
+export function sweptWords({ removed, bytes }: CapturesRemoved): string {
+  const lost = removed.flatMap(({ id, notImported }) =>
+    notImported === undefined ? [] : [safe`${id}: ${notImported}`],
+  );
+  const notImported = lost.length === 0 ? "" : `; not imported before: ${lost.join(", ")}`;
+  return `${plural(removed.length, "expired capture")} (${formatBytes(bytes)})${notImported}`;
 }

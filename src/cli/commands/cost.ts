@@ -1,7 +1,7 @@
 // holdfast cost: what calls to models took and cost.
 
 import { addSpending } from "../../archive/spending.ts";
-import { isObject } from "../../coding/conversation/content.ts";
+import { isObject } from "../../coding/conversation/agent-content.ts";
 import type { CostReport, Spending } from "../../contracts/archive.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Locator } from "../../contracts/locators.ts";

@@ -1,13 +1,18 @@
 // holdfast handover: what a coding agent was asked, did and left open, for whoever goes on.
 import { handover } from "../../coding/conversation/handover.ts";
+import {
+  type CaptureSelector,
+  findCapture,
+  findConversation,
+  isExpired,
+  noCapture,
+} from "../../coding/find-capture.ts";
 import type { Capture } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Session } from "../../contracts/sessions.ts";
 import { fileOut } from "../bytes.ts";
-import { AGENT_OPTION, agentGiven } from "../captures/agent.ts";
-import { isExpired } from "../captures/expired.ts";
-import { conversationOf, findCapture, noCapture, WHICH_OPTIONS, type Which, whichGiven } from "../captures/which.ts";
+import { AGENT_OPTION, agentGiven, CAPTURE_OPTIONS, parseCaptureSelector } from "../captures/agent.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { FORCE_OPTION, refuseOverwriting } from "../overwriting.ts";
@@ -23,7 +28,7 @@ export const handedOver: Command = {
     "sub-agents, what is open, tokens and cost, and how to continue. It is made from the conversation in the store, so it can " +
     "be had when the capture has expired. What it quotes stands in code, where it is neither Markdown nor HTML.",
   options: {
-    ...WHICH_OPTIONS,
+    ...CAPTURE_OPTIONS,
     agent: AGENT_OPTION,
     out: { type: "text", short: "o", value: "FILE", summary: "write it to this file" },
     force: FORCE_OPTION,
@@ -60,10 +65,10 @@ interface Subject {
 
 async function subject(context: Context): Promise<Subject> {
   const { args } = context;
-  const which = whichGiven(context);
+  const selector = parseCaptureSelector(context);
   const agent = agentGiven(context);
   const [named] = args.operands;
-  const isAsked = which.request !== undefined || which.sessionId !== undefined || which.capture !== undefined;
+  const isAsked = selector.request !== undefined || selector.sessionId !== undefined || selector.capture !== undefined;
   if ((named === undefined) !== isAsked) {
     throw new UsageError("name a session, or --request ID, --session-id ID or --capture CAPTURE, one of them");
   }
@@ -72,12 +77,12 @@ async function subject(context: Context): Promise<Subject> {
     const session = await needSession(holdfast, named);
     return { holdfast, session: session.id, capture: await captureOf(holdfast, session) };
   }
-  const capture = await findCapture(holdfast, which, agent);
+  const capture = await findCapture(holdfast, selector, agent);
   if (capture !== null)
     return { holdfast, session: capture.session, capture: isExpired(holdfast, capture) ? null : capture };
-  const session = await conversationOf(holdfast, which, agent);
+  const session = await findConversation(holdfast, selector, agent);
   if (session !== null) return { holdfast, session: session.id, capture: null };
-  throw nothing(which);
+  throw nothing(selector);
 }
 
 async function captureOf({ captures }: Holdfast, { id, metadata }: Session): Promise<Capture | null> {
@@ -87,9 +92,9 @@ async function captureOf({ captures }: Holdfast, { id, metadata }: Session): Pro
   return capture?.session === id ? capture : null;
 }
 
-function nothing(which: Which): HoldfastError {
+function nothing(selector: CaptureSelector): HoldfastError {
   const hint = "`holdfast captures` and `holdfast sessions` list those there are";
-  const { message, details } = noCapture(which, hint);
+  const { message, details } = noCapture(selector, hint);
   return new HoldfastError("NotFound", `${message}, nor a conversation of it`, { hint, details });
 }
 

@@ -1,10 +1,11 @@
 // holdfast import-local: what coding agents said and did on this machine becomes sessions of the store.
+import { countImportedMessages } from "../../coding/conversation/import.ts";
+import { foreseeLocal, importLocalSession, type LocalSessionEntry, listLocal } from "../../coding/local-sessions.ts";
 import type { CodingAgent } from "../../contracts/captures.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import { AGENT_NAMES, AGENT_OPTION, AGENTS, agentGiven, OPENCODE_HELP, placeAt } from "../captures/agent.ts";
-import { messagesIn } from "../captures/conversation.ts";
-import { foreseeLocal, importLocalSession, type Local, listLocal } from "../captures/local.ts";
+import { AGENT_NAMES, AGENTS } from "../../core/agent-sessions.ts";
+import { AGENT_OPTION, agentGiven, hostAt, OPENCODE_HELP } from "../captures/agent.ts";
 import type { Command, Context } from "../command.ts";
 import { createStore, openIfThere } from "../creating.ts";
 import { EXIT } from "../exit.ts";
@@ -94,10 +95,10 @@ class Importing {
   }
 
   /** An agent that cannot be asked keeps the other from nothing, nor does a place that cannot be listed. */
-  async #list(agent: CodingAgent, io: Io): Promise<readonly Local[]> {
+  async #list(agent: CodingAgent, io: Io): Promise<readonly LocalSessionEntry[]> {
     const broken: unknown[] = [];
     try {
-      return await listLocal(agent, placeAt(io.cwd, io), (_, error) => broken.push(error));
+      return await listLocal(agent, hostAt(io.cwd, io), (_, error) => broken.push(error));
     } catch (error) {
       broken.push(error);
       return [];
@@ -106,7 +107,7 @@ class Importing {
     }
   }
 
-  async #one(local: Local): Promise<void> {
+  async #one(local: LocalSessionEntry): Promise<void> {
     const { args, output } = this.#context;
     const { agent, sessionId } = local;
     const prefix = args.text("request-prefix");
@@ -118,7 +119,7 @@ class Importing {
           : await importLocalSession(this.#holdfast, local, { request, mask: args.flag("mask-secrets") });
       this.#counts[done.outcome]++;
       const { session, outcome } = done;
-      const messages = done.outcome === "imported" ? messagesIn(done.imported) : 0;
+      const messages = done.outcome === "imported" ? countImportedMessages(done.imported) : 0;
       this.#messages += messages;
       if (output.json) await output.record({ event: outcome, agent, sessionId, session, messages });
       else if (outcome === "foreseen") await output.line(safe`${session}  ${formatAge(local.changedAt, Date.now())}`);

@@ -8,8 +8,8 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Step } from "../../contracts/steps.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { defineAgent, open } from "../../index.ts";
-import { type CaptureOptions, capture } from "../capture.ts";
 import { main } from "../main.ts";
+import { captureOutput, type OutputCaptureOptions } from "../output-capture.ts";
 
 let cwd: string;
 let hf: Holdfast;
@@ -22,7 +22,8 @@ afterEach(async () => {
   rmSync(cwd, { recursive: true, force: true });
 });
 
-const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
+const cli = (argv: readonly string[], options: OutputCaptureOptions = {}) =>
+  captureOutput(main, argv, { cwd, ...options });
 
 async function run(...argv: string[]): Promise<string> {
   const { code, stdout, stderr } = await cli(argv);

@@ -5,8 +5,8 @@ import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { defineAgent, open } from "../../index.ts";
-import { type CaptureOptions, capture } from "../capture.ts";
 import { main } from "../main.ts";
+import { captureOutput, type OutputCaptureOptions } from "../output-capture.ts";
 
 let cwd: string;
 let hf: Holdfast;
@@ -19,7 +19,8 @@ afterEach(async () => {
   rmSync(cwd, { recursive: true, force: true });
 });
 
-const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
+const cli = (argv: readonly string[], options: OutputCaptureOptions = {}) =>
+  captureOutput(main, argv, { cwd, ...options });
 
 /** A command that must succeed: what it prints, as on a terminal of 80 columns. */
 async function run(...argv: string[]): Promise<string> {

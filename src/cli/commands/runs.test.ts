@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { type AgentDefinition, defineAgent, open } from "../../index.ts";
-import { type CaptureOptions, capture } from "../capture.ts";
 import { main } from "../main.ts";
+import { captureOutput, type OutputCaptureOptions } from "../output-capture.ts";
 
 let cwd: string;
 let hf: Holdfast;
@@ -20,7 +20,8 @@ afterEach(async () => {
   rmSync(cwd, { recursive: true, force: true });
 });
 
-const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
+const cli = (argv: readonly string[], options: OutputCaptureOptions = {}) =>
+  captureOutput(main, argv, { cwd, ...options });
 
 async function* typed(text: string) {
   yield Buffer.from(text);

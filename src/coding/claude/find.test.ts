@@ -12,8 +12,7 @@ import {
   writeStrangers,
 } from "../../../test/coding/claude-tree.ts";
 import { findClaudeSession } from "./find.ts";
-import { projectKey } from "./key.ts";
-import { listClaudeSessions } from "./list.ts";
+import { listClaudeSessions, projectKey } from "./layout.ts";
 
 let root: string;
 let cwd: string;

@@ -7,10 +7,9 @@ import type { FoundFile, FoundSession } from "../../contracts/coding.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { invalid, limitExceeded } from "../../core/check.ts";
-import { checkPath } from "../paths.ts";
-import { checkKey, projectKey, projectKeyOf } from "./key.ts";
+import { checkPath } from "../../core/paths.ts";
 import * as layout from "./layout.ts";
-import { type ClaudeTranscript, copiesOf } from "./list.ts";
+import { type ClaudeTranscript, checkKey, listCopies, projectKey, projectKeyOf } from "./layout.ts";
 import { originOf, sessionNamedIn } from "./transcript.ts";
 
 export interface FindClaude {
@@ -68,7 +67,7 @@ async function transcriptsOf(options: FindClaude): Promise<ClaudeTranscript[]> {
   const sessionId = layout.checkSessionId(options.sessionId);
   const own = options.key === undefined ? await keyOf(options.cwd) : checkKey(options.key);
   const copies: ClaudeTranscript[] = [];
-  for await (const copy of copiesOf(options.configDir, sessionId)) copies.push(copy);
+  for await (const copy of listCopies(options.configDir, sessionId)) copies.push(copy);
   const rank = ({ key }: ClaudeTranscript) => (key === own ? 0 : 1);
   return copies.toSorted((a, b) => rank(a) - rank(b) || b.size - a.size || b.mtimeMs - a.mtimeMs);
 }
@@ -108,18 +107,18 @@ function notFound({ sessionId, transcriptPath, configDir }: FindClaude): Holdfas
 }
 
 /** What there is of a session under this key, whether or not it has a transcript. */
-export async function filesOfSession(place: layout.ClaudePlace): Promise<Pick<FoundClaude, "files" | "left">> {
-  const collected = new Collected();
+export async function filesOfSession(place: layout.ClaudeLocation): Promise<Pick<FoundClaude, "files" | "left">> {
+  const collected = new FileCollector();
   await collected.session(place);
   return collected;
 }
 
 /** Files by the path they are captured under, in an order that does not change. */
-class Collected {
+class FileCollector {
   readonly files: FoundFile[] = [];
   readonly left: { path: string; why: string }[] = [];
 
-  async session({ configDir, key, sessionId }: layout.ClaudePlace): Promise<void> {
+  async session({ configDir, key, sessionId }: layout.ClaudeLocation): Promise<void> {
     const project = path.join(configDir, "projects", key);
     const transcript = path.join(project, `${sessionId}.jsonl`);
     if (await lstat(transcript).catch(() => null)) await this.#file(`${sessionId}.jsonl`, transcript, "project");
@@ -143,7 +142,7 @@ class Collected {
     if (!stat.isDirectory()) return this.#leave(captured, "it is no directory");
     for (const entry of await entriesOf(folder)) {
       const below = path.join(folder, entry.name);
-      if (layout.isNever(entry.name)) continue;
+      if (layout.isNeverCaptured(entry.name)) continue;
       if (entry.isDirectory()) await this.#folder(below, `${captured}/${entry.name}`);
       else await this.#file(entry.name, below, captured);
     }

@@ -25,7 +25,7 @@ import {
 } from "../../../test/coding/claude-tree.ts";
 import type { CaptureSource } from "../../contracts/coding.ts";
 import { findClaudeSession } from "./find.ts";
-import { projectKey } from "./key.ts";
+import { projectKey } from "./layout.ts";
 import { type ClaudeTarget, restoreClaude } from "./restore.ts";
 
 let root: string;

@@ -1,6 +1,9 @@
 // Puts a session of Claude Code back, under the key of the directory in which it is to go on. All files are written and
 // verified beside where they go; the transcript comes last, so that the agent finds the whole session or none.
-import { lstat, realpath } from "node:fs/promises";
+
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { type FileHandle, lstat, open, readFile, realpath } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import type { CapturedFile } from "../../contracts/captures.ts";
@@ -8,14 +11,21 @@ import type { CaptureSource, Restored } from "../../contracts/coding.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { invalid, limitExceeded } from "../../core/check.ts";
-import { unsafe } from "../paths.ts";
-import { guarded, type Staged, Staging } from "../staging.ts";
-import { type Comparison, compareCaptured, compareFiles, hashOf, isSame } from "./compare.ts";
+import { unsafe } from "../../core/paths.ts";
+import { learnSecrets, MASKED, maskSecrets } from "../secrets.ts";
+import { guarded, type StagedFile, Staging } from "../staging.ts";
 import { filesOfSession } from "./find.ts";
-import { checkKey, projectKeyOf } from "./key.ts";
-import { type ClaudePlace, checkSessionId, isFlatAgent, placeOf, transcriptPath } from "./layout.ts";
-import { copiesOf } from "./list.ts";
-import { movedDirectory, type Rewriting, rewriteLines, rewritings } from "./rewrite.ts";
+import {
+  type ClaudeLocation,
+  checkKey,
+  checkSessionId,
+  isFlatAgent,
+  listCopies,
+  locateFile,
+  projectKeyOf,
+  transcriptPath,
+} from "./layout.ts";
+import { movedDirectory, type Rewriting, rewriteLines, rewritings } from "./rewrite-paths.ts";
 import { factsOf, type TranscriptFacts, TranscriptReader } from "./transcript.ts";
 
 export interface ClaudeTarget {
@@ -49,9 +59,9 @@ export interface RestoredClaude extends Restored {
   readonly kept: readonly string[];
 }
 
-interface Work {
+interface RestoreWork {
   readonly source: CaptureSource;
-  readonly place: ClaudePlace;
+  readonly place: ClaudeLocation;
   readonly target: ClaudeTarget;
   readonly changes: readonly Rewriting[];
   readonly staging: Staging;
@@ -69,15 +79,15 @@ export async function restoreClaude(source: CaptureSource, target: ClaudeTarget)
   const { transcript, others } = checkFiles(source.files, place);
   const staging = await Staging.in(target.dryRun ? tmpdir() : configDir);
   try {
-    const changes = target.rewritePaths ? await changesOf(source, place, target.cwd) : [];
-    const work: Work = { source, place, target, changes, staging, left: [], kept: [] };
+    const changes = target.rewritePaths ? await rewritesFor(source, place, target.cwd) : [];
+    const work: RestoreWork = { source, place, target, changes, staging, left: [], kept: [] };
     return await guarded(configDir, () => restore(work, transcript, others));
   } finally {
     await staging.close();
   }
 }
 
-async function restore(work: Work, transcript: CapturedFile, others: CapturedFile[]): Promise<RestoredClaude> {
+async function restore(work: RestoreWork, transcript: CapturedFile, others: CapturedFile[]): Promise<RestoredClaude> {
   const { source, place, staging, target } = work;
   const { staged, facts: captured } = await stageTranscript(work, transcript);
   await refuseElsewhere(work, staged);
@@ -87,13 +97,13 @@ async function restore(work: Work, transcript: CapturedFile, others: CapturedFil
   if (here === "shorter" && masked) await keepBeside(work, staged);
   const outcome = here === "same" ? "unchanged" : here === "longer" ? "newer" : "restored";
   if (outcome !== "restored") await staging.drop(staged);
-  const writes: Staged[] = outcome === "restored" ? [staged] : [];
+  const writes: StagedFile[] = outcome === "restored" ? [staged] : [];
   if (outcome === "newer") {
     work.left.push({ path: transcript.path, why: "what is here goes on from it, and is newer" });
     for (const file of others) work.left.push({ path: file.path, why: "the session that is here is newer" });
   } else {
     for (const file of others) writes.push(...(await stageOther(work, file, outcome === "unchanged")));
-    await leaveStrangers(work);
+    await reportUncaptured(work);
   }
   if (!target.dryRun) await staging.place();
   const left = new Set(work.left.map((file) => file.path));
@@ -122,14 +132,14 @@ async function restore(work: Work, transcript: CapturedFile, others: CapturedFil
 }
 
 /** Every path is one of this session's, there once, and no file is where another has a directory. */
-function checkFiles(files: readonly CapturedFile[], place: ClaudePlace) {
+function checkFiles(files: readonly CapturedFile[], place: ClaudeLocation) {
   if (files.length > LIMITS.captureFiles) throw limitExceeded("captureFiles", "the number of files", files.length);
   const seen = new Set<string>();
   const folders = new Set<string>();
   // Where upper and lower case are the same, two names could be one file.
   const isFolding = process.platform === "darwin" || process.platform === "win32";
   for (const { path: name, size } of files) {
-    placeOf(name, place);
+    locateFile(name, place);
     if (!Number.isSafeInteger(size) || size < 0) throw invalid(`the size of ${JSON.stringify(name)}`, "a number", size);
     if (size > LIMITS.blobBytes) throw limitExceeded("blobBytes", `the size of ${JSON.stringify(name)}`, size);
     const folded = isFolding ? name.normalize("NFC").toLowerCase() : name;
@@ -150,20 +160,23 @@ function checkFiles(files: readonly CapturedFile[], place: ClaudePlace) {
   return { transcript, others: files.filter((file) => file !== transcript) };
 }
 
-async function changesOf(source: CaptureSource, place: ClaudePlace, cwd: string): Promise<Rewriting[]> {
+async function rewritesFor(source: CaptureSource, place: ClaudeLocation, cwd: string): Promise<Rewriting[]> {
   const directory = movedDirectory(source.cwd, await realpath(cwd));
   if (source.configDir === null || source.key === null) return directory;
   return [...rewritings({ ...place, configDir: source.configDir, key: source.key }, place), ...directory];
 }
 
 /** What is read back of it has the lines and messages that were captured, also after paths in it were rewritten. */
-async function stageTranscript(work: Work, file: CapturedFile): Promise<{ staged: Staged; facts: TranscriptFacts }> {
+async function stageTranscript(
+  work: RestoreWork,
+  file: CapturedFile,
+): Promise<{ staged: StagedFile; facts: TranscriptFacts }> {
   const { place, changes, source, staging } = work;
   const written = new TranscriptReader();
   const readBack = (piece: Uint8Array) => written.push(piece);
-  const to = placeOf(file.path, place);
+  const to = locateFile(file.path, place);
   const captured = new TranscriptReader();
-  const change = changing(changes);
+  const change = makeRewriter(changes);
   const seen = change && ((piece: Uint8Array) => captured.push(piece));
   const staged = await staging.add(file, to, source.read(file.path), { last: true, readBack, change, seen });
   const facts = written.end();
@@ -173,16 +186,16 @@ async function stageTranscript(work: Work, file: CapturedFile): Promise<{ staged
   return { staged, facts };
 }
 
-function changing(changes: readonly Rewriting[]) {
+function makeRewriter(changes: readonly Rewriting[]) {
   if (changes.length === 0) return undefined;
   return (pieces: AsyncIterable<Uint8Array>) => rewriteLines(pieces, changes);
 }
 
 /** None when it is here already, or what is here is to stay. */
-async function stageOther(work: Work, file: CapturedFile, keepHere: boolean): Promise<Staged[]> {
+async function stageOther(work: RestoreWork, file: CapturedFile, keepHere: boolean): Promise<StagedFile[]> {
   const { place, source, staging } = work;
-  const to = placeOf(file.path, place);
-  const change = file.path.endsWith(".jsonl") ? changing(work.changes) : undefined;
+  const to = locateFile(file.path, place);
+  const change = file.path.endsWith(".jsonl") ? makeRewriter(work.changes) : undefined;
   if (change === undefined && (await isSame(to, file))) return [];
   const isFlat =
     isFlatAgent(path.basename(to)) && path.dirname(to) === path.join(place.configDir, "projects", place.key);
@@ -203,11 +216,11 @@ async function stageOther(work: Work, file: CapturedFile, keepHere: boolean): Pr
     await keepBeside(work, staged);
     return [staged];
   }
-  return settle(work, staged, here);
+  return keepOrReplace(work, staged, here);
 }
 
 /** The conversation is the same and this file is not: what is here stays, unless it is to be overwritten. */
-async function settle(work: Work, staged: Staged, here: Comparison): Promise<Staged[]> {
+async function keepOrReplace(work: RestoreWork, staged: StagedFile, here: Comparison): Promise<StagedFile[]> {
   if (work.target.overwrite) {
     await keepBeside(work, staged);
     return [staged];
@@ -220,22 +233,22 @@ async function settle(work: Work, staged: Staged, here: Comparison): Promise<Sta
   return [];
 }
 
-async function replaceDiverged(work: Work, staged: Staged): Promise<void> {
+async function replaceDiverged(work: RestoreWork, staged: StagedFile): Promise<void> {
   if (!work.target.overwrite) throw conflict(work, staged.to, "went on apart from what was captured");
   await keepBeside(work, staged);
 }
 
 /** A link is replaced, and what it leads to stays where it is. */
-async function keepBeside(work: Work, staged: Staged): Promise<void> {
+async function keepBeside(work: RestoreWork, staged: StagedFile): Promise<void> {
   if (!(await lstat(staged.to)).isFile()) return;
   staged.keepAs = `${staged.to}.holdfast-${(await hashOf(staged.to)).slice(0, 12)}`;
   work.kept.push(staged.keepAs);
 }
 
 /** Task list and file history are the session's in whatever directory it ran: another copy of it must not be ahead. */
-async function refuseElsewhere(work: Work, staged: Staged): Promise<void> {
+async function refuseElsewhere(work: RestoreWork, staged: StagedFile): Promise<void> {
   if (work.target.overwrite) return;
-  for await (const copy of copiesOf(work.place.configDir, work.place.sessionId)) {
+  for await (const copy of listCopies(work.place.configDir, work.place.sessionId)) {
     if (copy.key === work.place.key) continue;
     const { is: there } = await compareCaptured(staged.from, copy.file, () =>
       filesHere({ ...work.place, key: copy.key }),
@@ -247,11 +260,11 @@ async function refuseElsewhere(work: Work, staged: Staged): Promise<void> {
   }
 }
 
-async function filesHere(place: ClaudePlace): Promise<readonly string[]> {
+async function filesHere(place: ClaudeLocation): Promise<readonly string[]> {
   return (await filesOfSession(place)).files.map(({ file }) => file);
 }
 
-function conflict({ place }: Work, file: string, how: string, isElsewhere = false): HoldfastError {
+function conflict({ place }: RestoreWork, file: string, how: string, isElsewhere = false): HoldfastError {
   return new HoldfastError("Conflict", `session ${place.sessionId} is on this machine and ${how}`, {
     details: { sessionId: place.sessionId, file, isElsewhere },
     hint: "Go on with the one that is here, or restore with `overwrite`: then what is here is kept beside it.",
@@ -259,11 +272,84 @@ function conflict({ place }: Work, file: string, how: string, isElsewhere = fals
 }
 
 /** Files that were here and were not captured stay; they are named, because they may be what the session had removed. */
-async function leaveStrangers(work: Work): Promise<void> {
+async function reportUncaptured(work: RestoreWork): Promise<void> {
   const { place, source, left } = work;
   const captured = new Set(source.files.map((file) => file.path));
   const { files } = await filesOfSession(place);
   for (const file of files) {
     if (!captured.has(file.path)) left.push({ path: file.path, why: "it was here, and is no part of the capture" });
   }
+}
+
+/** What the second file is to the first: "shorter", the first begins with it; "longer", it begins with the first. */
+export type Comparison = "absent" | "same" | "shorter" | "longer" | "diverged";
+
+const PIECE = 1024 * 1024;
+
+/** A link, or anything but a file, has diverged: it is not looked into. */
+export async function compareFiles(one: string, here: string): Promise<Comparison> {
+  const found = await lstat(here).catch(() => null);
+  if (found === null) return "absent";
+  if (!found.isFile()) return "diverged";
+  const a = await open(one, "r");
+  try {
+    const b = await open(here, "r");
+    try {
+      return await compare(a, b);
+    } finally {
+      await b.close();
+    }
+  } finally {
+    await a.close();
+  }
+}
+
+/** The same where secrets may have been replaced in what was captured: what is here is then compared as it would have been. */
+export async function compareCaptured(
+  captured: string,
+  here: string,
+  /** All that the session has here: what was found in one file was replaced in all. */
+  filesHere: () => Promise<readonly string[]>,
+): Promise<{ readonly is: Comparison; readonly masked: boolean }> {
+  const plain = await compareFiles(captured, here);
+  if (plain !== "diverged" || !(await lstat(here)).isFile()) return { is: plain, masked: false };
+  const kept = await readFile(captured);
+  if (!kept.includes(MASKED)) return { is: plain, masked: false };
+  const known = await learnSecrets([here, ...(await filesHere())].map((file) => createReadStream(file)));
+  const one = Buffer.from(maskSecrets(kept, known));
+  const other = maskSecrets(await readFile(here), known);
+  const common = Math.min(one.byteLength, other.byteLength);
+  if (one.compare(other, 0, common, 0, common) !== 0) return { is: plain, masked: false };
+  const is = one.byteLength === other.byteLength ? "same" : other.byteLength < one.byteLength ? "shorter" : "longer";
+  return { is, masked: true };
+}
+
+async function compare(a: FileHandle, b: FileHandle): Promise<Comparison> {
+  const [sizeA, sizeB] = [(await a.stat()).size, (await b.stat()).size];
+  const common = Math.min(sizeA, sizeB);
+  const [pieceA, pieceB] = [Buffer.alloc(PIECE), Buffer.alloc(PIECE)];
+  for (let at = 0; at < common; ) {
+    const length = Math.min(PIECE, common - at);
+    const [readA, readB] = await Promise.all([a.read(pieceA, 0, length, at), b.read(pieceB, 0, length, at)]);
+    const both = Math.min(readA.bytesRead, readB.bytesRead);
+    // One of them was cut while it was read.
+    if (both === 0) return "diverged";
+    if (pieceA.compare(pieceB, 0, both, 0, both) !== 0) return "diverged";
+    at += both;
+  }
+  if (sizeA === sizeB) return "same";
+  return sizeB < sizeA ? "shorter" : "longer";
+}
+
+/** Without reading what was captured. */
+export async function isSame(here: string, file: CapturedFile): Promise<boolean> {
+  const found = await lstat(here).catch(() => null);
+  if (!found?.isFile() || found.size !== file.size) return false;
+  return `sha256:${await hashOf(here)}` === file.ref;
+}
+
+export async function hashOf(file: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const piece of createReadStream(file, { highWaterMark: PIECE })) hash.update(piece);
+  return hash.digest("hex");
 }

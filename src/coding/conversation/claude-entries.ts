@@ -2,8 +2,7 @@
 // conversation. The formats differ by version and are not documented, so everything is looked at before it is believed.
 import { createHash } from "node:crypto";
 import type { ContentBlockInput } from "../../contracts/messages.ts";
-import { contentOf, idOf, isObject, type Loose, textOf, wholeOf } from "./content.ts";
-import { isProgramText } from "./program-text.ts";
+import { contentOf, idOf, isObject, isProgramText, type Loose, textOf, wholeOf } from "./agent-content.ts";
 
 /** A line with a uuid: it has its place by the entry that it follows. */
 export interface Entry {
@@ -93,16 +92,17 @@ function messageOf(line: Loose): EntryMessage | null {
   if ((type !== "user" && type !== "assistant") || !isObject(message)) return null;
   const content = contentOf(message.content);
   const isSummary = line.isCompactSummary === true;
-  if (type === "assistant") return { ...said("assistant", content), isSummary, answer: answerOf(line, message) };
+  if (type === "assistant")
+    return { ...plainMessage("assistant", content), isSummary, answer: answerOf(line, message) };
   const isResult = content.length > 0 && content.every((block) => block.type === "tool_result");
   const isMeta = line.isMeta === true || isOfProgram(line) || isProgramText(content);
   return {
-    ...said(isResult ? "tool" : "user", content),
+    ...plainMessage(isResult ? "tool" : "user", content),
     ...{ isSummary, isMeta, isPrompt: !isResult && !isMeta && !isSummary && content.length > 0 },
   };
 }
 
-function said(role: EntryMessage["role"], content: readonly ContentBlockInput[]): EntryMessage {
+function plainMessage(role: EntryMessage["role"], content: readonly ContentBlockInput[]): EntryMessage {
   return { role, content, answer: null, isPrompt: false, isMeta: false, isSummary: false };
 }
 
@@ -117,7 +117,7 @@ function queuedPrompt(attachment: unknown): EntryMessage | null {
   const mode = attachment.commandMode;
   if (mode !== undefined && mode !== "prompt") return null;
   const content = contentOf(attachment.prompt);
-  return content.length === 0 ? null : { ...said("user", content), isPrompt: true };
+  return content.length === 0 ? null : { ...plainMessage("user", content), isPrompt: true };
 }
 
 function answerOf(line: Loose, message: Loose): Answer | null {

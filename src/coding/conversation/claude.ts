@@ -1,8 +1,8 @@
 // Claude Code's transcripts. A file holds every branch there ever was; the conversation is the line that ends in what was
 // written last. It only ever grows, so that what was read once is not read again.
 import { parseObject } from "../../core/json-line.ts";
+import { isObject, type Loose, textOf } from "./agent-content.ts";
 import { type Answer, type Entry, type EntryMessage, entryOf, isKnown, launchOf } from "./claude-entries.ts";
-import { isObject, type Loose, textOf } from "./content.ts";
 import type {
   Conversation,
   ConversationCall,
@@ -17,21 +17,21 @@ import type {
 export interface ClaudeReading extends Reading {
   /** Bytes that were read; a line that has no end yet is not among them. */
   readonly offset: number;
-  readonly seen: Seen;
+  readonly seen: TranscriptContents;
 }
 
-interface Placed extends Entry {
+interface TranscriptEntry extends Entry {
   readonly isSide: boolean;
 }
 
 /** Everything lines have said. */
-export interface Seen {
-  readonly entries: readonly Placed[];
-  readonly facts: Facts;
+export interface TranscriptContents {
+  readonly entries: readonly TranscriptEntry[];
+  readonly facts: TranscriptHeader;
   readonly damage: Damage;
 }
 
-interface Facts {
+interface TranscriptHeader {
   readonly sessionId: string | null;
   readonly cwd: string | null;
   readonly version: string | null;
@@ -40,7 +40,7 @@ interface Facts {
   readonly launches: ReadonlyMap<string, string>;
 }
 
-const NOTHING: Seen = {
+const NOTHING: TranscriptContents = {
   entries: [],
   facts: { sessionId: null, cwd: null, version: null, title: null, cost: null, launches: new Map() },
   damage: { broken: 0, torn: false, orphaned: 0, unknown: {} },
@@ -64,7 +64,7 @@ export function readClaude(bytes: Uint8Array | string, before?: ClaudeReading): 
 /** Copies of requests are about a third of a file, and say nothing that is not said elsewhere. */
 const REQUEST = '{"type":"api-request';
 
-function addLines(seen: Seen, lines: readonly string[], torn: boolean): Seen {
+function addLines(seen: TranscriptContents, lines: readonly string[], torn: boolean): TranscriptContents {
   const entries = [...seen.entries];
   const keys = new Set(entries.map(({ key }) => key));
   const launches = new Map(seen.facts.launches);
@@ -79,7 +79,7 @@ function addLines(seen: Seen, lines: readonly string[], torn: boolean): Seen {
       broken++;
       continue;
     }
-    facts = factsOf(facts, line);
+    facts = updateHeader(facts, line);
     const entry = entryOf(line);
     if (entry === null || entry.kind === "beside") countUnknown(unknown, line);
     if (entry === null || keys.has(entry.key)) continue;
@@ -102,7 +102,7 @@ function countUnknown(unknown: Record<string, number>, { type }: Loose): void {
   unknown[known] = (Object.hasOwn(unknown, known) ? (unknown[known] ?? 0) : 0) + 1;
 }
 
-function factsOf(facts: Facts, line: Loose): Facts {
+function updateHeader(facts: TranscriptHeader, line: Loose): TranscriptHeader {
   const { sessionId, cwd, version, type } = line;
   const cost = type === "cost-state" ? line.totalCostUSD : null;
   const isPriced = typeof cost === "number" && cost > 0 && line.hasUnknownModelCost !== true;
@@ -118,11 +118,11 @@ function factsOf(facts: Facts, line: Loose): Facts {
   };
 }
 
-function conversationOf({ entries, facts }: Seen): { conversation: Conversation; orphaned: number } {
+function conversationOf({ entries, facts }: TranscriptContents): { conversation: Conversation; orphaned: number } {
   // The transcript of a sub-agent is all sidechain; in another one they are a sub-agent's that has no file of its own.
   const isSub = entries.every(({ isSide }) => isSide);
   const own = isSub ? entries : entries.filter(({ isSide }) => !isSide);
-  const { line, orphaned } = lineOf(own);
+  const { line, orphaned } = currentBranch(own);
   const messages: ConversationMessage[] = [];
   for (const entry of line) {
     if (entry.message === null) continue;
@@ -143,14 +143,14 @@ function conversationOf({ entries, facts }: Seen): { conversation: Conversation;
 }
 
 /** The chain that ends in the last message, and what belongs to its answers though the chain does not go through it. */
-function lineOf(entries: readonly Placed[]): { line: readonly Placed[]; orphaned: number } {
+function currentBranch(entries: readonly TranscriptEntry[]): { line: readonly TranscriptEntry[]; orphaned: number } {
   const places = new Map(entries.map(({ key }, i) => [key, i]));
   const chain = new Set<number>();
   let orphaned = 0;
   let at = entries.findLastIndex(({ kind }) => kind !== "beside");
   while (at >= 0 && !chain.has(at)) {
     chain.add(at);
-    const entry: Placed | undefined = entries[at];
+    const entry: TranscriptEntry | undefined = entries[at];
     const parent = entry?.parent ?? null;
     const place = parent === null ? undefined : places.get(parent);
     if (parent !== null && place === undefined && at > 0) orphaned++;
@@ -162,10 +162,10 @@ function lineOf(entries: readonly Placed[]): { line: readonly Placed[]; orphaned
 }
 
 /** Several tools at once: each result follows its own line of the answer, so that the chain goes through one of them only. */
-function withAnswers(entries: readonly Placed[], chain: ReadonlySet<number>): readonly Placed[] {
+function withAnswers(entries: readonly TranscriptEntry[], chain: ReadonlySet<number>): readonly TranscriptEntry[] {
   const calls = new Set<string>();
   for (const i of chain) calls.add(entries[i]?.message?.answer?.call ?? "");
-  const isAnswer = ({ message }: Placed) => message?.answer != null && calls.has(message.answer.call);
+  const isAnswer = ({ message }: TranscriptEntry) => message?.answer != null && calls.has(message.answer.call);
   const asked = new Set<string>();
   const answered = new Set<string>();
   entries.forEach((entry, i) => {
@@ -190,7 +190,7 @@ function toolResults(message: EntryMessage | null): readonly string[] {
   return message?.content.flatMap((block) => (block.type === "tool_result" ? [block.toolUseId] : [])) ?? [];
 }
 
-function callsOf(line: readonly Placed[]): readonly ConversationCall[] {
+function callsOf(line: readonly TranscriptEntry[]): readonly ConversationCall[] {
   const answers = new Map<string, { readonly at: number | null; readonly answer: Answer; readonly last: number }>();
   const messages = line.filter(({ message }) => message !== null);
   messages.forEach(({ at, message }, i) => {
@@ -212,7 +212,7 @@ function callsOf(line: readonly Placed[]): readonly ConversationCall[] {
   });
 }
 
-function compactionsOf(line: readonly Placed[]): readonly ConversationCompaction[] {
+function compactionsOf(line: readonly TranscriptEntry[]): readonly ConversationCompaction[] {
   let preserved: readonly string[] = [];
   let before: string | null = null;
   let last: string | null = null;

@@ -6,9 +6,7 @@ import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Head } from "../../contracts/heads.ts";
 import type { Invocation } from "../../contracts/invocations.ts";
 import type { MessageInput } from "../../contracts/messages.ts";
-import { alone, type Stores } from "./alone.ts";
-import { contentOfResult, titleOf } from "./brief.ts";
-import { isObject, textOf } from "./content.ts";
+import { isObject, textOf } from "./agent-content.ts";
 import {
   type Conversation,
   type ConversationCall,
@@ -16,10 +14,19 @@ import {
   isAtRest,
   type Subagent,
 } from "./conversation.ts";
-import { describe } from "./describe.ts";
-import { childOf, described, metadataOf, outcomeOf, responseRef, sizeOf } from "./facts.ts";
-import { type Line, readLine } from "./line.ts";
-import { isRefusal, noWayBack } from "./refusals.ts";
+import { type FencedStores, importExclusively } from "./exclusive-import.ts";
+import { type ImportedBranch, isRefusal, noSharedHead, readImportedBranch } from "./imported-branch.ts";
+import {
+  callOutcome,
+  describeConversation,
+  ensureSession,
+  estimateChars,
+  type ImportTarget,
+  metadataOf,
+  responseRef,
+  subagentSessionId,
+} from "./session-metadata.ts";
+import { contentOfResult, titleOf } from "./short-text.ts";
 
 export interface ImportOptions {
   /** The session it goes into; made when it is not there. */
@@ -41,17 +48,24 @@ export interface Imported {
   readonly subagents: readonly Imported[];
 }
 
+/** With those of its sub-agents. */
+export function countImportedMessages({ messages, subagents }: Imported): number {
+  return subagents.reduce((sum, one) => sum + countImportedMessages(one), messages);
+}
+
 /** Several at once are as one after the other. Where the session refuses to be continued, it is all imported again, on another line. */
 export async function importConversation(
-  hf: Stores,
+  hf: FencedStores,
   conversation: Conversation,
   { session, request, agent, follows }: ImportOptions,
 ): Promise<Imported> {
   const to = { session, request, agent: agent ?? conversation.agent };
-  const added: Added = { messages: 0, calls: 0, rewound: false };
-  const before = () => describe(hf, conversation, to, follows);
+  const added: ImportCounts = { messages: 0, calls: 0, rewound: false };
+  const before = () => ensureSession(hf, conversation, to, follows);
   const attempt = (anew: boolean) =>
-    alone(hf, session, before, (stores) => new Importing(stores, hf, conversation, { to, added, anew }).run());
+    importExclusively(hf, session, before, (stores) =>
+      new Importer(stores, hf, conversation, { to, added, anew }).run(),
+    );
   try {
     return await attempt(false);
   } catch (error) {
@@ -66,35 +80,33 @@ const BATCH = 500;
 /** Calls that are recorded at the same time. */
 const AT_ONCE = 64;
 
-export type To = Required<Omit<ImportOptions, "follows">>;
-
 interface Pending {
   readonly inputs: MessageInput[];
   chars: number;
 }
 
 /** By all attempts of an import. */
-interface Added {
+interface ImportCounts {
   messages: number;
   calls: number;
   rewound: boolean;
 }
 
 interface Attempt {
-  readonly to: To;
-  readonly added: Added;
+  readonly to: ImportTarget;
+  readonly added: ImportCounts;
   /** From the first message on, whatever is there. */
   readonly anew: boolean;
 }
 
-class Importing {
-  readonly #hf: Stores;
+class Importer {
+  readonly #hf: FencedStores;
   /** For sessions of their own. */
-  readonly #others: Stores;
-  readonly #added: Added;
-  readonly #anew: boolean;
+  readonly #others: FencedStores;
+  readonly #added: ImportCounts;
+  readonly #isAnew: boolean;
   readonly #conversation: Conversation;
-  readonly #to: To;
+  readonly #to: ImportTarget;
   readonly #calls: ReadonlyMap<string, ConversationCall>;
   readonly #ids = new Map<string, string>();
   readonly #callIds = new Map<string, string>();
@@ -105,11 +117,11 @@ class Importing {
   #turn: string | null = null;
   #isAhead = false;
 
-  constructor(hf: Stores, others: Stores, conversation: Conversation, { to, added, anew }: Attempt) {
+  constructor(hf: FencedStores, others: FencedStores, conversation: Conversation, { to, added, anew }: Attempt) {
     this.#hf = hf;
     this.#others = others;
     this.#added = added;
-    this.#anew = anew;
+    this.#isAnew = anew;
     this.#conversation = conversation;
     this.#to = to;
     this.#calls = new Map(conversation.calls.map((call) => [call.key, call]));
@@ -118,17 +130,17 @@ class Importing {
   async run(): Promise<Imported> {
     const { session } = this.#to;
     const { messages } = this.#conversation;
-    let line = await readLine(this.#hf, session);
-    let same = this.#anew ? 0 : this.#same(line);
+    let line = await readImportedBranch(this.#hf, session);
+    let same = this.#isAnew ? 0 : this.#sharedMessages(line);
     // What is in the store and not in the conversation may be newer: it stays unless the conversation goes another way.
     const isOther = same < line.items.length || line.isInEndedTurn;
     if (isOther && same < messages.length) {
       await this.#rewind(line, same);
       this.#added.rewound = true;
-      line = await readLine(this.#hf, session);
-      same = this.#same(line);
+      line = await readImportedBranch(this.#hf, session);
+      same = this.#sharedMessages(line);
     }
-    await this.#takeUp(line);
+    await this.#continueFrom(line);
     for (const [i, message] of messages.entries()) if (i >= same) await this.#add(message, i === same);
     await this.#flush();
     for (const subagent of this.#conversation.subagents) await this.#subagent(subagent);
@@ -137,7 +149,7 @@ class Importing {
   }
 
   /** How many messages of the line are the conversation's, from the first on. */
-  #same({ items }: Line): number {
+  #sharedMessages({ items }: ImportedBranch): number {
     const { messages } = this.#conversation;
     const other = items.findIndex(({ key }, i) => {
       const message = messages[i];
@@ -147,12 +159,12 @@ class Importing {
   }
 
   /** What the agent left stays, at a head of its own; the session goes on from the last head it shares with it. */
-  async #rewind(line: Line, same: number): Promise<void> {
+  async #rewind(line: ImportedBranch, same: number): Promise<void> {
     const { session } = this.#to;
     if (line.isAhead) await this.#hf.heads.publish(session);
     const seqs = new Set(line.heads.filter((head) => head.before <= same && !head.isInEndedTurn).map(({ seq }) => seq));
     const target = (await this.#heads()).findLast(({ seq, status }) => seqs.has(seq) && status === "complete")?.id;
-    if (target === undefined) throw noWayBack(session);
+    if (target === undefined) throw noSharedHead(session);
     try {
       await this.#hf.sessions.rewind({ session, head: target });
     } catch (error) {
@@ -163,7 +175,7 @@ class Importing {
   }
 
   /** Where the last import was when it ended, or was cut off. */
-  async #takeUp(line: Line): Promise<void> {
+  async #continueFrom(line: ImportedBranch): Promise<void> {
     const { session } = this.#to;
     const { messages } = this.#conversation;
     this.#turn = line.openTurn === null ? null : `${session}#${line.openTurn}`;
@@ -183,7 +195,7 @@ class Importing {
   }
 
   /** Those of all lines: what was said on one that was left is said again on another, and was paid for once. */
-  async #knowCalls({ isBranched }: Line): Promise<void> {
+  async #knowCalls({ isBranched }: ImportedBranch): Promise<void> {
     const { session } = this.#to;
     const known = new Map(this.#conversation.calls.map((call) => [responseRef(call), call]));
     const tips = isBranched ? await this.#tips() : [];
@@ -193,7 +205,7 @@ class Importing {
         if (call === undefined || this.#callIds.has(call.key)) continue;
         this.#callIds.set(call.key, id);
         if (status !== "started" || call.status === "started") continue;
-        await this.#hf.calls.finish(id, outcomeOf(call));
+        await this.#hf.calls.finish(id, callOutcome(call));
         this.#isAhead = true;
       }
     }
@@ -233,7 +245,7 @@ class Importing {
     if (upTo !== null) return this.#compact(message, upTo);
     const { key, role, content } = message;
     this.#pending.inputs.push({ key, role, content, metadata: metadataOf(message) });
-    this.#pending.chars += sizeOf(content);
+    this.#pending.chars += estimateChars(content);
     if (this.#pending.inputs.length >= BATCH || this.#pending.chars >= BATCH_CHARS) await this.#flush();
   }
 
@@ -299,7 +311,7 @@ class Importing {
     const { id } =
       call.status === "started"
         ? await this.#hf.calls.start(session, input)
-        : await this.#hf.calls.add(session, { ...input, ...outcomeOf(call) });
+        : await this.#hf.calls.add(session, { ...input, ...callOutcome(call) });
     this.#callIds.set(call.key, id);
     this.#added.calls++;
     this.#isAhead = true;
@@ -336,7 +348,7 @@ class Importing {
   /** Its own session, which the main one invoked. */
   async #subagent(subagent: Subagent): Promise<void> {
     const { session, request, agent } = this.#to;
-    const id = childOf(session, subagent.id);
+    const id = subagentSessionId(session, subagent.id);
     if (this.#subagents.has(id)) return;
     const by = titleOf(`${agent}/${subagent.type ?? "subagent"}`, 200);
     if ((await this.#hf.sessions.get({ session: id })) === null) {
@@ -357,7 +369,7 @@ class Importing {
       await this.#hf.invocations.start(session, {
         ...(label === "" ? {} : { label }),
         ...(call === undefined ? {} : { call }),
-        session: { id, agent: by, request, origin: conversation.agent, ...described(conversation) },
+        session: { id, agent: by, request, origin: conversation.agent, ...describeConversation(conversation) },
       });
     } catch (error) {
       if (isHoldfastError(error) && error.code === "SessionDeleted") return false;

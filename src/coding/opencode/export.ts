@@ -1,6 +1,6 @@
 // The JSON of `opencode export`: what is looked at before one is kept or imported, and what we take out of it.
 import type { Json, JsonObject } from "../../contracts/json.ts";
-import { isMessageId, isOutputId, isPartId, isSessionId } from "./sql.ts";
+import { isMessageId, isOutputId, isPartId, isSessionId, type TodoRow } from "./sql.ts";
 
 export interface ExportedSession {
   readonly id: string;
@@ -18,6 +18,29 @@ export interface ExportedSession {
 
 /** Where opencode says in a tool's result that there is more of it. */
 const SAVED = /^Full output saved to: (.+)$/gm;
+
+export interface OpenCodeSessionInfo {
+  readonly sessionId: string;
+  readonly parentId: string | null;
+  readonly directory: string;
+  readonly title: string;
+  /** By the clock of this machine; epoch milliseconds. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** Of the opencode that began it. */
+  readonly version: string | null;
+}
+
+/** What both layouts come to. */
+export interface SessionTree {
+  /** Their files are in the folder already. */
+  readonly exported: boolean;
+  readonly cwd: string;
+  readonly version: string | null;
+  readonly sessions: readonly ExportedSession[];
+  /** By session; those without any are not in it. */
+  readonly todos: ReadonlyMap<string, readonly TodoRow[]>;
+}
 
 /** Or what is wrong with it. */
 export function readExport(given: string | JsonObject, id: string): ExportedSession | { readonly wrong: string } {

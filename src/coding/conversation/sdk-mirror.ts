@@ -1,0 +1,43 @@
+// Sessions that the Claude Agent SDK mirrored: every message holds an entry of a transcript, and together they are read as
+// Claude Code's own file would be.
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { JsonObject } from "../../contracts/json.ts";
+import type { MessageInput } from "../../contracts/messages.ts";
+import type { Session } from "../../contracts/sessions.ts";
+import { isObject, textOf } from "./agent-content.ts";
+import { readClaude } from "./claude.ts";
+import type { Conversation } from "./conversation.ts";
+
+/** The origin of such a session. */
+export const MIRROR = "claude-agent-sdk";
+
+/** What `metadata.claude` says of a message whose only content is the entry. */
+export const AS_CONTENT = "content";
+
+/** The main transcript of a session; those of its sub-agents are sessions beside it. */
+export function isMirror({ origin, metadata }: Pick<Session, "origin" | "metadata">): boolean {
+  return origin === MIRROR && mirroredId(metadata) !== null;
+}
+
+/** The agent's own id of the session; null when it is no main transcript. */
+export function mirroredId({ claude }: JsonObject): string | null {
+  return isObject(claude) && claude.subpath === undefined ? textOf(claude.sessionId) : null;
+}
+
+/** undefined of a message that somebody else added. */
+export function entryIn({ content, metadata }: Pick<MessageInput, "content" | "metadata">): JsonObject | undefined {
+  const kept = metadata?.claude;
+  if (kept !== AS_CONTENT) return isObject(kept) ? (kept as JsonObject) : undefined;
+  const [block] = content;
+  return typeof block === "object" && block.type === "opaque" && isObject(block.value)
+    ? (block.value as JsonObject)
+    : undefined;
+}
+
+export async function mirroredConversation(
+  { history }: Pick<Holdfast, "history">,
+  { id }: Pick<Session, "id">,
+): Promise<Conversation> {
+  const entries = (await history.session(id)).flatMap((message) => entryIn(message) ?? []);
+  return readClaude(entries.map((entry) => `${JSON.stringify(entry)}\n`).join("")).conversation;
+}
