@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, 
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterAll } from "vitest";
-import { projectKey } from "../src/coding/claude/layout.ts";
+import { projectKey } from "../src/coding/claude/session-files.ts";
 import { open } from "../src/open.ts";
 import { COMPILED } from "./compiled.ts";
 import type { FakeClaude } from "./fake-claude.ts";

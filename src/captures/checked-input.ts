@@ -16,7 +16,7 @@ import {
   invalid,
 } from "../core/check.ts";
 import { checkPath } from "../core/paths.ts";
-import { ROLES } from "./manifest.ts";
+import { ROLES } from "./rows.ts";
 
 const MOST_TTL_MS = 1e15;
 

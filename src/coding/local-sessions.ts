@@ -6,15 +6,15 @@ import type { CodingAgent } from "../contracts/captures.ts";
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { encodeText, sha256Hex } from "../core/bytes.ts";
-import { findClaudeSession } from "./claude/find.ts";
 import {
   type ClaudeTranscript,
   configDirOf,
+  findClaudeSession,
   fixedKeyOf,
   isFlatAgent,
   listClaudeSessions,
   projectKeyOf,
-} from "./claude/layout.ts";
+} from "./claude/session-files.ts";
 import { sessionNamedIn } from "./claude/transcript.ts";
 import { type Imported, importConversation } from "./conversation/import.ts";
 import { readConversation } from "./conversation/read-conversation.ts";

@@ -7,8 +7,7 @@ import { mainFileOf } from "../core/agent-sessions.ts";
 import { decodeText, sha256Hex } from "../core/bytes.ts";
 import { readContent } from "./capture-source.ts";
 import { movedDirectory, type Rewriting, rewriteLines, rewritings } from "./claude/rewrite-paths.ts";
-import type { KnownSecrets } from "./known-secrets.ts";
-import { maskSecrets } from "./secrets.ts";
+import { type KnownSecrets, maskSecrets } from "./secrets.ts";
 
 export interface BasisStore {
   readonly captures: Pick<Captures, "list" | "files" | "read">;

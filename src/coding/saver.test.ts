@@ -19,8 +19,7 @@ import type { Holdfast } from "../contracts/holdfast.ts";
 import { realEnvironment } from "../core/environment.ts";
 import { open } from "../open.ts";
 import { sourceOfCapture } from "./capture-source.ts";
-import { findClaudeSession } from "./claude/find.ts";
-import { projectKey } from "./claude/layout.ts";
+import { findClaudeSession, projectKey } from "./claude/session-files.ts";
 import { Saver, type SaverOptions } from "./saver.ts";
 
 const SESSION = "11111111-1111-4111-8111-111111111111";

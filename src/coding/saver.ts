@@ -9,9 +9,8 @@ import { isHoldfastError } from "../contracts/errors.ts";
 import { mainFileOf } from "../core/agent-sessions.ts";
 import { sha256Hex } from "../core/bytes.ts";
 import { realEnvironment } from "../core/environment.ts";
-import { KnownSecrets } from "./known-secrets.ts";
 import { continuesFile, continuesMoved, findBasis } from "./save-basis.ts";
-import { maskSecrets, type ScanProgress, type SecretFinding, scanFrom } from "./secrets.ts";
+import { KnownSecrets, maskSecrets, type ScanProgress, type SecretFinding, scanFrom } from "./secrets.ts";
 
 export interface SaverOptions {
   /** The store's clock, by which captures expire; the environment's when not given. */

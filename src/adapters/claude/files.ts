@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { readContent, sourceOfCapture } from "../../coding/capture-source.ts";
 import { findIfPresent, type LocalAgent, localAgent } from "../../coding/local-agent.ts";
-import { RecordedSession } from "../../coding/recorded-session.ts";
+import { RecordedSession } from "../../coding/supervisor/recorder.ts";
 import type { Capture, CaptureWithFiles } from "../../contracts/captures.ts";
 import type { CaptureSource } from "../../contracts/coding.ts";
 import type { Environment } from "../../contracts/environment.ts";

@@ -3,7 +3,7 @@
 
 import { readCaptureBundle } from "../../captures/bundle.ts";
 import { singleTranscript, sourceInMemory } from "../../coding/capture-source.ts";
-import { checkSessionId } from "../../coding/claude/layout.ts";
+import { checkSessionId } from "../../coding/claude/session-files.ts";
 import { TranscriptReader } from "../../coding/claude/transcript.ts";
 import type { CaptureSource } from "../../contracts/coding.ts";
 import { HoldfastError } from "../../contracts/errors.ts";

@@ -4,7 +4,7 @@
 import { stat } from "node:fs/promises";
 import * as path from "node:path";
 import { exitCodeOf } from "../../coding/supervisor/agent-process.ts";
-import type { ClaimedRequest } from "../../coding/supervisor/leftovers.ts";
+import type { ClaimedRequest } from "../../coding/supervisor/session-start.ts";
 import type { ClaimOwner, CodingAgent } from "../../contracts/captures.ts";
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";

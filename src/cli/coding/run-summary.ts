@@ -1,9 +1,8 @@
 // What `holdfast run` prints on stderr: before the agent starts, work of earlier runs that is not saved; at the end, one line that
 // says what was resumed and saved. Standard output belongs to the agent.
 import type { FileFinding } from "../../coding/saver.ts";
-import type { UnsavedOptions } from "../../coding/supervisor/leftovers.ts";
 import type { ProblemKind, SessionRecorder } from "../../coding/supervisor/recorder.ts";
-import { messageOf, type SessionStart } from "../../coding/supervisor/session-start.ts";
+import { messageOf, type SessionStart, type UnsavedOptions } from "../../coding/supervisor/session-start.ts";
 import type { Capture, CodingAgent } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import { AGENT_NAMES } from "../../core/agent-sessions.ts";

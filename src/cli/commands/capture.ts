@@ -1,8 +1,7 @@
 // holdfast capture: saves the session that a coding agent left on this machine.
 import * as path from "node:path";
 import { importCaptured } from "../../coding/catch-up.ts";
-import { findClaudeSession } from "../../coding/claude/find.ts";
-import { configDirOf } from "../../coding/claude/layout.ts";
+import { configDirOf, findClaudeSession } from "../../coding/claude/session-files.ts";
 import { countImportedMessages } from "../../coding/conversation/import.ts";
 import type { LocalSession } from "../../coding/local-agent.ts";
 import { findLatestSession } from "../../coding/local-sessions.ts";

@@ -15,7 +15,7 @@ import {
 import { Transcript } from "../../../test/coding/transcripts.ts";
 import { exported, newMachine, removeMachines } from "../../../test/opencode-machine.ts";
 import { cli, enter, leave, within } from "../../../test/shell.ts";
-import { projectKey } from "../../coding/claude/layout.ts";
+import { projectKey } from "../../coding/claude/session-files.ts";
 import type { OutputCaptureOptions } from "../output-capture.ts";
 
 let store: string;

@@ -10,9 +10,8 @@ import {
   readAgentCommand,
   readIntent,
 } from "../../coding/supervisor/command-line.ts";
-import type { ClaimedRequest } from "../../coding/supervisor/leftovers.ts";
 import type { Log, SessionRecorder } from "../../coding/supervisor/recorder.ts";
-import type { SessionStart } from "../../coding/supervisor/session-start.ts";
+import type { ClaimedRequest, SessionStart } from "../../coding/supervisor/session-start.ts";
 import { notStarted, type SupervisedRun, superviseAgent } from "../../coding/supervisor/supervisor.ts";
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";

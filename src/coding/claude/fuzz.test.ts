@@ -8,9 +8,8 @@ import type { CapturedFile } from "../../contracts/captures.ts";
 import type { CaptureSource } from "../../contracts/coding.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import { checkPath } from "../../core/paths.ts";
-import { findClaudeSession } from "./find.ts";
-import { isNeverCaptured, projectKey } from "./layout.ts";
 import { restoreClaude } from "./restore.ts";
+import { findClaudeSession, isNeverCaptured, projectKey } from "./session-files.ts";
 
 const RUNS = 60;
 

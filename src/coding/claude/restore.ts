@@ -14,18 +14,18 @@ import { invalid, limitExceeded } from "../../core/check.ts";
 import { unsafe } from "../../core/paths.ts";
 import { learnSecrets, MASKED, maskSecrets } from "../secrets.ts";
 import { guarded, type StagedFile, Staging } from "../staging.ts";
-import { filesOfSession } from "./find.ts";
+import { movedDirectory, type Rewriting, rewriteLines, rewritings } from "./rewrite-paths.ts";
 import {
   type ClaudeLocation,
   checkKey,
   checkSessionId,
+  filesOfSession,
   isFlatAgent,
   listCopies,
   locateFile,
   projectKeyOf,
   transcriptPath,
-} from "./layout.ts";
-import { movedDirectory, type Rewriting, rewriteLines, rewritings } from "./rewrite-paths.ts";
+} from "./session-files.ts";
 import { factsOf, type TranscriptFacts, TranscriptReader } from "./transcript.ts";
 
 export interface ClaudeTarget {
@@ -282,12 +282,12 @@ async function reportUncaptured(work: RestoreWork): Promise<void> {
 }
 
 /** What the second file is to the first: "shorter", the first begins with it; "longer", it begins with the first. */
-export type Comparison = "absent" | "same" | "shorter" | "longer" | "diverged";
+type Comparison = "absent" | "same" | "shorter" | "longer" | "diverged";
 
 const PIECE = 1024 * 1024;
 
 /** A link, or anything but a file, has diverged: it is not looked into. */
-export async function compareFiles(one: string, here: string): Promise<Comparison> {
+async function compareFiles(one: string, here: string): Promise<Comparison> {
   const found = await lstat(here).catch(() => null);
   if (found === null) return "absent";
   if (!found.isFile()) return "diverged";
@@ -305,7 +305,7 @@ export async function compareFiles(one: string, here: string): Promise<Compariso
 }
 
 /** The same where secrets may have been replaced in what was captured: what is here is then compared as it would have been. */
-export async function compareCaptured(
+async function compareCaptured(
   captured: string,
   here: string,
   /** All that the session has here: what was found in one file was replaced in all. */
@@ -342,13 +342,13 @@ async function compare(a: FileHandle, b: FileHandle): Promise<Comparison> {
 }
 
 /** Without reading what was captured. */
-export async function isSame(here: string, file: CapturedFile): Promise<boolean> {
+async function isSame(here: string, file: CapturedFile): Promise<boolean> {
   const found = await lstat(here).catch(() => null);
   if (!found?.isFile() || found.size !== file.size) return false;
   return `sha256:${await hashOf(here)}` === file.ref;
 }
 
-export async function hashOf(file: string): Promise<string> {
+async function hashOf(file: string): Promise<string> {
   const hash = createHash("sha256");
   for await (const piece of createReadStream(file, { highWaterMark: PIECE })) hash.update(piece);
   return hash.digest("hex");

@@ -1,6 +1,6 @@
 // A transcript names its own files by their absolute paths. After a move these lead to where they were; on request they are
 // made to lead to where they are. Only whole paths are changed, and nothing but their beginning.
-import { type ClaudeLocation, FOLDERS } from "./layout.ts";
+import { type ClaudeLocation, FOLDERS } from "./session-files.ts";
 
 const NEWLINE = 0x0a;
 const FILE_HISTORY = /^\{"type":"file-history-.*$/gm;

@@ -1,10 +1,10 @@
-// Reading transcripts: JSON lines of which the last may be torn, any may be damaged, and one may be of any length. What is
-// needed of them is taken line by line; a line that cannot be read is counted and otherwise left out, as Claude Code does.
+// Reads transcripts of Claude Code line by line. Each line is a JSON object; the last may be torn, any may be damaged, and one may be of
+// any length. A line that cannot be read is counted and otherwise left out, as Claude Code does. Only a few fields of a line are
+// needed, and most bytes are what tools printed: those fields are read without parsing the rest where the line allows it.
 import { createReadStream } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { LIMITS } from "../../contracts/limits.ts";
 import { parseObject } from "../../core/json-line.ts";
-import { projectKey } from "./layout.ts";
 
 const NEWLINE = 0x0a;
 /** Longer lines are not parsed. */
@@ -97,16 +97,16 @@ export interface TranscriptOrigin {
   readonly version: string | null;
 }
 
-/** Where it was made, and the version that wrote it last. */
-export async function originOf(file: string, key: string): Promise<TranscriptOrigin> {
+/** The directory that the session ran in, for which `isOfProject` is true, and the version that wrote the transcript last. */
+export async function originOf(file: string, isOfProject: (cwd: string) => boolean): Promise<TranscriptOrigin> {
   const handle = await open(file, "r");
   try {
     const { size } = await handle.stat();
     let found: TranscriptOrigin = { cwd: null, lastCwd: null, version: null };
     for (const bytes of ENDS) {
       const lastLines = (await linesBetween(handle, Math.max(0, size - bytes), size)).reverse();
-      found = originsIn(lastLines, key, found);
-      if (size > bytes) found = originsIn(await linesBetween(handle, 0, bytes), key, found);
+      found = originsIn(lastLines, isOfProject, found);
+      if (size > bytes) found = originsIn(await linesBetween(handle, 0, bytes), isOfProject, found);
       if (size <= bytes || (found.cwd !== null && found.version !== null)) break;
     }
     return found;
@@ -115,7 +115,11 @@ export async function originOf(file: string, key: string): Promise<TranscriptOri
   }
 }
 
-function originsIn(lines: readonly Buffer[], key: string, before: TranscriptOrigin): TranscriptOrigin {
+function originsIn(
+  lines: readonly Buffer[],
+  isOfProject: (cwd: string) => boolean,
+  before: TranscriptOrigin,
+): TranscriptOrigin {
   let { cwd, lastCwd, version } = before;
   for (const line of lines) {
     if (cwd !== null && version !== null) break;
@@ -123,7 +127,7 @@ function originsIn(lines: readonly Buffer[], key: string, before: TranscriptOrig
     if (isKeepable(fields?.version)) version ??= fields.version;
     if (!isKeepable(fields?.cwd) || fields.cwd === "") continue;
     lastCwd ??= fields.cwd;
-    if (cwd === null && projectKey(fields.cwd) === key) cwd = fields.cwd;
+    if (cwd === null && isOfProject(fields.cwd)) cwd = fields.cwd;
   }
   return { cwd, lastCwd, version };
 }

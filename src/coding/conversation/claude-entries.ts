@@ -34,14 +34,14 @@ export interface Answer {
   readonly isFailed: boolean;
 }
 
-export interface Usage {
+interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedTokens: number;
 }
 
 /** Types of lines that have no uuid and say nothing of the conversation. */
-export const BESIDE = [
+const BESIDE = [
   ...["queue-operation", "last-prompt", "mode", "atis-latch", "tools-used", "file-history-snapshot"],
   ...["file-history-delta", "agent_metadata", "agent-name", "custom-title", "tag", "pr-link", "permission-mode"],
   ...["api-request-shape", "api-request-blob", "api-request", "worktree-state", "agent-setting", "task-summary"],
@@ -54,7 +54,7 @@ export function isKnown(type: string): boolean {
   return (BESIDE as readonly string[]).includes(type) || LINKS.includes(type);
 }
 
-export function timeOf(value: unknown): number | null {
+function timeOf(value: unknown): number | null {
   if (typeof value !== "string") return null;
   const at = Date.parse(value);
   return Number.isSafeInteger(at) && at >= 0 ? at : null;

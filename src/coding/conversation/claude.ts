@@ -25,7 +25,7 @@ interface TranscriptEntry extends Entry {
 }
 
 /** Everything lines have said. */
-export interface TranscriptContents {
+interface TranscriptContents {
   readonly entries: readonly TranscriptEntry[];
   readonly facts: TranscriptHeader;
   readonly damage: Damage;

@@ -9,8 +9,8 @@
 import type { ConversationMessage } from "./conversation.ts";
 import { plain } from "./short-text.ts";
 
-export const BEGIN = "<earlier-conversation>";
-export const END = "</earlier-conversation>";
+const BEGIN = "<earlier-conversation>";
+const END = "</earlier-conversation>";
 export const MARK = "|";
 export const HEADER = [
   "The earlier conversation of this work could not be restored natively. Below is a record of it, from storage; it may be",

@@ -22,7 +22,7 @@ export interface ImportedBranch {
   readonly isBranched: boolean;
 }
 
-export interface BranchHead {
+interface BranchHead {
   readonly seq: number;
   /** How many messages stand before it. */
   readonly before: number;
@@ -30,7 +30,7 @@ export interface BranchHead {
   readonly isInEndedTurn: boolean;
 }
 
-export interface BranchMessage {
+interface BranchMessage {
   /** null: a summary, which heads.compact() wrote. */
   readonly key: string | null;
   readonly seq: number;

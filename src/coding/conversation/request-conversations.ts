@@ -56,7 +56,7 @@ export async function catchUpWithEarlier(hf: ImportStores, session: string): Pro
 }
 
 /** The session and those before it that it was told of, oldest first. */
-export async function withEarlier(hf: Stores, session: Session): Promise<readonly Session[]> {
+async function withEarlier(hf: Stores, session: Session): Promise<readonly Session[]> {
   const chain = [session];
   let all: readonly ConversationSession[] | undefined;
   for (let [first] = chain; first !== undefined && chain.length <= MOST_BEFORE; ) {
@@ -144,7 +144,7 @@ export async function conversationOfSession(
 }
 
 /** A capture was last saved there, or chosen, as the newest. The log says so also when the capture is gone. */
-export async function hasNewestCapture({ log }: Pick<Holdfast, "log">, session: string): Promise<boolean> {
+async function hasNewestCapture({ log }: Pick<Holdfast, "log">, session: string): Promise<boolean> {
   const states = new Map<unknown, unknown>();
   for (let after = 0; ; ) {
     const page = await log.read(

@@ -50,7 +50,7 @@ function toolTags({ messages }: Conversation): readonly string[] {
 }
 
 /** Those it has and those it lacks, as far as there is room. */
-export function withTags(found: readonly string[], more: readonly string[]): readonly string[] {
+function withTags(found: readonly string[], more: readonly string[]): readonly string[] {
   return [...new Set([...found, ...more])].slice(0, Math.max(found.length, LIMITS.tags));
 }
 
@@ -72,7 +72,7 @@ function wellFormed(facts: Readonly<Record<string, string | number | null>>): Js
 type SessionMetadata = Pick<SessionDescription, "tags" | "metadata">;
 
 /** Than what a session knows of itself. */
-export function hasNewMetadata(found: SessionMetadata, { tags, metadata }: SessionMetadata): boolean {
+function hasNewMetadata(found: SessionMetadata, { tags, metadata }: SessionMetadata): boolean {
   const isNew = ([name, value]: readonly [string, unknown]) =>
     JSON.stringify(found.metadata[name]) !== JSON.stringify(value);
   return Object.entries(metadata).some(isNew) || withTags(found.tags, tags).length > found.tags.length;

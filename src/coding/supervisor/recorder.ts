@@ -1,8 +1,11 @@
 // Records the sessions of a coding agent while it runs: saves each session that changed, and imports its conversation into the
 // store. A failure never disturbs the agent: it is logged, remembered as a problem, and the agent continues.
 import type { Capture, CaptureWithFiles } from "../../contracts/captures.ts";
+import type { FoundSession } from "../../contracts/coding.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import { type ImportStores, importCaptured } from "../catch-up.ts";
+import type { Imported, ImportOptions } from "../conversation/import.ts";
 import {
   countByRole,
   findIfPresent,
@@ -11,8 +14,7 @@ import {
   type LocalSession,
   localAgent,
 } from "../local-agent.ts";
-import { RecordedSession } from "../recorded-session.ts";
-import type { FileFinding } from "../saver.ts";
+import { type FileFinding, type Saved, Saver, type SaverOptions } from "../saver.ts";
 import type { Grace } from "./agent-process.ts";
 import { type OwnershipOptions, SessionOwnership } from "./session-ownership.ts";
 
@@ -333,4 +335,33 @@ function describeFound({
 }: LocalSession): Readonly<Record<string, unknown>> {
   const size = files.reduce((sum, file) => sum + file.size, 0);
   return { sessionId, cwd, configDir, key, files: files.length, roles: countByRole(files), size, left: left.length };
+}
+
+export class RecordedSession {
+  readonly #store: ImportStores;
+  readonly #saver: Saver;
+  #importedGeneration = 0;
+  /** What was saved last; null: nothing yet. */
+  last: Capture | null = null;
+
+  constructor(store: ImportStores, options: Omit<SaverOptions, "captures">) {
+    this.#store = store;
+    this.#saver = new Saver({ ...options, captures: store.captures });
+  }
+
+  /** null: nothing changed since the last save. */
+  async save(found: FoundSession): Promise<Saved | null> {
+    const saved = await this.#saver.save(found);
+    if (saved !== null) this.last = saved.capture;
+    return saved;
+  }
+
+  /** Imports the newest capture. null: nothing was saved since the last import, or the capture has no transcript. */
+  async importConversation(options: Pick<ImportOptions, "follows"> = {}): Promise<Imported | null> {
+    const { last } = this;
+    if (last === null || last.generation === this.#importedGeneration) return null;
+    const imported = await importCaptured(this.#store, last, options);
+    this.#importedGeneration = last.generation;
+    return imported;
+  }
 }

@@ -5,7 +5,7 @@ import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import * as path from "node:path";
 import type { CodingAgent } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
-import { configDirOf, fixedKeyOf, isSessionId, listClaudeSessions, projectKeyOf } from "../claude/layout.ts";
+import { configDirOf, fixedKeyOf, isSessionId, listClaudeSessions, projectKeyOf } from "../claude/session-files.ts";
 import { type AgentHost, openCodeRunner } from "../local-agent.ts";
 import type { OpenCodeSessionInfo } from "../opencode/export.ts";
 import { listOpenCodeSessions } from "../opencode/find.ts";

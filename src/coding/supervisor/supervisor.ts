@@ -8,10 +8,16 @@ import { type AgentHost, type LocalSession, localAgent } from "../local-agent.ts
 import type { Saved } from "../saver.ts";
 import { type AgentEnd, type AgentProcess, type AgentSurroundings, Grace, startAgent } from "./agent-process.ts";
 import { type AgentCommand, type CommandIntent, finalCommand } from "./command-line.ts";
-import { type ClaimedRequest, saveUnsaved, type UnsavedOptions } from "./leftovers.ts";
 import { SessionRecorder } from "./recorder.ts";
 import { hasSessions } from "./session-ownership.ts";
-import { type SessionStart, type StartOptions, startSession } from "./session-start.ts";
+import {
+  type ClaimedRequest,
+  type SessionStart,
+  type StartOptions,
+  saveUnsaved,
+  startSession,
+  type UnsavedOptions,
+} from "./session-start.ts";
 
 /** How often the recorder reads which session the agent names. It reads one small file. */
 const OBSERVE_MS = 200;

@@ -11,8 +11,7 @@ import {
   writeRichSession,
   writeStrangers,
 } from "../../../test/coding/claude-tree.ts";
-import { findClaudeSession } from "./find.ts";
-import { listClaudeSessions, projectKey } from "./layout.ts";
+import { findClaudeSession, listClaudeSessions, projectKey } from "./session-files.ts";
 
 let root: string;
 let cwd: string;

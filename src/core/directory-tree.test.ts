@@ -3,8 +3,7 @@ import { mkdirSync, renameSync, symlinkSync } from "node:fs";
 import * as path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { newFolder } from "../../test/coding/claude-tree.ts";
-import { OpenDirectory } from "../core/open-directory.ts";
-import { DirectoryTree } from "./directory-tree.ts";
+import { DirectoryTree, OpenDirectory } from "./open-directory.ts";
 
 let root: string;
 let tree: DirectoryTree;

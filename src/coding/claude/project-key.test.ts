@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import * as path from "node:path";
 import { describe, expect, test } from "vitest";
 import { newFolder } from "../../../test/coding/claude-tree.ts";
-import { checkKey, configDirOf, fixedKeyOf, projectKey, projectKeyOf } from "./layout.ts";
+import { checkKey, configDirOf, fixedKeyOf, projectKey, projectKeyOf } from "./session-files.ts";
 
 describe("CA3 the key of a directory", () => {
   test.each([
