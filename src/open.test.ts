@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES } from "../test/engines.ts";
-import { captureOutput } from "./cli/output-capture.ts";
 import { main } from "./cli/main.ts";
+import { captureOutput } from "./cli/output-capture.ts";
 import { open } from "./open.ts";
 
 describe("open", () => {

@@ -1,5 +1,5 @@
-// Where the files of a session come from when they are put back or read: a capture in a store, a bundle, or a single transcript
-// as others pass it on. Without a disk: on-disk.ts reads what is on one.
+// Where the files of a session come from when they are restored or read: a capture in a store, a bundle, or a single transcript. This
+// file uses no disk, because holdfast/edge loads it; local-agent.ts reads files on a disk.
 import type { CapturedFile, CaptureOrigin, Captures, CaptureWithFiles, CodingAgent } from "../contracts/captures.ts";
 import type { CaptureSource } from "../contracts/coding.ts";
 import { sanitizeBundle } from "../core/bundle-sanitizer.ts";
@@ -22,7 +22,7 @@ export interface InMemorySource extends CaptureOrigin {
   readonly contents: ReadonlyMap<string, Uint8Array>;
 }
 
-/** Without what is not taken from a file that anybody may have made. */
+/** The input may be hostile: the sanitizer removes what must not come from it. */
 export function sourceInMemory(handed: InMemorySource): CaptureSource {
   const { contents, ...source } = sanitizeBundle(handed);
   return {
@@ -35,7 +35,7 @@ export function sourceInMemory(handed: InMemorySource): CaptureSource {
   };
 }
 
-/** A transcript of Claude Code and nothing else. */
+/** A session that is only a transcript of Claude Code. */
 export function singleTranscript(sessionId: string, content: Uint8Array, cwd: string): InMemorySource {
   const path = `project/${sessionId}.jsonl`;
   const size = content.byteLength;
@@ -46,7 +46,7 @@ export function singleTranscript(sessionId: string, content: Uint8Array, cwd: st
   };
 }
 
-/** Something whose files can be read by their paths. */
+/** A session with files that can be read by their paths. */
 export type ReadableSession = Pick<CaptureSource, "agent" | "sessionId" | "read"> & {
   readonly files: readonly { readonly path: string; readonly role: CapturedFile["role"] }[];
 };

@@ -1,5 +1,5 @@
-// What a session that is on disk goes on from, if the caller does not name it: the newest capture, or one beside it, if all that it has is
-// here too. Another machine may have gone on meanwhile; then this is kept beside that one.
+// The basis of a save: the capture that the files on this disk continue. It is the newest capture, or one that is kept beside it, if the
+// files contain all that it has. If another machine has continued the session meanwhile, there is none, and the save is kept beside.
 import { readFile } from "node:fs/promises";
 import type { Capture, CapturedFile, Captures, CaptureWithFiles } from "../contracts/captures.ts";
 import type { FoundSession } from "../contracts/coding.ts";
@@ -12,11 +12,11 @@ import { type KnownSecrets, maskSecrets } from "./secrets.ts";
 export interface BasisStore {
   readonly captures: Pick<Captures, "list" | "files" | "read">;
   readonly request: string;
-  /** Given where secrets are replaced: those that are known now, also of what was captured before one was found. */
+  /** If secrets are replaced: all that are known now, also those that were found after a capture. */
   readonly masked?: KnownSecrets;
 }
 
-/** The newest, or one that is kept beside it. null: there is none, or this goes on from none of them. */
+/** null: there is no capture, or the files continue none of them. */
 export async function findBasis(
   store: BasisStore,
   found: FoundSession,
@@ -31,7 +31,7 @@ export async function findBasis(
   return null;
 }
 
-/** The newest first, then those that are kept beside it. */
+/** The newest capture first, then those that are kept beside it. */
 async function listVersions(
   { captures, request }: BasisStore,
   { agent, sessionId }: FoundSession,
@@ -56,7 +56,7 @@ async function isBasis(
   );
 }
 
-/** The capture that has all that is here, and perhaps more; null: none has. */
+/** The capture that contains all messages that are here, and perhaps more; null: there is none. */
 export async function captureContaining(store: BasisStore, found: FoundSession): Promise<CaptureWithFiles | null> {
   const main = mainFileOf(found.agent, found.sessionId).path;
   const file = found.files.find(({ path }) => path === main);
@@ -81,7 +81,7 @@ async function contains(
     const changes = rewritesBetween(line, found);
     return changes.length > 0 && startsWith(rewriteLines(read(), changes), here);
   }
-  // With the same messages, parts of the last one may be missing on either side: that is for a save to find out.
+  // If both have the same messages, either may lack parts of the last one: a save finds that out.
   const captured = await readContent({ read }, main);
   return hasAllMessages(captured, here) && !hasAllMessages(here, captured);
 }
@@ -103,7 +103,7 @@ interface MovedSession {
   readonly here: FileContent;
 }
 
-/** What was captured in another place begins what is here, with the paths that a restore rewrites (`rewritePaths`). */
+/** The capture is of another directory. The files continue it if they begin with it after a restore's path changes (`rewritePaths`). */
 export async function continuesMoved(
   captures: Pick<Captures, "read">,
   { basis, found, here }: MovedSession,
@@ -125,7 +125,7 @@ export async function continuesMoved(
   return true;
 }
 
-/** What a restore rewrites on the way from one place to the other. */
+/** The path changes that a restore makes between the two locations. */
 function rewritesBetween(basis: SessionLocation, found: SessionLocation): readonly Rewriting[] {
   const [from, to] = [claudeLocation(basis), claudeLocation(found)];
   if (from === null || to === null) return [];
@@ -140,11 +140,11 @@ function claudeLocation({ configDir, key, sessionId }: Pick<FoundSession, "confi
 
 interface FileContent {
   readonly content: Uint8Array;
-  /** Before secrets were replaced in it. */
+  /** The content before secrets were replaced. */
   readonly plain: Uint8Array;
 }
 
-/** Secrets may have been left in it when it was captured. */
+/** The capture may contain secrets that are replaced now. */
 export function continuesFile({ content, plain }: FileContent, had: CapturedFile): boolean {
   return beginsWith(content, had) || (plain !== content && beginsWith(plain, had));
 }
@@ -158,7 +158,7 @@ function beginsWith(here: Uint8Array, { size, ref }: CapturedFile): boolean {
   return here.byteLength >= size && `sha256:${sha256Hex(here.subarray(0, size))}` === ref;
 }
 
-/** An export is written anew each time: it goes on from another when it has all of its messages. */
+/** OpenCode writes an export as a whole each time. It continues another one if it has all of its messages. */
 function hasAllMessages(here: Uint8Array, had: Uint8Array): boolean {
   const ids = messageIds(here);
   return [...messageIds(had)].every((id) => ids.has(id));

@@ -12,7 +12,7 @@ export interface SecretFinding {
   /** From 1 on; the column counts bytes. */
   readonly line: number;
   readonly column: number;
-  /** What everybody may know of it: how such secrets begin, and how long it is. */
+  /** What may be shown: how such secrets begin, and how long this one is. */
   readonly excerpt: string;
 }
 
@@ -49,7 +49,7 @@ class Windows {
       this.#length += more.byteLength;
       if (this.#length >= WINDOW) this.#give(this.#length - 2 * REACH);
     }
-    // Whoever gave it may fill it anew.
+    // The caller may reuse its buffer.
     this.#held = this.#held.map((part) => (part.buffer === piece.buffer ? new Uint8Array(part) : part));
   }
 
@@ -193,7 +193,7 @@ function maskedText(text: string, spans: readonly Span[]): string {
   return made + text.slice(done);
 }
 
-/** Up to where a file was looked through, in whole lines, and what stood there. */
+/** How far a file was scanned, in whole lines, and the bytes before that position. */
 export interface ScanProgress {
   readonly end: number;
   readonly lines: number;
@@ -201,7 +201,7 @@ export interface ScanProgress {
   readonly before: Uint8Array;
 }
 
-/** So much before the end must be what it was. */
+/** So many bytes before that position must be unchanged. */
 const SEEN = 4096;
 const NEWLINE = 0x0a;
 
@@ -216,7 +216,7 @@ export function scanFrom(
   const scanner = new SecretScanner({ known });
   scanner.push(content.subarray(begin));
   const findings = scanner.end().map((finding) => ({ ...finding, line: finding.line + before }));
-  // A line that is not whole yet is looked at again.
+  // A line that is not complete yet is scanned again.
   const end = content.lastIndexOf(NEWLINE) + 1;
   let lines = before;
   for (let at = content.indexOf(NEWLINE, begin); at >= 0; at = content.indexOf(NEWLINE, at + 1)) lines++;

@@ -1,5 +1,5 @@
-// Files are put together beside where they go, verified, and moved there when all of them are right: nobody ever sees
-// half of one, what was there before stays until then, and when moving fails it is there again.
+// Writes files into a temporary folder beside their target, verifies them, and moves them when all are right. No process ever sees half
+// of a file, files that were there before stay until then, and they are put back if a move fails.
 
 import { createHash } from "node:crypto";
 import { type FileHandle, mkdir, rmdir } from "node:fs/promises";
@@ -18,42 +18,42 @@ import { checkPath } from "../core/paths.ts";
 
 export interface StagedFile {
   readonly path: string;
-  /** Where it can be read until it is placed, and where it goes. */
+  /** Where the file can be read until it is placed, and its target. */
   readonly from: string;
   readonly to: string;
-  /** Of what was written, which is not what was captured when it was changed on the way. */
+  /** Of the written bytes, which differ from the captured ones if paths were rewritten. */
   readonly size: number;
   readonly ref: string;
-  /** What is there already is kept under this name, in the same directory. */
+  /** A file that is at the target already is kept under this name, in the same directory. */
   keepAs: string | null;
 }
 
 interface StagedEntry extends StagedFile {
-  /** In the folder of the staging. */
+  /** Its name in the temporary folder. */
   readonly name: string;
   readonly identity: FileIdentity;
 }
 
-/** What was there before is kept under such names while files are moved. */
+/** Files that were at a target before are kept under such names while files are moved. */
 const BEFORE = "before-";
-/** Nobody has added to a folder for so long: whoever made it was killed. */
+/** A temporary folder that did not change for so long belongs to a process that was killed. */
 const LEFT_MS = 3_600_000;
 
 type Undo = () => Promise<unknown>;
 
-/** One at a time for a folder; `close` removes whatever was not moved. */
+/** `close` removes all files that were not moved. */
 export class Staging {
   readonly #name: string;
   readonly #folder: OpenDirectory;
   readonly #tree: DirectoryTree;
   readonly #root: string;
-  /** The outermost directory that was made for it. */
+  /** The outermost directory that this staging created. */
   readonly #made: string | undefined;
   readonly #staged: StagedEntry[] = [];
   readonly #last: StagedEntry[] = [];
   #count = 0;
   #placed = false;
-  /** The only copy of something that was there before. */
+  /** The folder has the only copy of a file that was at a target before. */
   #holds = false;
   bytes = 0;
 
@@ -71,14 +71,14 @@ export class Staging {
     this.#folder = folder;
   }
 
-  /** Inside `root`, so that moving is renaming. Nothing is ever written anywhere but below the directory that it is now. */
+  /** The folder is inside `root`, so that a move is a rename. Nothing is written outside of the directory that `root` is now. */
   static async in(root: string, byDescriptor?: boolean): Promise<Staging> {
     return guarded(root, async () => {
       const made = await mkdir(root, { recursive: true, mode: 0o700 });
       const opened = await OpenDirectory.open(root, byDescriptor);
       try {
         const { name, directory } = await opened.makeTemporary(TEMPORARY_PREFIX);
-        // What others left is not worth failing for; the next restore tries again.
+        // Removing old folders may fail; the next restore tries again.
         if (made === undefined) await removeLeft(opened, name).catch(() => undefined);
         return new Staging(root, made, new DirectoryTree(opened, root), name, directory);
       } catch (error) {
@@ -88,7 +88,7 @@ export class Staging {
     });
   }
 
-  /** Readable by its owner only, with the time of now. BlobCorrupted when it is not what the capture says. */
+  /** Only its owner can read the file, and its time is now. BlobCorrupted when the bytes are not those that the capture names. */
   async add(
     file: CapturedFile,
     to: string,
@@ -101,7 +101,7 @@ export class Staging {
       const handle = await this.#folder.create(name, 0o600);
       try {
         const filled = await writeContent(handle, file, read, options);
-        // Waiting for the disk takes longer than all else. What is lost with the power besides can be put back again.
+        // Waiting for the disk takes longer than all else. If power is lost, the other files can be restored again.
         const onDisk = options.last ? handle.sync() : Promise.resolve();
         await Promise.all([onDisk, verifyContent(handle, file, filled, options)]);
         const { dev, ino } = await handle.stat({ bigint: true });
@@ -117,7 +117,7 @@ export class Staging {
     return staged;
   }
 
-  /** Not to be placed after all. */
+  /** Removes a file that is not to be placed. */
   async drop(staged: StagedFile): Promise<void> {
     for (const list of [this.#staged, this.#last]) {
       const found = list.find((one) => one === staged);
@@ -127,7 +127,7 @@ export class Staging {
     }
   }
 
-  /** All of them, in the order in which they came: the last one is what makes the session visible. */
+  /** Moves all files in the order in which they were added. The last one makes the session visible. */
   async place(): Promise<void> {
     const all = [...this.#staged, ...this.#last];
     const taken = new Set<string>();
@@ -145,7 +145,7 @@ export class Staging {
     this.#placed = all.length > 0;
   }
 
-  /** No directory on the way may be a link: it would lead out of the root. */
+  /** No directory of the path may be a link, because it could lead out of the root. */
   async #isTaken(to: string): Promise<boolean> {
     const { parts, name } = this.#locate(to);
     const directory = await this.#tree.find(parts);
@@ -174,10 +174,10 @@ export class Staging {
       await above.makeChild(made);
       undo.push(async () => (await this.#tree.get(aboveParts)).removeChild(made));
     });
-    // Asked of the tree again: it may have closed the directory since.
+    // The tree may have closed the directory since.
     const again = () => this.#tree.get(parts);
     const wasThere = taken.has(to) && (await keep(directory, name, folder, before));
-    // What was there is put back even when it is not known whether the move was done.
+    // The earlier file is put back even if it is unknown whether the move was done.
     undo.push(async () => (wasThere ? folder.moveTo(before, await again(), name) : (await again()).remove(name)));
     const beside = keepAs === null ? null : path.basename(keepAs);
     if (wasThere && beside !== null && (await keep(directory, name, directory, beside))) {
@@ -186,7 +186,7 @@ export class Staging {
     await folder.moveTo(from, directory, name);
   }
 
-  /** By a fresh walk from the root: a directory that was exchanged or moved away meanwhile is found. */
+  /** Walks from the root again, so that a directory that was exchanged or moved meanwhile is found. */
   async #requireThere(all: readonly StagedEntry[]): Promise<void> {
     await this.#tree.requireSame();
     for (const { to, identity } of all) {
@@ -197,7 +197,7 @@ export class Staging {
     }
   }
 
-  /** All that can be undone; what could not be put back stays in the folder. */
+  /** Undoes all that can be undone. A file that cannot be put back stays in the temporary folder. */
   async #undo(steps: Undo[]): Promise<void> {
     for (const step of steps.reverse()) {
       await step().catch(() => {
@@ -219,21 +219,21 @@ export class Staging {
   }
 }
 
-/** It holds files only. */
+/** The folder has only files. */
 async function removeFolder(root: OpenDirectory, name: string, folder: OpenDirectory): Promise<void> {
   for (const file of await folder.names()) await folder.remove(file);
   await root.removeChild(name).catch((error: NodeJS.ErrnoException) => {
-    // Removed by another process, which took it for one that was left.
+    // Another process removed it, because it took it for an old folder.
     if (error.code !== "ENOENT") throw error;
   });
 }
 
-/** Folders of those that were killed, but for one that may have the only copy of what was there before. */
+/** Removes the folders of killed processes, except one that may have the only copy of an earlier file. */
 async function removeLeft(root: OpenDirectory, own: string): Promise<void> {
   const names = (await root.names()).filter((name) => name.startsWith(TEMPORARY_PREFIX));
   if (names.length < 2) return;
   const now = (await root.look(own))?.mtimeMs ?? 0n;
-  // Others come and go, and some belong to other people.
+  // A folder may disappear meanwhile, or belong to another user.
   for (const name of names) await removeOld(root, name, now - BigInt(LEFT_MS)).catch(() => undefined);
 }
 
@@ -248,7 +248,7 @@ async function removeOld(root: OpenDirectory, name: string, before: bigint): Pro
   }
 }
 
-/** A second name for what is there, so that it never goes away meanwhile; false when there is nothing. */
+/** Gives the file a second name, so that it exists all the time; false when there is no file. */
 async function keep(directory: OpenDirectory, name: string, target: OpenDirectory, as: string): Promise<boolean> {
   const found = await directory.look(name);
   if (found === null) return false;
@@ -265,7 +265,7 @@ async function keep(directory: OpenDirectory, name: string, target: OpenDirector
   return true;
 }
 
-/** From `folder` out to `outermost`, as long as nothing is in them. */
+/** Removes empty directories from `folder` up to `outermost`. */
 async function removeEmpty(folder: string, outermost: string): Promise<void> {
   for (let at = folder; at.startsWith(outermost); at = path.dirname(at)) {
     const gone = await rmdir(at).then(
@@ -276,7 +276,7 @@ async function removeEmpty(folder: string, outermost: string): Promise<void> {
   }
 }
 
-/** What the file system refuses while it works on a file becomes an error that says what to do. */
+/** Turns an error of the file system into one that says what to do. */
 export async function guarded<T>(to: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -285,7 +285,7 @@ export async function guarded<T>(to: string, work: () => Promise<T>): Promise<T>
   }
 }
 
-/** What the file system refused, in words; anything else as it is. */
+/** Describes an error of the file system; any other error stays as it is. */
 function failed(error: unknown, to: string): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (error instanceof ExchangedDirectory) return exchanged(error, to);
@@ -310,7 +310,7 @@ function failed(error: unknown, to: string): unknown {
   return error;
 }
 
-/** What stands where the file or a directory on its way belongs. */
+/** What is at the path of the file or of one of its directories. */
 const OBSTACLES: Readonly<Record<string, string>> = {
   ENOTDIR: "a file is where one of its directories belongs",
   EISDIR: "a directory is where the file belongs",
@@ -318,7 +318,7 @@ const OBSTACLES: Readonly<Record<string, string>> = {
   EEXIST: "another file is there already",
 };
 
-/** Another program works in the same directories, or somebody tries to have files written elsewhere. */
+/** Another program changes the same directories, perhaps to have files written elsewhere. */
 function exchanged(cause: unknown, to: string): HoldfastError {
   return new HoldfastError(
     "Conflict",
@@ -339,12 +339,12 @@ function outside(to: string, root: string): HoldfastError {
 }
 
 export interface StagedOptions {
-  /** Changes the bytes on their way; they are verified before. */
+  /** Changes the bytes before they are written. The captured bytes are verified first. */
   readonly change?: ((pieces: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>) | undefined;
-  /** Sees what was captured, and what is read back of what was written. */
+  /** Gets the captured bytes, and the bytes that are read back after writing. */
   readonly seen?: ((piece: Uint8Array) => void) | undefined;
   readonly readBack?: ((piece: Uint8Array) => void) | undefined;
-  /** Placed after all others: what makes the session visible. */
+  /** The file is placed after all others, because it makes the session visible. */
   readonly last?: boolean;
 }
 
@@ -357,7 +357,7 @@ async function writeContent(
   { change, seen }: StagedOptions,
 ): Promise<{ size: number; ref: string }> {
   if (change === undefined) {
-    // What is read back is compared with the same hash.
+    // The bytes that are read back are compared with the same hash.
     await writeAll(handle, sized(file, read, seen));
     return { size: file.size, ref: file.ref };
   }
@@ -382,14 +382,14 @@ async function writeContent(
   return { size, ref: `sha256:${written.digest("hex")}` };
 }
 
-/** One piece is written while the next is got ready. */
+/** Writes one piece while the next is prepared. */
 async function writeAll(handle: FileHandle, pieces: AsyncIterable<Uint8Array>): Promise<void> {
   let writing: Promise<void> = Promise.resolve();
   try {
     for await (const piece of pieces) {
       await writing;
       writing = writePiece(handle, piece);
-      // Awaited below, whatever happens meanwhile.
+      // It is awaited below, also after an error.
       writing.catch(() => {});
     }
   } finally {
@@ -404,7 +404,7 @@ async function writePiece(handle: FileHandle, piece: Uint8Array): Promise<void> 
   }
 }
 
-/** As many bytes as the list says. */
+/** Checks that there are as many bytes as the list of files says. */
 async function* sized(
   file: CapturedFile,
   read: AsyncIterable<Uint8Array>,
@@ -420,7 +420,7 @@ async function* sized(
   if (size !== file.size) throw notAsSaid(file);
 }
 
-/** What the file system has now is read again: a full disk or a bad one is seen before anything is moved. */
+/** Reads the written file again, so that a full or broken disk is found before anything is moved. */
 async function verifyContent(
   handle: FileHandle,
   file: CapturedFile,
@@ -428,7 +428,7 @@ async function verifyContent(
   { readBack }: StagedOptions,
 ): Promise<void> {
   const hash = createHash("sha256");
-  // One byte more than there should be, so that there being more is seen.
+  // Tries to read one byte more than expected, so that a longer file is found.
   const buffer = Buffer.allocUnsafe(Math.min(written.size + 1, PIECE));
   for (let at = 0; ; ) {
     const { bytesRead } = await handle.read(buffer, 0, buffer.byteLength, at);

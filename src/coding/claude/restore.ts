@@ -1,5 +1,6 @@
-// Puts a session of Claude Code back, under the key of the directory in which it is to go on. All files are written and
-// verified beside where they go; the transcript comes last, so that the agent finds the whole session or none.
+// Restores a session of Claude Code, under the key of the directory in which the agent will continue it. All files are written and
+// verified in a temporary folder first; the transcript is moved last, so that the agent finds the whole session or none. A file
+// that is here already is compared with the captured one: it may be the same, older, newer, or have continued differently.
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -29,17 +30,17 @@ import {
 import { factsOf, type TranscriptFacts, TranscriptReader } from "./transcript.ts";
 
 export interface ClaudeTarget {
-  /** Where the agent is to go on. */
+  /** The directory in which the agent will continue. */
   readonly cwd: string;
   readonly configDir: string;
-  /** Instead of the working directory's: the one of CLAUDE_CODE_PROJECT_DIR_NAME. */
+  /** The key that CLAUDE_CODE_PROJECT_DIR_NAME sets; otherwise that of the working directory. */
   readonly key?: string | null;
-  /** Paths of the session's own files in its transcripts lead to where they are now. They are not byte for byte what was
+  /** Changes the paths of the session's own files in its transcripts to where they are now. They are not byte for byte what was
    * captured then, and the provider's prompt cache starts anew. */
   readonly rewritePaths?: boolean;
-  /** Replace what went on apart here; it is kept beside. */
+  /** Replaces a session that continued differently here; its files are kept under other names. */
   readonly overwrite?: boolean;
-  /** Everything but placing the files: what would be done is told, and what would be refused is refused. */
+  /** Does everything except placing the files: it reports what would be done, and refuses what would be refused. */
   readonly dryRun?: boolean;
 }
 
@@ -47,7 +48,7 @@ export interface RestoredClaude extends Restored {
   readonly agent: "claude-code";
   readonly configDir: string;
   readonly key: string;
-  /** restored: as captured. unchanged: it was there already. newer: what is here goes on from what was captured, and stays. */
+  /** restored: as captured. unchanged: it was here already. newer: the session here continues the captured one, and stays. */
   readonly outcome: "restored" | "unchanged" | "newer";
   /** Files that were written now, where they are, and how many of them differ from what was captured because paths were rewritten. */
   readonly written: number;
@@ -55,7 +56,7 @@ export interface RestoredClaude extends Restored {
   readonly rewritten: number;
   readonly lines: number;
   readonly lastUuid: string | null;
-  /** What was here before and is kept beside. */
+  /** Files that were here before, under their new names. */
   readonly kept: readonly string[];
 }
 
@@ -69,7 +70,7 @@ interface RestoreWork {
   readonly kept: string[];
 }
 
-/** Conflict when the session went on apart here; nothing is written unless all of it can be. */
+/** Conflict when the session continued differently here. Either all files are written or none. */
 export async function restoreClaude(source: CaptureSource, target: ClaudeTarget): Promise<RestoredClaude> {
   const sessionId = checkSessionId(source.sessionId);
   if (source.agent !== "claude-code") throw invalid("what is restored", "a session of Claude Code", source.agent);
@@ -93,7 +94,7 @@ async function restore(work: RestoreWork, transcript: CapturedFile, others: Capt
   await refuseElsewhere(work, staged);
   const { is: here, masked } = await compareCaptured(staged.from, staged.to, () => filesHere(work.place));
   if (here === "diverged") await replaceDiverged(work, staged);
-  // What was replaced in the capture is still here: it stays, beside it.
+  // The file here still has the secrets that were replaced in the capture: it is kept under another name.
   if (here === "shorter" && masked) await keepBeside(work, staged);
   const outcome = here === "same" ? "unchanged" : here === "longer" ? "newer" : "restored";
   if (outcome !== "restored") await staging.drop(staged);
@@ -131,12 +132,12 @@ async function restore(work: RestoreWork, transcript: CapturedFile, others: Capt
   };
 }
 
-/** Every path is one of this session's, there once, and no file is where another has a directory. */
+/** Checks that every path belongs to this session and occurs once, and that no file is where another has a directory. */
 function checkFiles(files: readonly CapturedFile[], place: ClaudeLocation) {
   if (files.length > LIMITS.captureFiles) throw limitExceeded("captureFiles", "the number of files", files.length);
   const seen = new Set<string>();
   const folders = new Set<string>();
-  // Where upper and lower case are the same, two names could be one file.
+  // On a file system that ignores case, two names could be one file.
   const isFolding = process.platform === "darwin" || process.platform === "win32";
   for (const { path: name, size } of files) {
     locateFile(name, place);
@@ -166,7 +167,7 @@ async function rewritesFor(source: CaptureSource, place: ClaudeLocation, cwd: st
   return [...rewritings({ ...place, configDir: source.configDir, key: source.key }, place), ...directory];
 }
 
-/** What is read back of it has the lines and messages that were captured, also after paths in it were rewritten. */
+/** Checks that the written transcript has the captured lines and messages, also after its paths were rewritten. */
 async function stageTranscript(
   work: RestoreWork,
   file: CapturedFile,
@@ -191,7 +192,7 @@ function makeRewriter(changes: readonly Rewriting[]) {
   return (pieces: AsyncIterable<Uint8Array>) => rewriteLines(pieces, changes);
 }
 
-/** None when it is here already, or what is here is to stay. */
+/** Empty when the file is here already, or the one that is here stays. */
 async function stageOther(work: RestoreWork, file: CapturedFile, keepHere: boolean): Promise<StagedFile[]> {
   const { place, source, staging } = work;
   const to = locateFile(file.path, place);
@@ -206,12 +207,12 @@ async function stageOther(work: RestoreWork, file: CapturedFile, keepHere: boole
     throw unsafe(file.path, "it is a sub-agent's of another session");
   }
   const here = await compareFiles(staged.from, staged.to);
-  // A file of which only the beginning is here was not written to its end, or has grown since.
+  // If only the beginning is here, the file was not written completely, or has grown since.
   const isOlder = here === "absent" || here === "shorter";
   if (here === "same") await staging.drop(staged);
   if (here === "same") return [];
   if (isOlder) return [staged];
-  // What goes on from the captured stays; what went another way makes room for it, and is kept beside.
+  // A file that continues the captured one stays. One that differs is replaced, and kept under another name.
   if (here === "diverged" && !keepHere && !isFlat) {
     await keepBeside(work, staged);
     return [staged];
@@ -219,7 +220,7 @@ async function stageOther(work: RestoreWork, file: CapturedFile, keepHere: boole
   return keepOrReplace(work, staged, here);
 }
 
-/** The conversation is the same and this file is not: what is here stays, unless it is to be overwritten. */
+/** The conversation is the same and this file differs: the file here stays, unless the caller wants to overwrite it. */
 async function keepOrReplace(work: RestoreWork, staged: StagedFile, here: Comparison): Promise<StagedFile[]> {
   if (work.target.overwrite) {
     await keepBeside(work, staged);
@@ -238,14 +239,14 @@ async function replaceDiverged(work: RestoreWork, staged: StagedFile): Promise<v
   await keepBeside(work, staged);
 }
 
-/** A link is replaced, and what it leads to stays where it is. */
+/** A link is replaced, and its target stays. */
 async function keepBeside(work: RestoreWork, staged: StagedFile): Promise<void> {
   if (!(await lstat(staged.to)).isFile()) return;
   staged.keepAs = `${staged.to}.holdfast-${(await hashOf(staged.to)).slice(0, 12)}`;
   work.kept.push(staged.keepAs);
 }
 
-/** Task list and file history are the session's in whatever directory it ran: another copy of it must not be ahead. */
+/** A session has one task list and file history for all directories that it ran in: no other copy of it may be ahead. */
 async function refuseElsewhere(work: RestoreWork, staged: StagedFile): Promise<void> {
   if (work.target.overwrite) return;
   for await (const copy of listCopies(work.place.configDir, work.place.sessionId)) {
@@ -271,7 +272,7 @@ function conflict({ place }: RestoreWork, file: string, how: string, isElsewhere
   });
 }
 
-/** Files that were here and were not captured stay; they are named, because they may be what the session had removed. */
+/** Files that are here and not in the capture stay. They are reported, because the session may have removed them. */
 async function reportUncaptured(work: RestoreWork): Promise<void> {
   const { place, source, left } = work;
   const captured = new Set(source.files.map((file) => file.path));
@@ -281,12 +282,12 @@ async function reportUncaptured(work: RestoreWork): Promise<void> {
   }
 }
 
-/** What the second file is to the first: "shorter", the first begins with it; "longer", it begins with the first. */
+/** How the second file relates to the first. shorter: the first begins with it. longer: it begins with the first. */
 type Comparison = "absent" | "same" | "shorter" | "longer" | "diverged";
 
 const PIECE = 1024 * 1024;
 
-/** A link, or anything but a file, has diverged: it is not looked into. */
+/** A link, or anything but a file, counts as diverged and is not read. */
 async function compareFiles(one: string, here: string): Promise<Comparison> {
   const found = await lstat(here).catch(() => null);
   if (found === null) return "absent";
@@ -304,11 +305,11 @@ async function compareFiles(one: string, here: string): Promise<Comparison> {
   }
 }
 
-/** The same where secrets may have been replaced in what was captured: what is here is then compared as it would have been. */
+/** If secrets were replaced in the capture, the file here is compared after the same replacement. */
 async function compareCaptured(
   captured: string,
   here: string,
-  /** All that the session has here: what was found in one file was replaced in all. */
+  /** All files of the session here: a secret that was found in one was replaced in all. */
   filesHere: () => Promise<readonly string[]>,
 ): Promise<{ readonly is: Comparison; readonly masked: boolean }> {
   const plain = await compareFiles(captured, here);
@@ -332,7 +333,7 @@ async function compare(a: FileHandle, b: FileHandle): Promise<Comparison> {
     const length = Math.min(PIECE, common - at);
     const [readA, readB] = await Promise.all([a.read(pieceA, 0, length, at), b.read(pieceB, 0, length, at)]);
     const both = Math.min(readA.bytesRead, readB.bytesRead);
-    // One of them was cut while it was read.
+    // One of the files was shortened while it was read.
     if (both === 0) return "diverged";
     if (pieceA.compare(pieceB, 0, both, 0, both) !== 0) return "diverged";
     at += both;
@@ -341,7 +342,7 @@ async function compare(a: FileHandle, b: FileHandle): Promise<Comparison> {
   return sizeB < sizeA ? "shorter" : "longer";
 }
 
-/** Without reading what was captured. */
+/** Compares with the captured hash, without reading the capture. */
 async function isSame(here: string, file: CapturedFile): Promise<boolean> {
   const found = await lstat(here).catch(() => null);
   if (!found?.isFile() || found.size !== file.size) return false;

@@ -1,19 +1,19 @@
-// A transcript names its own files by their absolute paths. After a move these lead to where they were; on request they are
-// made to lead to where they are. Only whole paths are changed, and nothing but their beginning.
+// A transcript names its own files by absolute paths. After a restore elsewhere these are wrong; on request they are changed to where
+// the files are now. Only whole paths are changed, and only their beginning.
 import { type ClaudeLocation, FOLDERS } from "./session-files.ts";
 
 const NEWLINE = 0x0a;
 const FILE_HISTORY = /^\{"type":"file-history-.*$/gm;
 
 export interface Rewriting {
-  /** As they stand in JSON text, one character a byte. */
+  /** As they are in JSON text, one character for each byte. */
   readonly from: string;
   readonly to: string;
-  /** Only where the agent keeps what files were before it edited them: what the model was told stays as it was. */
+  /** Only in the file history, where the agent keeps files as they were before its edits. Messages of the model stay as they were. */
   readonly ofFileHistory?: boolean;
 }
 
-/** None when nothing moved. */
+/** Empty when nothing moved. */
 export function rewritings(from: ClaudeLocation, to: ClaudeLocation): Rewriting[] {
   const pairs = [[`projects/${from.key}`, `projects/${to.key}`]];
   for (const folder of FOLDERS) pairs.push([`${folder}/${from.sessionId}`, `${folder}/${to.sessionId}`]);
@@ -21,7 +21,7 @@ export function rewritings(from: ClaudeLocation, to: ClaudeLocation): Rewriting[
   return all.filter((pair) => pair.from !== pair.to);
 }
 
-/** Files before edits are put back where they were: below the working directory. */
+/** The file history names files below the working directory, which has moved. */
 export function movedDirectory(from: string, to: string): Rewriting[] {
   return from === "" || from === to ? [] : [{ from: inJson(from), to: inJson(to), ofFileHistory: true }];
 }
@@ -30,7 +30,7 @@ function inJson(path: string): string {
   return Buffer.from(JSON.stringify(path).slice(1, -1)).toString("latin1");
 }
 
-/** Line by line, however it comes in pieces. */
+/** Works line by line, however the bytes are cut into pieces. */
 export async function* rewriteLines(
   pieces: AsyncIterable<Uint8Array>,
   changes: readonly Rewriting[],
@@ -42,14 +42,14 @@ export async function* rewriteLines(
       yield rewrite(Buffer.concat([...held, piece.subarray(0, end)]), changes);
       held = [];
     }
-    // A copy: whoever gave it may fill it anew.
+    // A copy, because the source may reuse its buffer.
     if (end < piece.byteLength) held.push(new Uint8Array(piece.subarray(end)));
   }
   if (held.length > 0) yield rewrite(Buffer.concat(held), changes);
 }
 
 function rewrite(bytes: Buffer, changes: readonly Rewriting[]): Uint8Array {
-  // One character a byte: what is not UTF-8 stays as it is.
+  // One character for each byte, so that bytes that are not UTF-8 stay as they are.
   const text = bytes.toString("latin1");
   const changed = changes.reduce(
     (made, change) =>
@@ -72,7 +72,7 @@ function replaceWhole(text: string, { from, to }: Rewriting): string {
   return done === 0 ? text : made + text.slice(done);
 }
 
-/** What stands before it is no part of a path. The letter of an escape, as in "\n", is none. */
+/** The character before it is no part of a path. The letter of an escape, as in "\n", is none. */
 function beginsAt(text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - 8), at);
   const escaped = /(\\+)(?:[bfnrt]|u[0-9a-fA-F]{4})$/.exec(before);
@@ -80,7 +80,7 @@ function beginsAt(text: string, at: number): boolean {
   return !/[\w.~/\x80-\xff-]$/.test(before);
 }
 
-/** Another directory whose name merely begins with it is not meant. */
+/** False for another directory with a longer name that begins the same. */
 function endsAt(text: string, end: number): boolean {
   return !/[\w.~\x80-\xff-]/.test(text.charAt(end));
 }

@@ -9,10 +9,10 @@ import { parseObject } from "../../core/json-line.ts";
 const NEWLINE = 0x0a;
 /** Longer lines are not parsed. */
 const LONGEST_LINE = 64 * 1024 * 1024;
-/** Of both ends of a transcript this much is read to learn where it was made, and when that says nothing, the other. */
+/** So much is read of both ends of a transcript to find its directory and version; if that is not enough, the second amount. */
 const ENDS = [256 * 1024, 4 * 1024 * 1024];
 
-/** What is needed of a line. */
+/** The fields of a line that are needed. */
 const NAMES = ["type", "uuid", "sessionId", "isSidechain"];
 
 export interface TranscriptFacts {
@@ -20,7 +20,7 @@ export interface TranscriptFacts {
   /** Messages of the main conversation, each once: what people and the model said, with tools' results. */
   readonly messages: number;
   readonly lastUuid: string | null;
-  /** The first that a line names. */
+  /** The session that the first line with a session names. */
   readonly sessionId: string | null;
 }
 
@@ -40,7 +40,7 @@ export class TranscriptReader {
       this.#see();
       from = end + 1;
     }
-    // A copy: whoever gave it may fill it anew.
+    // A copy, because the caller may reuse its buffer.
     this.#hold(new Uint8Array(piece.subarray(from)));
   }
 
@@ -132,7 +132,7 @@ function originsIn(
   return { cwd, lastCwd, version };
 }
 
-/** What a capture can say of itself: no line keeps the rest from being captured. */
+/** A text that a capture can keep. A strange line must not stop the capture. */
 function isKeepable(value: unknown): value is string {
   return typeof value === "string" && value.isWellFormed() && Buffer.byteLength(value) <= LIMITS.titleBytes;
 }
@@ -180,7 +180,7 @@ const COLON = 0x3a;
 const COMMA = 0x2c;
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
-/** What sets brackets apart from braces. */
+/** The bit in which brackets and braces differ. */
 const ANY = 0x20;
 
 export type Fields = Readonly<Record<string, unknown>>;

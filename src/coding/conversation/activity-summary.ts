@@ -1,4 +1,4 @@
-// What was done, as the tool calls of a stored conversation say: files changed, commands, the task list, what is open.
+// Summarises a stored conversation by its tool calls: files changed, commands, the task list, and calls without a result.
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Session } from "../../contracts/sessions.ts";
 import { isObject, isProgramText, type Loose, textOf } from "./agent-content.ts";
@@ -9,7 +9,7 @@ export interface ActivitySummary {
   readonly messages: number;
   readonly prompts: readonly StoredMessage[];
   readonly last: readonly StoredMessage[];
-  /** By a tool that succeeded. Newest last; each once. */
+  /** Files that a successful tool call changed. The newest is last; each is listed once. */
   readonly changed: readonly string[];
   readonly read: readonly string[];
   readonly commands: readonly { readonly command: string; readonly failed: boolean }[];
@@ -19,10 +19,10 @@ export interface ActivitySummary {
   readonly summary: StoredMessage | null;
   /** What the agent said last since the last prompt; null: nothing yet. */
   readonly answer: StoredMessage | null;
-  /** When the first and the last message were said; null: nothing says it. */
+  /** The times of the first and the last message; null: unknown. */
   readonly firstAt: number | null;
   readonly lastAt: number | null;
-  /** Characters of digests that prompts began with, which are left out here. */
+  /** Characters of the digests before prompts, which are left out here. */
   readonly digestChars: number;
 }
 
@@ -33,7 +33,7 @@ type ToolResult = Extract<Block, { type: "tool_result" }>;
 const CHANGES = /^(edit|write|multiedit|notebookedit|patch|apply_patch)$/i;
 const DONE = ["completed", "done", "cancelled", "deleted"];
 
-/** Of sessions that follow each other. Nothing is kept of what lies before the last messages but what it says here. */
+/** `sessions` follow each other. Only the last messages are kept as a whole. */
 export async function summarizeActivity(
   hf: Pick<Holdfast, "history">,
   sessions: readonly Session[],
@@ -68,7 +68,7 @@ class ActivityCollector {
     this.#most = most;
   }
 
-  /** What was cut off in the session before is over: another has gone on since. */
+  /** A new session begins: tool calls that were cut off in the previous one are not open any more. */
   begin(): void {
     this.#sessions++;
     this.#open.clear();
@@ -104,7 +104,7 @@ class ActivityCollector {
     if (block.name === "TaskUpdate") this.#update(input);
   }
 
-  /** A file is changed, or was read, when the tool says so. */
+  /** A file counts as changed or read when the tool succeeded. */
   #file({ name, input }: ToolUse): void {
     const given = isObject(input) ? input : {};
     const file = textOf(given.file_path) ?? textOf(given.filePath) ?? textOf(given.notebook_path);
@@ -114,7 +114,7 @@ class ActivityCollector {
     set.add(file);
   }
 
-  /** The whole list at once. */
+  /** A call of TodoWrite has the whole list. */
   #list(todos: readonly unknown[]): void {
     this.#tasks.clear();
     for (const [i, todo] of todos.entries()) {
@@ -130,7 +130,7 @@ class ActivityCollector {
     this.#tasks.set(key, { title: textOf(subject) ?? task.title, status: textOf(status) ?? task.status });
   }
 
-  /** Every session counts its tasks from 1 on. */
+  /** Every session numbers its tasks from 1. */
   #keyOf(task: string): string {
     return `${this.#sessions}:${task}`;
   }
@@ -142,7 +142,7 @@ class ActivityCollector {
     if (command !== undefined) command.failed = block.isError === true;
     if (use !== undefined && block.isError !== true) this.#file(use);
     if (use?.name !== "TaskCreate" || block.isError === true || !isObject(use.input)) return;
-    // The number that the task got is in the answer only.
+    // Only the result has the number of the task.
     const [, id] = /#(\d+)/.exec(resultText(block)) ?? [];
     const title = textOf(use.input.subject);
     if (id !== undefined && title !== null) this.#tasks.set(this.#keyOf(id), { title, status: "pending" });

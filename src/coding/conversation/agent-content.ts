@@ -1,10 +1,10 @@
-// Content of coding agents' messages as content blocks of ours. It was written by other programs, models and tools:
-// whatever does not fit a block is kept beside it as it is, cut only where no store could keep it.
+// Converts the content of coding agents' messages into content blocks. Other programs, models and tools wrote it: what fits no block is
+// kept as an opaque block, and cut only where a store could not keep it.
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { ContentBlock, ContentBlockInput } from "../../contracts/messages.ts";
 
-/** What is nested deeper is not said by anybody; a store takes more (jsonDepth), inside a message. */
+/** No agent nests deeper; a store accepts more (jsonDepth) inside a message. */
 const DEEPEST = 256;
 /** Tool results inside tool results. */
 const NESTED = 6;
@@ -90,7 +90,7 @@ export function opaque(value: unknown): ContentBlockInput {
   return { type: "opaque", value: kept(value) };
 }
 
-/** JSON as it is; what lies deeper than anybody means to say is left out, and says so. */
+/** JSON as it is. What is nested too deep is replaced by a note. */
 export function kept(value: unknown): Json {
   return isShallow(value, DEEPEST) ? (value as Json) : shallow(value, DEEPEST);
 }

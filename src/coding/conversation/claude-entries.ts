@@ -1,10 +1,10 @@
 // One line of a Claude Code transcript (2.0 to 2.1): an entry of the chain, a fact beside it, or nothing that concerns the
-// conversation. The formats differ by version and are not documented, so everything is looked at before it is believed.
+// conversation. The formats differ by version and are not documented, so every field is checked.
 import { createHash } from "node:crypto";
 import type { ContentBlockInput } from "../../contracts/messages.ts";
 import { contentOf, idOf, isObject, isProgramText, type Loose, textOf, wholeOf } from "./agent-content.ts";
 
-/** A line with a uuid: it has its place by the entry that it follows. */
+/** A line with a uuid. It names the entry that it follows. */
 export interface Entry {
   readonly key: string;
   readonly parent: string | null;
@@ -24,7 +24,7 @@ export interface EntryMessage {
   readonly isSummary: boolean;
 }
 
-/** What a line says of the call whose answer it is part of: every line of an answer says it again. */
+/** The call that the line is part of the answer of. Every line of an answer repeats it. */
 export interface Answer {
   readonly call: string;
   readonly model: string | null;
@@ -40,7 +40,7 @@ interface Usage {
   readonly cachedTokens: number;
 }
 
-/** Types of lines that have no uuid and say nothing of the conversation. */
+/** Types of lines that have no uuid and are no part of the conversation. */
 const BESIDE = [
   ...["queue-operation", "last-prompt", "mode", "atis-latch", "tools-used", "file-history-snapshot"],
   ...["file-history-delta", "agent_metadata", "agent-name", "custom-title", "tag", "pr-link", "permission-mode"],
@@ -60,7 +60,7 @@ function timeOf(value: unknown): number | null {
   return Number.isSafeInteger(at) && at >= 0 ? at : null;
 }
 
-/** null when the line has no place in the chain. */
+/** null when the line is no part of the chain. */
 export function entryOf(line: Loose): Entry | null {
   if (typeof line.uuid !== "string" || line.uuid === "") return null;
   const isBoundary = line.type === "system" && line.subtype === "compact_boundary";
@@ -76,7 +76,7 @@ export function entryOf(line: Loose): Entry | null {
   };
 }
 
-/** A uuid; whatever else stands in its place is named by its hash. */
+/** A uuid, or the hash of any other value in its place. */
 function keyOf(uuid: string): string {
   return idOf(uuid) ?? `line-${createHash("sha256").update(uuid).digest("hex").slice(0, 32)}`;
 }
@@ -106,12 +106,12 @@ function plainMessage(role: EntryMessage["role"], content: readonly ContentBlock
   return { role, content, answer: null, isPrompt: false, isMeta: false, isSummary: false };
 }
 
-/** The end of a background task is told to the model in the place of a prompt. */
+/** The end of a background task comes as a prompt. */
 function isOfProgram({ promptSource, origin }: Loose): boolean {
   return promptSource === "system" || (isObject(origin) && origin.kind === "task-notification");
 }
 
-/** What a person typed while the agent was at work comes as an attachment; other attachments nobody said. */
+/** A prompt that a person typed while the agent worked comes as an attachment. Other attachments are no messages. */
 function queuedPrompt(attachment: unknown): EntryMessage | null {
   if (!isObject(attachment) || attachment.type !== "queued_command") return null;
   const mode = attachment.commandMode;

@@ -1,5 +1,5 @@
-// Claude Code's transcripts. A file holds every branch there ever was; the conversation is the line that ends in what was
-// written last. It only ever grows, so that what was read once is not read again.
+// Reads Claude Code's transcripts. A file has all branches of a conversation; the one that ends in the newest entry is the
+// conversation. A file only grows, so the next reading continues where the last one ended.
 import { parseObject } from "../../core/json-line.ts";
 import { isObject, type Loose, textOf } from "./agent-content.ts";
 import { type Answer, type Entry, type EntryMessage, entryOf, isKnown, launchOf } from "./claude-entries.ts";
@@ -13,9 +13,9 @@ import type {
   Subagent,
 } from "./conversation.ts";
 
-/** What was read so far: give it back with the bytes from `offset` on. */
+/** The state of a reading. To continue, pass it with the bytes from `offset` on. */
 export interface ClaudeReading extends Reading {
-  /** Bytes that were read; a line that has no end yet is not among them. */
+  /** How many bytes were read, without a last line that has no end yet. */
   readonly offset: number;
   readonly seen: TranscriptContents;
 }
@@ -24,7 +24,7 @@ interface TranscriptEntry extends Entry {
   readonly isSide: boolean;
 }
 
-/** Everything lines have said. */
+/** All that the lines contained. */
 interface TranscriptContents {
   readonly entries: readonly TranscriptEntry[];
   readonly facts: TranscriptHeader;
@@ -53,7 +53,7 @@ export function readClaude(bytes: Uint8Array | string, before?: ClaudeReading): 
   const end = input.lastIndexOf(10) + 1;
   const lines = input.toString("utf8", 0, end).split("\n");
   const rest = input.toString("utf8", end).trim();
-  // No beginning of an object is an object itself: a last line that is one is whole, and lacks only its end.
+  // The beginning of an object is never an object. So a last line that parses is complete and lacks only its line end.
   const isWhole = rest !== "" && parseObject(rest) !== null;
   const seen = addLines(before?.seen ?? NOTHING, isWhole ? [...lines, rest] : lines, rest !== "" && !isWhole);
   const offset = (before?.offset ?? 0) + (rest !== "" && !isWhole ? end : input.length);
@@ -61,7 +61,7 @@ export function readClaude(bytes: Uint8Array | string, before?: ClaudeReading): 
   return { conversation, damage: { ...seen.damage, orphaned }, offset, seen };
 }
 
-/** Copies of requests are about a third of a file, and say nothing that is not said elsewhere. */
+/** Copies of requests are about a third of a file and contain nothing new. */
 const REQUEST = '{"type":"api-request';
 
 function addLines(seen: TranscriptContents, lines: readonly string[], torn: boolean): TranscriptContents {
@@ -92,7 +92,7 @@ function addLines(seen: TranscriptContents, lines: readonly string[], torn: bool
 }
 
 const FACTS = ["cost-state", "summary", "custom-title", "ai-title"];
-/** A file of nothing but types that nobody knows must not become a list as long as itself. */
+/** A file of unknown types must not become a list as long as the file. */
 const MOST_UNKNOWN = 32;
 
 function countUnknown(unknown: Record<string, number>, { type }: Loose): void {
@@ -109,7 +109,7 @@ function updateHeader(facts: TranscriptHeader, line: Loose): TranscriptHeader {
   const title = type === "custom-title" ? line.customTitle : type === "ai-title" ? line.aiTitle : null;
   return {
     ...facts,
-    // A fork keeps lines of what it was made from: the last one has its own.
+    // A fork keeps lines of its source: the last line has its own id.
     sessionId: textOf(sessionId) ?? facts.sessionId,
     cwd: textOf(cwd) ?? facts.cwd,
     version: textOf(version) ?? facts.version,
@@ -154,7 +154,7 @@ function currentBranch(entries: readonly TranscriptEntry[]): { line: readonly Tr
     const parent = entry?.parent ?? null;
     const place = parent === null ? undefined : places.get(parent);
     if (parent !== null && place === undefined && at > 0) orphaned++;
-    // Lost lines would take everything before them along.
+    // A lost line must not lose all lines before it.
     if (place === undefined) at = parent !== null || entry?.kind === "boundary" ? at - 1 : -1;
     else at = place;
   }
@@ -196,7 +196,7 @@ function callsOf(line: readonly TranscriptEntry[]): readonly ConversationCall[] 
   messages.forEach(({ at, message }, i) => {
     const answer = message?.answer;
     if (answer == null) return;
-    // What was written last knows most: the first lines of an answer may count what had come until then.
+    // The last line of an answer has the final counts.
     answers.set(answer.call, { at: answers.get(answer.call)?.at ?? at, answer, last: i });
   });
   return [...answers].map(([key, { at, answer, last }]) => {
@@ -241,8 +241,8 @@ export interface ClaudeSubagent {
 export function withSubagents(main: Conversation, given: readonly ClaudeSubagent[]): Conversation {
   const known = given.map(({ id, meta, conversation }): Subagent & { readonly id: string } => {
     const facts = isObject(meta) ? meta : {};
-    const everybody = [main, ...given.map((one) => one.conversation)];
-    const launched = everybody.map(({ launches }) => launches.get(id.replace(/^agent-/, ""))).find((one) => one);
+    const conversations = [main, ...given.map((one) => one.conversation)];
+    const launched = conversations.map(({ launches }) => launches.get(id.replace(/^agent-/, ""))).find((one) => one);
     return {
       ...{ id, toolUseId: textOf(facts.toolUseId) ?? launched ?? null, type: textOf(facts.agentType) },
       ...{ description: textOf(facts.description), conversation },
@@ -251,7 +251,7 @@ export function withSubagents(main: Conversation, given: readonly ClaudeSubagent
   const asked = known.map(
     ({ conversation }) => new Set(conversation.messages.flatMap(({ content }) => usesOf(content))),
   );
-  /** Whose it is: another sub-agent's, or, when nobody says, the main one's. */
+  /** Its parent: another sub-agent, or the main conversation if none is named. */
   const parents = known.map(({ toolUseId }) =>
     toolUseId === null ? -1 : asked.findIndex((ids) => ids.has(toolUseId)),
   );

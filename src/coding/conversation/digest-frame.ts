@@ -1,10 +1,9 @@
-// The frame in which a digest stands before a prompt, and the prompt behind one: an agent that was told what came before wrote
-// it down as its own first prompt, where it says nothing that the sessions before do not say.
+// The frame of a digest that is put before a prompt, and finding the prompt after one: the agent writes digest and prompt down as its
+// own first prompt, and the digest repeats what the earlier sessions have.
 //
-// Anybody may write a prompt that begins as a digest does. So what is taken for one is as narrow as what we write: at the very
-// beginning of a prompt, every word of the header, each line of the quotation with its mark, then its end. A single other line, and
-// all of it is a prompt like any other. Nothing is changed in the store, and a handover says that something was left out:
-// whoever fakes one hides no words, they only stand where messages are read and not where they are summed up.
+// A user may write a prompt that begins like a digest. So only an exact digest is recognised: at the very beginning of a prompt, every
+// word of the header, each quoted line with its mark, then the end. With any other line it is an ordinary prompt. The store keeps
+// all of it, and a handover says that something was left out: a forged digest hides nothing from a reader of the messages.
 
 import type { ConversationMessage } from "./conversation.ts";
 import { plain } from "./short-text.ts";
@@ -23,9 +22,9 @@ export function frameDigest(body: string): string {
 }
 
 export interface DigestPrefix {
-  /** What was asked, without what stood before it; "" when there was nothing else. */
+  /** The prompt without the digest; "" when there was nothing else. */
   readonly prompt: string;
-  /** How long the digest is. */
+  /** The length of the digest in characters. */
   readonly chars: number;
 }
 
@@ -38,7 +37,7 @@ export function splitDigest(text: string): DigestPrefix | null {
   return quoted === null ? null : { prompt: unquoted(text.slice(quoted).replace(/^\n+/, "")), chars: quoted };
 }
 
-/** Where the line that ends it ends; null when there is none, or another before it. */
+/** Where the digest ends; null when it is not exactly of that form. */
 function endOfDigest(text: string, beginning: string, next: readonly string[]): number | null {
   if (!text.startsWith(beginning)) return null;
   let at = beginning.length;
@@ -48,7 +47,7 @@ function endOfDigest(text: string, beginning: string, next: readonly string[]): 
     at = line + 1;
   }
   const end = at + END.length;
-  // A line that ends otherwise, or a sign that is never sent, is not ours.
+  // A digest has no other line ends and no control characters.
   if (plain(text.slice(0, at)) !== text.slice(0, at)) return null;
   return text.startsWith(END, at) && next.includes(text.charAt(end)) ? end : null;
 }

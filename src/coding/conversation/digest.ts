@@ -1,5 +1,5 @@
-// The earlier conversation as a prompt, for an agent that could not be given it natively: what was asked first, what came
-// last, what is open. Every line of it is quoted, so that nothing in it can end the quotation, and it says that it is a
+// A digest of an earlier conversation, as a text before the prompt of an agent that could not resume it: the first prompt, the last
+// messages, and what is open. Every line is quoted, so that no content can end the quotation, and the header says that it is a
 // record and no instruction (rule SE8).
 import type { CatchUpProblem, ImportStores } from "../catch-up.ts";
 import { type ActivitySummary, resultText, summarizeActivity, textOfMessage } from "./activity-summary.ts";
@@ -9,17 +9,17 @@ import { cut, momentOf, plain, shortened } from "./short-text.ts";
 import { messageTime, type StoredMessage } from "./stored-messages.ts";
 
 export interface DigestOptions {
-  /** So many of the last messages; 50 when not given. */
+  /** How many of the last messages; default 50. */
   readonly messages?: number;
-  /** The most characters of all of it; 24,000 when not given. */
+  /** The longest digest in characters; default 24,000. */
   readonly chars?: number;
 }
 
 const QUOTE = `${MARK} `;
 
 /**
- * First the session's newest capture is imported. "" when the session has no messages. Never longer than `chars`. What it was told
- * of when it began is part of it.
+ * Imports the session's newest capture first. "" when the session has no messages. Never longer than `chars`. It covers also the
+ * earlier sessions that this one got a digest of.
  */
 export async function digest(
   hf: ImportStores,
@@ -33,11 +33,11 @@ export async function digest(
   if (room < 200) return cut(HEADER, chars);
   const facts = factsOf(doings, { sessions: sessions.length, behind }, room);
   const said = lastOf(doings, room - facts.length - 120);
-  // What is cut may end in a line that has no mark yet.
+  // The cut may leave a line that has no mark yet.
   return frameDigest(cut([facts, said].filter((text) => text !== "").join("\n"), room).trimEnd());
 }
 
-/** Each line begins with the mark; what it quotes has no other way to end a line. */
+/** Each line begins with the mark, and quoted text cannot end a line in another way. */
 function quote(text: string): string {
   return plain(text)
     .split("\n")
@@ -104,7 +104,7 @@ function brief(input: unknown, most: number): string {
   return oneLine(shortened(JSON.stringify(input) ?? "", most));
 }
 
-/** As many of the last messages as there is room for; what is not there is said first. */
+/** As many of the last messages as there is room for. The first line says how many are left out. */
 function lastOf({ last, messages }: ActivitySummary, room: number): string {
   const shown: string[] = [];
   let left = room;
@@ -116,7 +116,7 @@ function lastOf({ last, messages }: ActivitySummary, room: number): string {
     left -= text.length + 1;
     shown.unshift(text);
   }
-  // The last word matters most: rather a part of it than nothing.
+  // The last message matters most: a part of it is better than nothing.
   const newest = last.at(-1);
   if (shown.length === 0 && newest !== undefined && left > 100) {
     shown.push(cut(quote(messageText(newest, Math.floor(left / 3))), left));

@@ -1,15 +1,15 @@
-// Bringing a conversation into a session is many commits that rely on what was there at first. Nobody else adds to the session
-// between them: who was overtaken looks again at what is there, and goes on from it as after a crash.
+// An import into a session is many commits that rely on what the session had at first. No other writer may add to the session between
+// them: an import that was overtaken reads the session again and continues from there, as after a crash.
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { FENCE, type Fence, type FencedNouns, type Fencing } from "../../core/fence.ts";
 
 export type FencedStores = FencedNouns & Pick<Holdfast, "log" | "blobs">;
 
-/** Each time somebody has got further: this is for one who never stops. */
+/** Each attempt fails because another writer made progress. This limit is for a writer that never stops. */
 const MOST_ATTEMPTS = 1000;
 
-/** `before` sees to it that the session is there; `work` is given what it may write through. */
+/** `before` creates the session if it is missing; `work` writes only through the stores that it gets. */
 export async function importExclusively<T>(
   hf: FencedStores,
   session: string,
@@ -22,7 +22,7 @@ export async function importExclusively<T>(
     try {
       return await work({ ...fence.stores, log: hf.log, blobs: hf.blobs });
     } catch (error) {
-      // Whatever the rules refuse may be so only because of what was done meanwhile.
+      // A refusal may be caused only by what another writer did meanwhile.
       const isOver = attempt === MOST_ATTEMPTS || !isHoldfastError(error);
       if (isOver || !(await fence.isStale().catch(() => false))) throw error;
       await fence.pause(attempt);
@@ -30,7 +30,7 @@ export async function importExclusively<T>(
   }
 }
 
-/** Of a store that was not made by open() nothing is known of others. */
+/** A store that open() did not make cannot detect other writers. */
 async function fenceOf(hf: FencedStores & Partial<Fencing>, session: string): Promise<Fence> {
   return (await hf[FENCE]?.(session)) ?? { stores: hf, isStale: async () => false, pause: async () => {} };
 }

@@ -1,5 +1,5 @@
-// What a coding agent was asked, did and left open, as Markdown for people. What it quotes was written by models and tools:
-// it stands in code, where it is neither Markdown nor HTML, and controls of terminals are shown, never sent.
+// A handover for people, as Markdown: what a coding agent was asked, what it did and what is open. Quoted text comes from models and
+// tools. It is put in code spans and blocks, where it is neither Markdown nor HTML, and control characters are escaped.
 import type { Capture } from "../../contracts/captures.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Session } from "../../contracts/sessions.ts";
@@ -12,7 +12,7 @@ import { momentOf, plain, shortened } from "./short-text.ts";
 import { messageTime, type StoredMessage } from "./stored-messages.ts";
 
 export interface HandoverOptions {
-  /** From which the session's files can be put back; null: it is gone. Not given: the newest that is there. */
+  /** The capture from which the session can be restored; null: it is gone. Not given: the newest one. */
   readonly capture?: string | null;
   /** How many prompts, files and commands are listed, the newest of each; 20 when not given. */
   readonly items?: number;
@@ -100,7 +100,7 @@ function quoteMessage(message: StoredMessage): readonly string[] {
   return [...when, "", ...block(shortened(textOfMessage(message), 4000))];
 }
 
-/** To the last prompt: an answer to an earlier one would be taken for it. */
+/** Only an answer to the last prompt: readers would take an earlier answer for it. */
 function answered({ answer, prompts, open }: ActivitySummary): readonly string[] {
   if (answer === null) return prompts.length === 0 ? [] : ["There is none yet to the last prompt."];
   return open.length === 0
@@ -108,14 +108,14 @@ function answered({ answer, prompts, open }: ActivitySummary): readonly string[]
     : [...quoteMessage(answer), "", "The agent was still at work, or was cut off: see Open."];
 }
 
-/** A block of code by indentation: no line of it can end it. */
+/** A code block by indentation, which no line can end. */
 function block(text: string): readonly string[] {
   return plain(text)
     .split("\n")
     .map((line) => `    ${line}`);
 }
 
-/** A span of code that the text cannot end. */
+/** A code span that the text cannot end. */
 function code(text: string): string {
   const line = plain(shortened(text, 300))
     .replace(/[\n\t]+/g, " ")
@@ -208,7 +208,7 @@ async function mirroredSpending(hf: Stores, session: Session) {
   }));
 }
 
-/** A session of which the agent says nothing is not taken for one that cost nothing. */
+/** A session without a reported cost does not count as free. */
 function reported(sessions: readonly Session[]): readonly string[] {
   const costs = sessions.flatMap(({ metadata: { coding } }) =>
     isObject(coding) && typeof coding.reportedCostUsd === "number" ? [coding.reportedCostUsd] : [],

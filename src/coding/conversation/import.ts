@@ -1,7 +1,6 @@
-// A conversation of a coding agent as a session: its messages by their keys, its requests to models as calls, its prompts as
-// turns, its sub-agents as sessions that it invoked. What is there already stays as it is, so it can be brought in again
-// and again, whenever there is more of it. Every step is a commit of its own, and each is looked for in the log before it
-// is done: after a crash the next import goes on where this one was, and so does one that met another on its way.
+// Imports a conversation of a coding agent into a session: messages by their keys, requests to models as calls, prompts as turns, and
+// sub-agents as sessions that it invoked. An import adds only what is missing, so it is repeated whenever there is more. Every step
+// is one commit, and the import looks for it in the log first: after a crash, or after another import, the next one continues.
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Head } from "../../contracts/heads.ts";
 import type { Invocation } from "../../contracts/invocations.ts";
@@ -29,21 +28,21 @@ import {
 import { contentOfResult, titleOf } from "./short-text.ts";
 
 export interface ImportOptions {
-  /** The session it goes into; made when it is not there. */
+  /** The session to import into; created if it is missing. */
   readonly session: string;
   readonly request: string;
-  /** In whose name its messages are kept; the coding agent's when not given. */
+  /** The agent of its messages; default: the coding agent. */
   readonly agent?: string;
-  /** The session of the same request that the agent was told of when it began, where its own first prompt does not show it. */
+  /** The session of the same request that the agent got a digest of, if its own first prompt does not show it. */
   readonly follows?: string;
 }
 
 export interface Imported {
   readonly session: string;
-  /** How many were added, sub-agents' not counted. */
+  /** How many messages were added, without those of sub-agents. */
   readonly messages: number;
   readonly calls: number;
-  /** It had gone back, and goes on from an earlier message: the session was rewound to there. */
+  /** The agent had gone back to an earlier message, and the session was rewound to it. */
   readonly rewound: boolean;
   readonly subagents: readonly Imported[];
 }
@@ -53,7 +52,7 @@ export function countImportedMessages({ messages, subagents }: Imported): number
   return subagents.reduce((sum, one) => sum + countImportedMessages(one), messages);
 }
 
-/** Several at once are as one after the other. Where the session refuses to be continued, it is all imported again, on another line. */
+/** Imports at the same time work as if one came after the other. If the session cannot be continued, all is imported on a new branch. */
 export async function importConversation(
   hf: FencedStores,
   conversation: Conversation,
@@ -85,7 +84,7 @@ interface Pending {
   chars: number;
 }
 
-/** By all attempts of an import. */
+/** Counted over all attempts of an import. */
 interface ImportCounts {
   messages: number;
   calls: number;
@@ -95,13 +94,13 @@ interface ImportCounts {
 interface Attempt {
   readonly to: ImportTarget;
   readonly added: ImportCounts;
-  /** From the first message on, whatever is there. */
+  /** Imports from the first message on, whatever the session has. */
   readonly anew: boolean;
 }
 
 class Importer {
   readonly #hf: FencedStores;
-  /** For sessions of their own. */
+  /** For the sessions of sub-agents. */
   readonly #others: FencedStores;
   readonly #added: ImportCounts;
   readonly #isAnew: boolean;
@@ -110,7 +109,7 @@ class Importer {
   readonly #calls: ReadonlyMap<string, ConversationCall>;
   readonly #ids = new Map<string, string>();
   readonly #callIds = new Map<string, string>();
-  /** Calls whose answers are there, and which are not yet. */
+  /** Calls that are not stored yet and have answers in the session. */
   readonly #due = new Set<string>();
   readonly #pending: Pending = { inputs: [], chars: 0 };
   readonly #subagents = new Map<string, Imported>();
@@ -132,7 +131,7 @@ class Importer {
     const { messages } = this.#conversation;
     let line = await readImportedBranch(this.#hf, session);
     let same = this.#isAnew ? 0 : this.#sharedMessages(line);
-    // What is in the store and not in the conversation may be newer: it stays unless the conversation goes another way.
+    // Messages that only the store has may be newer: they stay unless the conversation continues differently.
     const isOther = same < line.items.length || line.isInEndedTurn;
     if (isOther && same < messages.length) {
       await this.#rewind(line, same);
@@ -148,7 +147,7 @@ class Importer {
     return { session, ...this.#added, subagents: [...this.#subagents.values()] };
   }
 
-  /** How many messages of the line are the conversation's, from the first on. */
+  /** How many messages the branch and the conversation share, from the first on. */
   #sharedMessages({ items }: ImportedBranch): number {
     const { messages } = this.#conversation;
     const other = items.findIndex(({ key }, i) => {
@@ -158,7 +157,7 @@ class Importer {
     return other < 0 ? items.length : other;
   }
 
-  /** What the agent left stays, at a head of its own; the session goes on from the last head it shares with it. */
+  /** Publishes a head for the messages that the agent left, and continues from the last head that both share. */
   async #rewind(line: ImportedBranch, same: number): Promise<void> {
     const { session } = this.#to;
     if (line.isAhead) await this.#hf.heads.publish(session);
@@ -168,13 +167,13 @@ class Importer {
     try {
       await this.#hf.sessions.rewind({ session, head: target });
     } catch (error) {
-      // Somebody has moved the current head elsewhere: the session can go on from there all the same.
+      // The current head was moved elsewhere meanwhile. The session can be resumed from the target all the same.
       if (!isHoldfastError(error) || error.code !== "Conflict") throw error;
       await this.#hf.sessions.resume({ session, head: target });
     }
   }
 
-  /** Where the last import was when it ended, or was cut off. */
+  /** Continues where the last import ended or was cut off. */
   async #continueFrom(line: ImportedBranch): Promise<void> {
     const { session } = this.#to;
     const { messages } = this.#conversation;
@@ -184,7 +183,7 @@ class Importer {
       const message = messages[i];
       if (message !== undefined) this.#ids.set(message.key, `${session}#${seq}`);
     }
-    // A head before all messages, for an agent that goes back to its beginning.
+    // A head before all messages lets an agent go back to the beginning.
     if (line.items.length === 0 && line.heads.length === 0 && messages.length > 0) {
       await this.#hf.heads.publish(session);
       this.#isAhead = false;
@@ -194,7 +193,7 @@ class Importer {
     await this.#addCalls();
   }
 
-  /** Those of all lines: what was said on one that was left is said again on another, and was paid for once. */
+  /** Finds the calls of all branches: an answer that a left branch has too was paid for once. */
   async #knowCalls({ isBranched }: ImportedBranch): Promise<void> {
     const { session } = this.#to;
     const known = new Map(this.#conversation.calls.map((call) => [responseRef(call), call]));
@@ -262,7 +261,7 @@ class Importer {
     await this.#addCalls();
   }
 
-  /** A prompt begins a turn, and ends the one before. One that was begun for it when the last import was cut off is its own. */
+  /** A prompt begins a turn and ends the previous one. If the last import was cut off after it began that turn, the turn is used. */
   async #begin(isFirst: boolean): Promise<void> {
     if (isFirst && this.#turn !== null && this.#isBegunFor()) return;
     await this.#flush();
@@ -272,7 +271,7 @@ class Importer {
     this.#isAhead = true;
   }
 
-  /** Nothing of the conversation is in the open turn yet. */
+  /** Whether the open turn has no message of the conversation yet. */
   #isBegunFor(): boolean {
     const seq = Number(this.#turn?.slice(this.#turn.lastIndexOf("#") + 1));
     return [...this.#ids.values()].every((id) => Number(id.slice(id.lastIndexOf("#") + 1)) < seq);
@@ -285,7 +284,7 @@ class Importer {
     this.#isAhead = false;
   }
 
-  /** Behind the messages that are their answers. What is asked for at once goes into few commits. */
+  /** Adds calls after the messages that are their answers. Calls that are added at the same time share commits. */
   async #addCalls(): Promise<void> {
     const missing = [...this.#due]
       .filter((key) => !this.#callIds.has(key))
@@ -293,7 +292,7 @@ class Importer {
     this.#due.clear();
     for (let i = 0; i < missing.length; i += AT_ONCE) {
       const added = await Promise.allSettled(missing.slice(i, i + AT_ONCE).map((call) => this.#addCall(call)));
-      // All of them have ended by now: who tries again must not meet any that is still on its way.
+      // All have ended by now, so that a retry meets no call that is still being added.
       const failed = added.find((one) => one.status === "rejected");
       if (failed !== undefined) throw failed.reason;
     }
@@ -317,7 +316,7 @@ class Importer {
     this.#isAhead = true;
   }
 
-  /** The last message that a summary stands for; null when the session has none. */
+  /** The last message that a summary covers; null when the session does not have it. */
   async #covered(key: string): Promise<string | null> {
     await this.#flush();
     const compaction = this.#conversation.compactions.find((one) => one.key === key);
@@ -345,7 +344,7 @@ class Importer {
     }
   }
 
-  /** Its own session, which the main one invoked. */
+  /** Imports a sub-agent into its own session, which the main session invoked. */
   async #subagent(subagent: Subagent): Promise<void> {
     const { session, request, agent } = this.#to;
     const id = subagentSessionId(session, subagent.id);
@@ -359,7 +358,7 @@ class Importer {
     await this.#settle(id, subagent);
   }
 
-  /** false: it was deleted, and stays so. */
+  /** false: the session was deleted, and stays deleted. */
   async #invoke(id: string, by: string, subagent: Subagent): Promise<boolean> {
     const { session, request } = this.#to;
     const { conversation, description, type } = subagent;
@@ -386,7 +385,7 @@ class Importer {
     return message?.call ?? null;
   }
 
-  /** Over when its result is there and it has come to rest: one that works in the background has a result at once. */
+  /** Ends the invocation when its result is there and the sub-agent is at rest: one in the background has a result at once. */
   async #settle(callee: string, { toolUseId, conversation }: Subagent): Promise<void> {
     const result = contentOfResult(this.#conversation.messages, toolUseId);
     const isFailed = result?.isError === true;
@@ -401,8 +400,8 @@ class Importer {
   }
 
   /**
-   * The turn is over when the agent is at rest; else where it is now is a head all the same, to be found again. A turn without
-   * messages was begun by another import for a prompt that this conversation does not have yet: that import ends it.
+   * Ends the turn when the agent is at rest, and publishes a head in any case. A turn without messages was begun by another import
+   * for a prompt that this conversation does not have yet; that import ends it.
    */
   async #end(): Promise<void> {
     if (isAtRest(this.#conversation) && !this.#isBegunFor()) await this.#finish();

@@ -1,6 +1,5 @@
-// What a session has of a conversation already: the keys of the messages on the line it stands on, and where heads and
-// turns lie between them. The log tells, which names messages and never repeats them; so it costs little, however much
-// was said.
+// What a session has of a conversation already: the keys of the messages on its current branch, and the heads and turns between them.
+// It is read from the log, which names messages without their content, so it is cheap however long the conversation is.
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
@@ -9,22 +8,22 @@ import type { LogEvent } from "../../contracts/log.ts";
 export interface ImportedBranch {
   readonly items: readonly BranchMessage[];
   readonly heads: readonly BranchHead[];
-  /** The turn that nothing has ended. */
+  /** The turn that has not ended. */
   readonly openTurn: number | null;
   /**
-   * The line stands inside a turn that was ended on another line, after the agent went back into it. A turn ends once, so
-   * it can neither be continued nor ended here.
+   * The branch ends inside a turn that was ended on another branch, after the agent went back into it. A turn ends once, so it can
+   * neither be continued nor ended here.
    */
   readonly isInEndedTurn: boolean;
-  /** Something came behind the last head. */
+  /** There are events after the last head. */
   readonly isAhead: boolean;
-  /** There are lines that the session has left. */
+  /** The session has branches that it left. */
   readonly isBranched: boolean;
 }
 
 interface BranchHead {
   readonly seq: number;
-  /** How many messages stand before it. */
+  /** How many messages come before it. */
   readonly before: number;
   /** As `isInEndedTurn`: the session cannot continue from here. */
   readonly isInEndedTurn: boolean;
@@ -74,7 +73,7 @@ async function summariesIn(
   return found;
 }
 
-/** On whichever line. */
+/** On any branch. */
 function endedTurns(events: readonly LogEvent[]): ReadonlySet<unknown> {
   const ending = events.filter((event) => event.type === "head/created" || startsBranch(event));
   return new Set(ending.flatMap(({ data }) => data.turn ?? []));
@@ -84,7 +83,7 @@ function startsBranch({ type }: LogEvent): boolean {
   return type === "head/moved" || type === "branch/begun";
 }
 
-/** A branch is numbered by the event that begins it, and goes on from a place in another. */
+/** A branch is numbered by the event that begins it, and continues another branch from a position. */
 function currentBranchEvents(events: readonly LogEvent[]): readonly LogEvent[] {
   let line: LogEvent[] = [];
   const branches = new Map<number, readonly LogEvent[]>();
@@ -130,7 +129,7 @@ function summarizeBranch(
     isAhead = true;
     if (type === "turn/begun") openTurn = seq;
     if (type !== "message/added") continue;
-    // What somebody else appended without a key is no part of the conversation.
+    // A message without a key was not imported, and is no part of the conversation.
     if (typeof data.key === "string") items.push({ key: data.key, seq });
     else if (summaries.has(seq)) items.push({ key: null, seq });
   }
@@ -146,7 +145,7 @@ function forkError(session: string): HoldfastError {
   });
 }
 
-/** The rules of the session refused a step. Whatever else goes wrong would go wrong again. */
+/** The session's rules refused a step. Any other error would occur again. */
 export function isRefusal(error: unknown): boolean {
   return isHoldfastError(error) && ["InvalidTransition", "Conflict", "NotFound"].includes(error.code);
 }

@@ -1,5 +1,5 @@
-// Which sessions of a request hold what a coding agent said and did, and in which order they follow each other: an agent that
-// could not be given its session back begins a new one, and was told what came before.
+// Which sessions of a request have conversations of coding agents, and in which order they follow each other: an agent that could not
+// resume begins a new session with a digest of the earlier ones.
 import type { CodingAgent } from "../../contracts/captures.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
@@ -10,7 +10,7 @@ import { withoutDigest } from "./digest-frame.ts";
 import { isMirror, mirroredId } from "./sdk-mirror.ts";
 import { readStoredMessages } from "./stored-messages.ts";
 
-/** A session that holds a conversation, and whose. */
+/** A session with a conversation of a coding agent. */
 interface ConversationSession {
   readonly session: Session;
   readonly agent: CodingAgent;
@@ -20,7 +20,7 @@ interface ConversationSession {
 type Stores = Pick<Holdfast, "sessions" | "history" | "log">;
 
 const PAGE = 100;
-/** How many sessions of a request are looked at, and how far back those go that were told of each other. */
+/** How many sessions of a request are read, and how many earlier sessions are followed back. */
 const MOST = 1000;
 const MOST_BEFORE = 20;
 /** So many names are tried for a session of an agent: another request's, one that was deleted and those kept beside it have one each. */
@@ -41,12 +41,12 @@ export async function conversationOfRequest(
 }
 
 export interface CaughtUpSessions {
-  /** The session and those before it that it was told of, oldest first; none when it is not there. */
+  /** The session and the earlier ones that it got a digest of, oldest first; empty when the session is missing. */
   readonly sessions: readonly Session[];
   readonly behind: CatchUpProblem;
 }
 
-/** With all that was captured of them. */
+/** Imports first what was captured of them. */
 export async function catchUpWithEarlier(hf: ImportStores, session: string): Promise<CaughtUpSessions> {
   const behind = await catchUp(hf, session);
   const found = await hf.sessions.get(session);
@@ -55,7 +55,7 @@ export async function catchUpWithEarlier(hf: ImportStores, session: string): Pro
   return { sessions: await withEarlier(hf, found), behind };
 }
 
-/** The session and those before it that it was told of, oldest first. */
+/** The session and the earlier ones that it got a digest of, oldest first. */
 async function withEarlier(hf: Stores, session: Session): Promise<readonly Session[]> {
   const chain = [session];
   let all: readonly ConversationSession[] | undefined;
@@ -78,7 +78,7 @@ function isSame(a: ConversationSession, b: ConversationSession): boolean {
   return a.session.id === b.session.id || (a.sessionId !== null && a.sessionId === b.sessionId && a.agent === b.agent);
 }
 
-/** An import says it, or the session's own first prompt does. */
+/** The import noted it, or the session's own first prompt begins with a digest. */
 async function startedFromDigest(hf: Stores, session: Session): Promise<boolean> {
   if (textOf(session.metadata.follows) !== null) return true;
   for await (const { metadata, content } of readStoredMessages(hf, session)) {
@@ -109,8 +109,8 @@ async function listConversations(
 }
 
 /**
- * The imported one before the mirrored one, which holds the same. Of several the one whose capture is the newest, which a
- * person may have chosen; else the first of them, because forks say the same of themselves.
+ * Prefers the imported session to the mirrored one, which has the same messages; of several, the one with the newest capture, which a
+ * person may have chosen; else the first, because forks have the same metadata.
  */
 async function bestOf(
   hf: Pick<Holdfast, "log">,
@@ -143,7 +143,7 @@ export async function conversationOfSession(
   return best;
 }
 
-/** A capture was last saved there, or chosen, as the newest. The log says so also when the capture is gone. */
+/** Whether the newest capture was saved or chosen in that session. The log knows it also after the capture is gone. */
 async function hasNewestCapture({ log }: Pick<Holdfast, "log">, session: string): Promise<boolean> {
   const states = new Map<unknown, unknown>();
   for (let after = 0; ; ) {
@@ -159,7 +159,7 @@ async function hasNewestCapture({ log }: Pick<Holdfast, "log">, session: string)
   return [...states.values()].includes(0);
 }
 
-/** null: it holds no conversation of a coding agent, or a sub-agent's. */
+/** null: it has no conversation of a coding agent, or that of a sub-agent. */
 function conversationSession(session: Session): ConversationSession | null {
   const { kind, metadata } = session;
   if (kind !== "entry") return null;

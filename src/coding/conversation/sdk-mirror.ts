@@ -1,5 +1,5 @@
-// Sessions that the Claude Agent SDK mirrored: every message holds an entry of a transcript, and together they are read as
-// Claude Code's own file would be.
+// Sessions that the Claude Agent SDK mirrored. Every message contains one entry of a transcript; together they are read like Claude
+// Code's own file.
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { JsonObject } from "../../contracts/json.ts";
 import type { MessageInput } from "../../contracts/messages.ts";
@@ -11,10 +11,10 @@ import type { Conversation } from "./conversation.ts";
 /** The origin of such a session. */
 export const MIRROR = "claude-agent-sdk";
 
-/** What `metadata.claude` says of a message whose only content is the entry. */
+/** The value of `metadata.claude` if the entry is the message's only content. */
 export const AS_CONTENT = "content";
 
-/** The main transcript of a session; those of its sub-agents are sessions beside it. */
+/** Whether the session is a main transcript. Transcripts of sub-agents are other sessions. */
 export function isMirror({ origin, metadata }: Pick<Session, "origin" | "metadata">): boolean {
   return origin === MIRROR && mirroredId(metadata) !== null;
 }
@@ -24,7 +24,7 @@ export function mirroredId({ claude }: JsonObject): string | null {
   return isObject(claude) && claude.subpath === undefined ? textOf(claude.sessionId) : null;
 }
 
-/** undefined of a message that somebody else added. */
+/** undefined for a message that the SDK did not mirror. */
 export function entryIn({ content, metadata }: Pick<MessageInput, "content" | "metadata">): JsonObject | undefined {
   const kept = metadata?.claude;
   if (kept !== AS_CONTENT) return isObject(kept) ? (kept as JsonObject) : undefined;

@@ -1,4 +1,4 @@
-// What a session, a message and a call of Holdfast say of those of a coding agent.
+// The title, tags and metadata that an imported session, its messages and its calls get from the agent's conversation.
 import { createHash } from "node:crypto";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
@@ -16,9 +16,9 @@ export interface ImportTarget {
   readonly agent: string;
 }
 
-/** What a session is tagged with for each tool that was called in it, so that it can be asked for. */
+/** The session gets such a tag for each tool that was called in it, for filters. */
 const TOOL = "tool:";
-/** A tag is an id, and a session has so many; what goes beyond that nobody asks for. */
+/** A tag is an id, and a session has at most so many of them. */
 const MOST_TOOLS = 100;
 const LONGEST_TOOL = 128;
 
@@ -49,18 +49,18 @@ function toolTags({ messages }: Conversation): readonly string[] {
   return [...tags].slice(0, MOST_TOOLS);
 }
 
-/** Those it has and those it lacks, as far as there is room. */
+/** The union of both, as far as there is room. */
 function withTags(found: readonly string[], more: readonly string[]): readonly string[] {
   return [...new Set([...found, ...more])].slice(0, Math.max(found.length, LIMITS.tags));
 }
 
-/** The first line that was asked: what an agent was told of an earlier conversation is not. */
+/** The first line of the first prompt, without a digest before it. */
 export function firstPrompt({ messages }: Pick<Conversation, "messages">): string {
   const prompts = messages.filter(({ isPrompt }) => isPrompt);
   return prompts.map(({ content }) => firstLine(withoutDigest(content)?.content ?? content)).find((line) => line) ?? "";
 }
 
-/** Metadata is text that people read: what is not Unicode is not kept there. */
+/** Metadata is text for people, so it must be well-formed Unicode. */
 function wellFormed(facts: Readonly<Record<string, string | number | null>>): JsonObject {
   const entries = Object.entries(facts).map(([name, value]) => [
     name,
@@ -71,14 +71,14 @@ function wellFormed(facts: Readonly<Record<string, string | number | null>>): Js
 
 type SessionMetadata = Pick<SessionDescription, "tags" | "metadata">;
 
-/** Than what a session knows of itself. */
+/** Whether the session lacks some of these tags or metadata. */
 function hasNewMetadata(found: SessionMetadata, { tags, metadata }: SessionMetadata): boolean {
   const isNew = ([name, value]: readonly [string, unknown]) =>
     JSON.stringify(found.metadata[name]) !== JSON.stringify(value);
   return Object.entries(metadata).some(isNew) || withTags(found.tags, tags).length > found.tags.length;
 }
 
-/** Ids have a limit, and of a sub-agent's sub-agents they grow. */
+/** Ids have a limit, and those of nested sub-agents grow. */
 export function subagentSessionId(session: string, id: string): string {
   const name = `${session}/${id.toWellFormed().replaceAll("\0", "")}`;
   if (Buffer.byteLength(name) <= LIMITS.idBytes && !/@hd-/i.test(name)) return name;
@@ -96,7 +96,7 @@ export function metadataOf({ at, model, call, isPrompt, isMeta, isSummary }: Con
   };
 }
 
-/** About how many characters it will take. */
+/** About how many characters the content takes. */
 export function estimateChars(content: ConversationMessage["content"]): number {
   return content.reduce((sum, block) => {
     if (block.type === "text") return sum + block.text.length;
@@ -122,7 +122,7 @@ function responseOf(key: string): JsonObject {
   return { id: key };
 }
 
-/** What the response of a call is kept under: a call is known by it again. */
+/** The ref of a call's response, by which an import recognises the call. */
 export function responseRef({ key }: ConversationCall): string {
   return `sha256:${createHash("sha256")
     .update(JSON.stringify(responseOf(key)))

@@ -1,5 +1,5 @@
-// What was said in a stored session, message by message: one that was imported, or one that the Claude Agent SDK mirrored entry
-// by entry, which is read as the transcript that it is.
+// Reads the messages of a stored session: one that was imported, or one that the Claude Agent SDK mirrored entry by entry, which is
+// read like a transcript.
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { JsonObject } from "../../contracts/json.ts";
 import type { ContentBlock, ContentBlockInput, Role } from "../../contracts/messages.ts";
@@ -14,20 +14,20 @@ export interface StoredMessage {
   readonly metadata?: JsonObject;
 }
 
-/** When it was said, by the agent's clock; null: nothing says it. */
+/** The message's time by the agent's clock; null: unknown. */
 export function messageTime({ metadata }: StoredMessage): number | null {
   const at = metadata?.at;
   return typeof at === "number" && Math.abs(at) <= LATEST ? at : null;
 }
 
-/** As far as a Date goes. */
+/** The largest time of a Date. */
 const LATEST = 8.64e15;
 
 type Stores = Pick<Holdfast, "history">;
 
 const PAGE = 500;
 
-/** Page by page; a mirrored one is read as a whole first. */
+/** Reads page by page; a mirrored session is read as a whole first. */
 export async function* readStoredMessages(hf: Stores, session: Session): AsyncGenerator<StoredMessage> {
   if (isMirror(session)) {
     yield* toStoredMessages(await mirroredConversation(hf, session));

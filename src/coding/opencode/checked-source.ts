@@ -1,5 +1,5 @@
-// What is to be put back, looked at before anything of it is used: somebody else may have made it. Files are taken by
-// their paths, verified into a private folder, and read there.
+// Checks a session that is to be restored before anything of it is used: it may be hostile. Files are taken by their paths, verified
+// into a private folder, and read there.
 import { readFile } from "node:fs/promises";
 import * as path from "node:path";
 import type { CapturedFile, CaptureRole } from "../../contracts/captures.ts";

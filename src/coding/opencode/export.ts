@@ -91,7 +91,7 @@ function readMessage(message: Json, session: string, messageIds: Set<string>, pa
 const partsOf = (message: Json): readonly Json[] =>
   isObject(message) && Array.isArray(message.parts) ? message.parts : [];
 
-/** Only where opencode itself names files: a tool may have printed the names of everybody's. */
+/** Only where OpenCode itself names files: a tool may have printed the names of other files. */
 function readState(part: Json, outputs: Map<string, string>, children: Set<string>): void {
   if (!isObject(part) || part.type !== "tool" || !isObject(part.state)) return;
   const { metadata, output } = part.state;

@@ -14,7 +14,7 @@ import {
 } from "./export.ts";
 import { isMessageId, isPartId, isSessionId, type TodoRow } from "./sql.ts";
 
-/** null when there is no such session. One whose file is damaged might be below it: that is refused, unless it is told. */
+/** null when there is no such session. A damaged file might be one of its sub-sessions: that is an error without `unreadable`. */
 export async function readFileSessions(
   dataDir: string,
   rootId: string,
@@ -39,7 +39,7 @@ export async function readFileSessions(
   return { exported: false, cwd: String(root.directory), version: versionOf(root), sessions, todos };
 }
 
-/** One whose file is damaged is told to `unreadable`, where there is one, and the others are listed all the same. */
+/** `unreadable` gets each session with a damaged file, and the others are listed all the same. */
 export async function listFileSessions(
   dataDir: string,
   unreadable?: Unreadable,

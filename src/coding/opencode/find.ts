@@ -36,7 +36,7 @@ export interface FindOpenCode {
   readonly dataDir: string;
   /** A private folder to which it is exported; the files in it are the capture's until the caller removes it. */
   readonly folder: string;
-  /** Of versions before 1.2: sessions whose files are damaged are told to it and left out, instead of refusing them all. */
+  /** Of versions before 1.2: sessions with damaged files are reported to it and left out, instead of refusing all. */
   readonly unreadable?: Unreadable;
 }
 

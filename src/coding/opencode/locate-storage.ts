@@ -1,5 +1,5 @@
-// Where OpenCode keeps the sessions of this machine, and who may read them: its database is read here when its schema is known, and
-// by the program when it is not, which is said in the log; versions before 1.2 keep files.
+// Where OpenCode keeps the sessions of this machine. Its database is read directly when its schema is known, and by OpenCode's program
+// when it is not, which is logged; versions before 1.2 keep files.
 import { isWithoutSessions, locateDatabase, readDatabase, UnknownDatabase } from "./database.ts";
 import type { OpenCode } from "./runner.ts";
 
@@ -23,7 +23,7 @@ export async function locateStorage(runner: OpenCode, dataDir: string): Promise<
   return (await isWithoutSessions(location.file)) ? { kind: "none" } : byProgram(runner, location.file, why);
 }
 
-/** Each command of it takes seconds: whoever waits for it should be able to find out why. */
+/** Each command of the program takes seconds; the log says why. */
 function byProgram(runner: OpenCode, place: string, why: string): OpenCodeStorage {
   const text =
     "OpenCode's database is not read directly: every look at it starts the opencode program, which takes seconds";

@@ -1,4 +1,4 @@
-// What this machine's OpenCode has of the sessions that are to be put back, and what that means for each of them.
+// What OpenCode on this machine has of the sessions that are to be restored, what to do with each, and what a target must do.
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { ExportedSession } from "./export.ts";
 import type { Row } from "./runner.ts";
