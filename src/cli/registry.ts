@@ -4,7 +4,7 @@ import { agents } from "./commands/agents.ts";
 import { exported, imported } from "./commands/archive.ts";
 import { blobs } from "./commands/blobs.ts";
 import { fork, resume, rewind } from "./commands/branching.ts";
-import { captured } from "./commands/capture.ts";
+import { capture } from "./commands/capture.ts";
 import { captures } from "./commands/captures.ts";
 import { check } from "./commands/check.ts";
 import { contextOf } from "./commands/context.ts";
@@ -12,7 +12,7 @@ import { cost } from "./commands/cost.ts";
 import { demo } from "./commands/demo.ts";
 import { diff } from "./commands/diff.ts";
 import { gc } from "./commands/gc.ts";
-import { handedOver } from "./commands/handover.ts";
+import { handover } from "./commands/handover.ts";
 import { heads } from "./commands/heads.ts";
 import { importLocal } from "./commands/import-local.ts";
 import { init } from "./commands/init.ts";
@@ -39,7 +39,7 @@ export const SECTIONS: readonly Section[] = [
   { title: "What agents do", commands: [runs, worker] },
   { title: "Going on from somewhere else", commands: [heads, publish, fork, resume, rewind, compact, contextOf, diff] },
   { title: "What happened, and is it whole?", commands: [log, trace, query, cost, verify, check] },
-  { title: "Coding agents", commands: [run, captured, restore, captures, handedOver, importLocal] },
+  { title: "Coding agents", commands: [run, capture, restore, captures, handover, importLocal] },
   { title: "From store to store", commands: [exported, imported] },
   { title: "Upkeep", commands: [stats, gc, migrate] },
 ];

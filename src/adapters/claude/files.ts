@@ -1,5 +1,5 @@
-// The files of a Claude Code session in a store's captures, as persistentQuery() asks for them: put back before the agent
-// starts, saved while it works, and its conversation brought into its session.
+// The files of a Claude Code session in a store's captures, for persistentQuery(): restored before the agent starts, saved while it
+// works, and its conversation imported into its session.
 import { readFile } from "node:fs/promises";
 import { readContent, sourceOfCapture } from "../../coding/capture-source.ts";
 import { findIfPresent, type LocalAgent, localAgent } from "../../coding/local-agent.ts";
@@ -30,7 +30,7 @@ export interface ClaudeFilesOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Default 7 days; null: never. */
   readonly ttlMs?: number | null;
-  /** Paths of the session's own files lead to where they are now: for a session that goes on in another directory. */
+  /** Changes the paths of the session's own files to where they are now, for a session that is resumed in another directory. */
   readonly rewritePaths?: boolean;
   readonly environment?: Environment;
 }

@@ -1,5 +1,5 @@
-// A session of which the mirror has more than the captures: its process was killed between an entry and the next capture. Its
-// transcripts are made again from the mirrored entries, behind what was captured.
+// A session of which the mirror has more than the captures, because its process was killed between an entry and the next capture. Its
+// transcripts are completed with the mirrored entries.
 
 import { readContent } from "../../coding/capture-source.ts";
 import { entryIn, isMirror, MIRROR, mirroredId } from "../../coding/conversation/sdk-mirror.ts";
@@ -87,7 +87,7 @@ function missingEntries(entries: readonly JsonObject[], text: string): readonly 
   return first < 0 ? [] : entries.slice(first).filter(({ type }) => type !== METADATA);
 }
 
-/** What was captured, with what only the mirror has behind it; without a capture, all that was mirrored. */
+/** The capture with the entries that only the mirror has; without a capture, all mirrored entries. */
 export async function withMirrored(captured: CaptureSource | null, mirrored: MirroredSession): Promise<CaptureSource> {
   const contents = new Map<string, Uint8Array>();
   for (const [path, entries] of mirrored.transcripts) {
@@ -128,7 +128,7 @@ async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
   yield content;
 }
 
-/** What to tell of it: the session goes on, and not all of its files are there. */
+/** The problem to report: the session is resumed, and some of its files are missing. */
 export function restoredFromMirror(sessionId: string, missing: number, capture: Capture | null): HoldfastError {
   const what =
     capture === null

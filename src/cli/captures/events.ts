@@ -1,4 +1,4 @@
-// What `holdfast capture` found and did, event by event: one JSON document a line, or lines for people.
+// The events of `holdfast capture`: one JSON document a line, or lines for people.
 import { countImportedMessages, type Imported } from "../../coding/conversation/import.ts";
 import { countByRole, type FileCount, type LocalSession } from "../../coding/local-agent.ts";
 import type { FileFinding } from "../../coding/saver.ts";
@@ -73,7 +73,7 @@ function words(one: CaptureEvent): readonly string[] {
 const KINDS = 10;
 const PLACES = 3;
 
-/** Where they are and of what kind, never what they are. What looks alike is told once, with the first places. */
+/** The kinds and places of secrets, never the secrets. Secrets that look alike are listed once, with the first places. */
 export function secretWords(secrets: readonly FileFinding[]): readonly string[] {
   const alike = [...Map.groupBy(secrets, ({ kind, excerpt }) => safe`${kind} ${excerpt}`)];
   const shown = alike

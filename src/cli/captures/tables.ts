@@ -1,4 +1,4 @@
-// Captures as people see them.
+// Tables and texts that show captures to people.
 
 import { countByRole } from "../../coding/local-agent.ts";
 import type { Capture, CapturedFile, CapturesRemoved } from "../../contracts/captures.ts";
@@ -20,14 +20,14 @@ const columns = (now: number): readonly Column<Capture>[] => [
   { title: "SIZE", align: "right", cell: ({ size }) => formatBytes(size) },
   { title: "AGENT", cell: ({ agent }) => agent },
   { title: "GEN", align: "right", cell: ({ generation }) => formatCount(generation) },
-  // Empty, and so not there, unless they were asked for.
+  // Empty, and so not shown, unless --beside lists them.
   { title: "BESIDE", cell: ({ diverged }) => (diverged ? "yes" : ""), keep: true },
   { title: "AGENT'S SESSION", cell: ({ sessionId }) => sessionId, shrink: 1, min: 36 },
   { title: "FILES", align: "right", cell: ({ fileCount }) => formatCount(fileCount) },
   { title: "STORED", align: "right", cell: ({ stored }) => formatBytes(stored) },
 ];
 
-/** "in 6 d", "2 h ago": the column says what. */
+/** "in 6 d", "2 h ago": the title of the column says of what. */
 export function expiry({ expiresAt }: Pick<Capture, "expiresAt">, now: number): string {
   if (expiresAt === null) return "never";
   return expiresAt <= now ? `${formatSpan(now - expiresAt)} ago` : `in ${formatSpan(expiresAt - now)}`;
@@ -67,7 +67,7 @@ export function fileTable(files: readonly CapturedFile[], frame: Frame): string[
       { title: "ROLE", cell: ({ role }) => role },
       { title: "SIZE", align: "right", cell: ({ size }) => formatBytes(size) },
       { title: "STORED", align: "right", cell: ({ stored }) => formatBytes(stored) },
-      // Room for a transcript's, which is not broken then.
+      // Wide enough for the path of a transcript.
       { title: "PATH", cell: ({ path }) => path, wrap: true, shrink: 1, min: 52, keep: true },
     ],
     grouped,

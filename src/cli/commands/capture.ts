@@ -34,7 +34,7 @@ import { FORCE_OPTION, refuseOverwriting } from "../overwriting.ts";
 import { quoted, safe, wrapWords } from "../terminal.ts";
 import { formatBytes, plural } from "../units.ts";
 
-export const captured: Command = {
+export const capture: Command = {
   name: "capture",
   summary: "save a coding agent's session of this machine",
   usage: [
@@ -81,7 +81,7 @@ export const captured: Command = {
     const tell = teller(context);
     await tell({ event: "start", agent: named.agent, ...nulls(request, out), dryRun: args.flag("dry-run") });
     const isStored = request !== undefined && !args.flag("dry-run");
-    // Before anything is looked for: that it cannot be used is told at once. It is made when there is something to save.
+    // The store is opened first, so that a problem with it is reported at once. It is created when there is something to save.
     const there = isStored ? await openIfThere(context) : null;
     await output.progress("looking for the session …");
     const found = await findSession(context, named);
@@ -155,7 +155,7 @@ function checkOptions(context: Context, request: string | undefined, out: string
   if (output.interactive) throw new UsageError("a bundle does not belong on a terminal; use --out FILE or a pipe");
 }
 
-/** A dry run tells people everything; otherwise one line at the end does. */
+/** Without --json only a dry run prints every event; otherwise one line at the end is enough. */
 function teller({ args, output }: Context): Tell {
   return async (one) => {
     if (output.json) await output.record(one);
@@ -231,7 +231,7 @@ async function converse(holdfast: Holdfast, capture: Capture, tell: Tell): Promi
   }
 }
 
-/** The capture is there all the same: who reads the error must know it. */
+/** The error says that the capture was saved all the same. */
 function withoutConversation({ id, session }: Capture, error: unknown): unknown {
   if (!isHoldfastError(error)) return error;
   // A mistake on the command line would mean that nothing was written.
@@ -259,7 +259,7 @@ async function tellSecrets(secrets: readonly FileFinding[], { args, output }: Co
   for (const line of secretWords(secrets)) await output.note(`  ${line}`);
 }
 
-/** Readable by its owner only: whatever the agent's tools printed is in it. */
+/** Only its owner can read the file: it contains what the agent's tools printed. */
 async function write(bundle: Uint8Array, file: string, { io, output }: Context, tell: Tell): Promise<string> {
   if (file === "-") await output.bytes(bundle);
   else {

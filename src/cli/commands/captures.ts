@@ -64,14 +64,14 @@ const ls: Command = {
   },
 };
 
-/** All of them, or the last so many: there are few, because they are swept. */
+/** One page is enough: a sweep keeps their number small. */
 async function expiredPage(holdfast: Holdfast, filter: CaptureFilter): Promise<Page<Capture>> {
   const { request, sessionId, agent, limit } = filter;
   const all = (await expiredCaptures(holdfast)).filter(matchesSelector({ request, sessionId }, agent));
   return { items: all.slice(0, limit), next: null };
 }
 
-/** Nobody asks for what they do not know of. */
+/** Notes captures that the list does not show, because users may not know of them. */
 async function noteOthers(holdfast: Holdfast, filter: CaptureFilter, { output }: Context): Promise<void> {
   const { cursor: _, ...all } = filter;
   const given = optionsOf(filter);

@@ -1,5 +1,5 @@
-// holdfast handover: what a coding agent was asked, did and left open, for whoever goes on.
-import { handover } from "../../coding/conversation/handover.ts";
+// holdfast handover: what a coding agent was asked, did and left open, for the person or agent that continues.
+import { handover as writeHandover } from "../../coding/conversation/handover.ts";
 import {
   type CaptureSelector,
   findCapture,
@@ -19,7 +19,7 @@ import { FORCE_OPTION, refuseOverwriting } from "../overwriting.ts";
 import { needSession } from "../store.ts";
 import { safe, safeText } from "../terminal.ts";
 
-export const handedOver: Command = {
+export const handover: Command = {
   name: "handover",
   summary: "what a coding agent was asked, did and left open, as Markdown",
   usage: ["handover --request ID | --session-id ID | --capture CAPTURE | SESSION [--agent A] [--out FILE [--force]]"],
@@ -43,13 +43,13 @@ export const handedOver: Command = {
     const { output, args } = context;
     await refuseOverwriting(context);
     const { holdfast, session, capture } = await subject(context);
-    const markdown = await handover(holdfast, session, {
+    const markdown = await writeHandover(holdfast, session, {
       ...{ capture: capture?.id ?? null, storeOptions: output.storeOptions },
     });
     const out = args.text("out");
     if (out !== undefined) await write(markdown, out, context);
-    const told = { session, capture: capture?.id ?? null, ...(out === undefined ? { markdown } : { file: out }) };
-    if (output.json) await output.document(told);
+    const answer = { session, capture: capture?.id ?? null, ...(out === undefined ? { markdown } : { file: out }) };
+    if (output.json) await output.document(answer);
     else if (out !== undefined) await output.line(safe`wrote the handover of session ${session} to ${out}`);
     else await output.bytes(output.interactive ? safeText(markdown) : markdown);
     return undefined;
@@ -59,7 +59,7 @@ export const handedOver: Command = {
 interface Subject {
   readonly holdfast: Holdfast;
   readonly session: string;
-  /** With which it can be put back; null when there is none any more. */
+  /** From which it can be restored; null when there is none any more. */
   readonly capture: Capture | null;
 }
 
@@ -68,8 +68,8 @@ async function subject(context: Context): Promise<Subject> {
   const selector = parseCaptureSelector(context);
   const agent = agentGiven(context);
   const [named] = args.operands;
-  const isAsked = selector.request !== undefined || selector.sessionId !== undefined || selector.capture !== undefined;
-  if ((named === undefined) !== isAsked) {
+  const isNamed = selector.request !== undefined || selector.sessionId !== undefined || selector.capture !== undefined;
+  if ((named === undefined) !== isNamed) {
     throw new UsageError("name a session, or --request ID, --session-id ID or --capture CAPTURE, one of them");
   }
   const holdfast = await context.open();

@@ -1,4 +1,4 @@
-// holdfast import-local: what coding agents said and did on this machine becomes sessions of the store.
+// holdfast import-local: imports the conversations of coding agents on this machine into sessions of the store.
 import { countImportedMessages } from "../../coding/conversation/import.ts";
 import { foreseeLocal, importLocalSession, type LocalSessionEntry, listLocal } from "../../coding/local-sessions.ts";
 import type { CodingAgent } from "../../contracts/captures.ts";
@@ -51,7 +51,7 @@ export const importLocal: Command = {
     const after = since === undefined ? Number.NEGATIVE_INFINITY : Date.now() - parseDuration(since, "--since");
     const there = await openIfThere(context);
     const holdfast = there ?? (args.flag("dry-run") ? null : await createStore(context));
-    const importing = new Importing(context, holdfast);
+    const importing = new LocalImport(context, holdfast);
     const stop = interruption(io);
     try {
       for (const one of agent === undefined ? AGENTS : [agent]) await importing.all(one, after, stop.signal);
@@ -64,9 +64,9 @@ export const importLocal: Command = {
 
 type Count = "imported" | "unchanged" | "empty" | "erased" | "failed" | "foreseen";
 
-class Importing {
+class LocalImport {
   readonly #context: Context;
-  /** null: nothing is written, and there is none. */
+  /** null: this is a dry run, and there is no store. */
   readonly #holdfast: Holdfast | null;
   readonly #counts: Record<Count, number> = {
     ...{ imported: 0, unchanged: 0, empty: 0, erased: 0, failed: 0, foreseen: 0 },
@@ -94,7 +94,7 @@ class Importing {
     }
   }
 
-  /** An agent that cannot be asked keeps the other from nothing, nor does a place that cannot be listed. */
+  /** An agent that cannot be asked, or a folder that cannot be listed, does not stop the rest. */
   async #list(agent: CodingAgent, io: Io): Promise<readonly LocalSessionEntry[]> {
     const broken: unknown[] = [];
     try {
@@ -169,7 +169,7 @@ class Importing {
   }
 }
 
-/** What would keep every other session from being imported as well. */
+/** Errors that would stop the import of every other session as well. */
 const OF_STORE = ["StoreBusy", "StoreUnreachable", "StoreFull", "ReadOnly", "Closed"];
 
 function isOfStore(error: unknown): boolean {

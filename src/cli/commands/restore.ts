@@ -1,4 +1,4 @@
-// holdfast restore: puts a coding agent's session back on this machine.
+// holdfast restore: restores a coding agent's session on this machine.
 import { stat } from "node:fs/promises";
 import { sourceOfCapture } from "../../coding/capture-source.ts";
 import {
@@ -81,7 +81,7 @@ export const restore: Command = {
     const rewritePaths = args.flag("rewrite-paths");
     const restored = await localAgentOf(context, agent).restore(source, { rewritePaths, overwrite, dryRun });
     const resume = resumeCommand(agent, restored.sessionId, restored.cwd, io.cwd);
-    // Only the command on stdout: it can be run as it is.
+    // Standard output has only the command, so that a shell can run it.
     await output.answer({ ...restored, capture, resume, ...(dryRun ? { dryRun } : {}) }, () =>
       dryRun ? describeForecast(restored, source) : [resume],
     );
@@ -104,7 +104,7 @@ async function needDirectory(cwd: string): Promise<void> {
   });
 }
 
-/** Claude Code's files are where they are; OpenCode is given them to import. */
+/** Claude Code's files are written to their places; OpenCode imports them. */
 function describeForecast(restored: Restored, { files }: CaptureSource): readonly string[] {
   if ("places" in restored && Array.isArray(restored.places)) {
     return restored.places.map((file) => safe`would write ${String(file)}`);
@@ -118,7 +118,7 @@ function keptOf(restored: Restored): readonly string[] {
 }
 
 interface NamedSource {
-  /** null: it is not from a store. */
+  /** null: the source is not from a store. */
   readonly capture: string | null;
   readonly source: CaptureSource;
 }
