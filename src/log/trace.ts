@@ -8,7 +8,7 @@ import type { TracedEventRow } from "../contracts/storage/trace-queries.ts";
 import type { Causes, TraceEvent, Tracing } from "../contracts/trace.ts";
 import { TRACE_VERBS } from "../contracts/verbs/store.ts";
 import { existingSession } from "../core/existing.ts";
-import type { SessionLookup } from "../core/locate.ts";
+import type { SessionLookup } from "../core/locator.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { CauseReader } from "./causes.ts";

@@ -11,7 +11,7 @@ import { decide } from "../core/decide.ts";
 import { decodeRow, oneOf, whole } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import { lineOf } from "../core/lineage.ts";
-import type { SessionLookup } from "../core/locate.ts";
+import type { SessionLookup } from "../core/locator.ts";
 import { optionalRowId, rowId } from "../core/row-id.ts";
 import { onBranch } from "../core/session-guards.ts";
 import { bindVerbs } from "../core/verbs.ts";

@@ -16,7 +16,7 @@ import { decodeRow, jsonObject, withBlob } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import { findHead, findSession } from "../core/find.ts";
 import { lineOf } from "../core/lineage.ts";
-import type { SessionLookup } from "../core/locate.ts";
+import type { SessionLookup } from "../core/locator.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { onBranch, onHead } from "../core/session-guards.ts";
 import { bindVerbs } from "../core/verbs.ts";

@@ -16,7 +16,7 @@ import { decide } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { existingSession } from "../core/existing.ts";
 import { findAt } from "../core/find.ts";
-import { requireNoHead, type SessionLookup } from "../core/locate.ts";
+import { requireNoHead, type SessionLookup } from "../core/locator.ts";
 import { newId } from "../core/new-id.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { removeAlias, setAlias } from "./aliases.ts";

@@ -14,7 +14,7 @@ import { decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import { findHead } from "../core/find.ts";
 import { currentLineage } from "../core/lineage.ts";
-import type { SessionLookup } from "../core/locate.ts";
+import type { SessionLookup } from "../core/locator.ts";
 import { rowId } from "../core/row-id.ts";
 import { onBranch, onHead } from "../core/session-guards.ts";
 import { bindVerbs } from "../core/verbs.ts";

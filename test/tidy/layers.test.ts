@@ -21,7 +21,7 @@ const AREAS: Record<string, { of: string[]; may: string[] }> = {
   models: { of: ["models/"], may: ["contracts", "core", "models"] },
   loop: { of: ["loop/"], may: ["contracts", "core", "nouns", "models", "loop"] },
   open: {
-    of: ["open.ts", "edge.ts", "lifetime.ts", "nouns.ts"],
+    of: ["open.ts", "edge.ts", "nouns.ts"],
     may: ["contracts", "core", "storage", "nouns", "coding", "open"],
   },
   index: { of: ["index.ts"], may: ["contracts", "core", "storage", "nouns", "models", "loop", "open"] },
