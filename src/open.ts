@@ -18,7 +18,7 @@ import { realEnvironment } from "./core/environment.ts";
 import { createFence, FENCE, type Fencing } from "./core/fence.ts";
 import { checkFileMode, FILE_MODE } from "./core/file-mode.ts";
 import { LazyModule, LazyParts, type LazyVerbs, Lifetime } from "./core/lifetime.ts";
-import { createSessionLookup, type SessionLookup } from "./core/locator.ts";
+import { createSessionLookup, type SessionLookup } from "./core/session-lookup.ts";
 import { parseStoreUrl, type StoreTarget } from "./core/store-url.ts";
 import { STORED, type StoredCapture, type StoredCaptures } from "./core/stored-capture.ts";
 import { createHistory } from "./history/history.ts";

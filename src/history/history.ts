@@ -10,7 +10,7 @@ import { invalid } from "../core/check.ts";
 import { type Decision, decide, type FinalAnswer, refusalError } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { refuseAlias } from "../core/existing.ts";
-import type { SessionLookup } from "../core/locator.ts";
+import type { SessionLookup } from "../core/session-lookup.ts";
 import { SessionQueue } from "../core/session-queue.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { bindVerbs } from "../core/verbs.ts";

@@ -11,7 +11,7 @@ import { RUN_CALLS } from "../contracts/verbs/runs.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import type { Worker } from "../contracts/workers.ts";
 import { readPairCursor, writeCursor, writePairCursor } from "../core/cursor.ts";
-import type { SessionLookup } from "../core/locator.ts";
+import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { eventOf } from "../log/log.ts";
 import { checkAgent } from "./agents.ts";

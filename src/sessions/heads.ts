@@ -13,7 +13,7 @@ import { existingSession } from "../core/existing.ts";
 import { findAt, type LocatedSession } from "../core/find.ts";
 import { headOf } from "../core/head.ts";
 import { lineageAt } from "../core/lineage.ts";
-import type { SessionLookup } from "../core/locator.ts";
+import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { compact } from "./compact.ts";
 import { decideHead, prepareHead } from "./publish.ts";

@@ -8,7 +8,7 @@ import { STATE_VERBS } from "../contracts/verbs/state.ts";
 import { decide, refusalError } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { refuseAlias } from "../core/existing.ts";
-import type { SessionLookup } from "../core/locator.ts";
+import type { SessionLookup } from "../core/session-lookup.ts";
 import { SessionQueue } from "../core/session-queue.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { type Change, changeCommit, type PreparedValue, prepareValues, textOf, wholeState } from "./changes.ts";
