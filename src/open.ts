@@ -23,7 +23,6 @@ import { parseStoreUrl, type StoreTarget } from "./core/store-url.ts";
 import { STORED, type StoredCapture, type StoredCaptures } from "./core/stored-capture.ts";
 import { createHistory } from "./history/history.ts";
 import type { Nouns } from "./nouns.ts";
-import { factNames } from "./query/catalogue.ts";
 import { createRuns } from "./runs/on-demand.ts";
 import { type FileBlobsOptions, fileBlobs } from "./storage/blobs/file.ts";
 import { createPayloads } from "./storage/blobs/payloads.ts";
@@ -160,7 +159,6 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
     ...(options.vectors === undefined ? {} : { vectors: options.vectors }),
     ...(options.graph === undefined ? {} : { graph: options.graph }),
     ...(options.memory === undefined ? {} : { memory: options.memory }),
-    ...lifetime.of({ facts: factNames }, { facts: FACTS }),
     ...lifetime.of(createStoreCalls(base, nouns.blobs), STORE_VERBS),
     close,
     [Symbol.asyncDispose]: close,
@@ -201,11 +199,10 @@ function createNouns({ storage, payloads, settings, options, lookup, lazy }: Bas
   };
 }
 
-const { facts: FACTS, ...QUERY_VERBS } = CATALOGUE.query;
-const { archives, check, trace, stats } = CATALOGUE;
-const STORE_VERBS = { ...archives, ...check, ...trace, ...QUERY_VERBS, ...stats };
+const { archives, check, trace, query, stats } = CATALOGUE;
+const STORE_VERBS = { ...archives, ...check, ...trace, ...query, ...stats };
 
-type StoreCalls = Archives & Checking & Tracing & Omit<Querying, "facts"> & Pick<Holdfast, "stats">;
+type StoreCalls = Archives & Checking & Tracing & Querying & Pick<Holdfast, "stats">;
 
 /** The calls of the store itself, each with the code that it needs. */
 function createStoreCalls({ storage, payloads, settings, lookup, lazy }: Base, blobs: Blobs): StoreCalls {
@@ -218,7 +215,7 @@ function createStoreCalls({ storage, payloads, settings, lookup, lazy }: Base, b
   );
   return {
     ...lazy.members(stats, (part) => part, CATALOGUE.stats),
-    ...lazy.members(query, (part) => part, QUERY_VERBS),
+    ...lazy.members(query, (part) => part, CATALOGUE.query),
     ...lazy.members(trace, (part) => part, CATALOGUE.trace),
     ...lazy.members(check, (part) => part, CATALOGUE.check),
     ...lazy.members(archives, (part) => part, CATALOGUE.archives),
