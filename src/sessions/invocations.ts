@@ -22,8 +22,8 @@ import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { readAttachment, readSpawn, startAttach, startSpawn } from "./attach.ts";
 import { errorJson, failedOutcome, runAlone, runInOrder, type WorkOutcome } from "./batch.ts";
-import { facts, isOver, noRow } from "./calls.ts";
 import { countLineage } from "./counts.ts";
+import { facts, isOver, noRow } from "./versioned-rows.ts";
 import { invocationOf } from "./view.ts";
 
 export function createInvocations(storage: Storage, payloads: Payloads, lookup: SessionLookup): Invocations {

@@ -15,9 +15,9 @@ import { optionalRowId, rowId } from "../core/row-id.ts";
 import { onBranch } from "../core/session-guards.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
-import { noRow } from "./calls.ts";
 import { snapshotEvent } from "./publish.ts";
 import { checkTurn } from "./turns.ts";
+import { noRow } from "./versioned-rows.ts";
 
 export function snapshotOf(row: SnapshotRow): Snapshot {
   const { session } = row;

@@ -1,10 +1,12 @@
 // SQLite through node:sqlite. One connection writes, one reads; a write transaction lives inside one macrotask, so that
 // two handles on a file never block each other's event loop: a handle that finds the file locked waits by timers.
+
 import { statSync } from "node:fs";
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import type { EngineReport } from "../../../contracts/storage/engine-report.ts";
 import type { InspectLimits } from "../../../contracts/storage/storage.ts";
+import { randomShare } from "../../../core/backoff.ts";
 import { FILE_MODE } from "../../../core/file-mode.ts";
 import { TimeSlice } from "../../../core/time-slice.ts";
 import {
@@ -133,8 +135,7 @@ class SqliteDriver implements Driver {
         if (!isBusy(error)) throw sqliteError(error, path);
         if (environment.monotonic() >= deadline) throw busyError(path, error);
       }
-      const spread = (environment.random(1)[0] ?? 0) / 255;
-      await environment.sleep(Math.min(1 + attempt * 0.5, 8) * (0.5 + spread));
+      await environment.sleep(Math.min(1 + attempt * 0.5, 8) * (0.5 + randomShare(environment)));
     }
   }
 
@@ -378,7 +379,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Driver> {
       if (!isBusy(error)) throw openError(error, path);
       if (environment.monotonic() >= deadline) throw busyError(path, error);
     }
-    await environment.sleep(5 + (environment.random(1)[0] ?? 0) / 16);
+    await environment.sleep(5 + 16 * randomShare(environment));
   }
 }
 
