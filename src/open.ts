@@ -17,12 +17,11 @@ import { checkFields, checkInt, checkOneOf, checkRecord } from "./core/check.ts"
 import { realEnvironment } from "./core/environment.ts";
 import { createFence, FENCE, type Fencing } from "./core/fence.ts";
 import { checkFileMode, FILE_MODE } from "./core/file-mode.ts";
-import { LazyModule, LazyParts, type LazyVerbs } from "./core/lazy.ts";
-import { createSessionLookup, type SessionLookup } from "./core/locate.ts";
+import { LazyModule, LazyParts, type LazyVerbs, Lifetime } from "./core/lifetime.ts";
+import { createSessionLookup, type SessionLookup } from "./core/session-lookup.ts";
 import { parseStoreUrl, type StoreTarget } from "./core/store-url.ts";
 import { STORED, type StoredCapture, type StoredCaptures } from "./core/stored-capture.ts";
 import { createHistory } from "./history/history.ts";
-import { Lifetime } from "./lifetime.ts";
 import type { Nouns } from "./nouns.ts";
 import { createRuns } from "./runs/on-demand.ts";
 import { type FileBlobsOptions, fileBlobs } from "./storage/blobs/file.ts";

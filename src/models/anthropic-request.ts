@@ -1,8 +1,10 @@
 // A request of the Anthropic Messages API, made of stored messages.
+
 import type { ChatRequest } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ModelCall } from "../contracts/models.ts";
 import type { DescribedTool } from "../contracts/tool-schemas.ts";
+import { isObject } from "../core/object.ts";
 import type { AnthropicOptions } from "./anthropic.ts";
 import {
   type BlockOf,
@@ -105,8 +107,7 @@ async function renderBlock(
     }
     case "tool_use": {
       const { id, name, input } = block;
-      const isObject = typeof input === "object" && input !== null && !Array.isArray(input);
-      return [{ type: "tool_use", id, name, input: isObject ? input : { value: input }, ...adds }];
+      return [{ type: "tool_use", id, name, input: isObject(input) ? input : { value: input }, ...adds }];
     }
     case "tool_result":
       return [await renderResult(block, call)];

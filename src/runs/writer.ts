@@ -1,5 +1,6 @@
 // What a worker writes for a run whose lease it has. The store refuses a commit once the lease is lost. A commit whose outcome was
 // lost with the connection is looked up in the log before it is tried again, so that nothing is written twice.
+
 import { HoldfastError } from "../contracts/errors.ts";
 import type {
   Commit,
@@ -13,6 +14,7 @@ import type {
 } from "../contracts/storage/commit.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
+import { exponentialBackoff } from "../core/backoff.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { commitment } from "../core/chain.ts";
 import { refusalError } from "../core/decide.ts";
@@ -173,7 +175,7 @@ export class Writer {
         return await work();
       } catch (error) {
         if (!(error instanceof HoldfastError) || !error.retryable || tries >= MOST_TRIES) throw error;
-        await this.storage.environment.sleep(FIRST_WAIT_MS * 2 ** (tries - 1));
+        await this.storage.environment.sleep(exponentialBackoff(tries - 1, FIRST_WAIT_MS));
       }
     }
   }
@@ -212,7 +214,7 @@ export class Writer {
       } catch (error) {
         if (!(error instanceof HoldfastError) || !error.retryable || tries >= MOST_TRIES) throw error;
         isOpen = true;
-        await environment.sleep(FIRST_WAIT_MS * 2 ** (tries - 1));
+        await environment.sleep(exponentialBackoff(tries - 1, FIRST_WAIT_MS));
       }
     }
   }

@@ -6,7 +6,7 @@ import type { Locator } from "../contracts/locators.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { existingSession } from "./existing.ts";
 import { findSession } from "./find.ts";
-import { checkStore, formatLocator, isHeadId, isLocatorText } from "./locator.ts";
+import { AT_HEAD, checkStore, formatLocator, isHeadId, SCHEME } from "./locator.ts";
 
 /** How the verbs of one store find the session that a caller names. */
 export interface SessionLookup {
@@ -42,6 +42,12 @@ export function createSessionLookup(
     return isLocatorText(at) ? locateText(at).then(requireNone) : at;
   };
   return { locate, requireCurrent, resolveSessionId: createResolver(storage, requireCurrent) };
+}
+
+/** A text that says more than an id does. A session may still be called so: ids are plain data. */
+function isLocatorText(text: string): boolean {
+  // Looked at for every message that is added: most ids have no such part.
+  return text.startsWith(SCHEME) || (text.includes("@hd-") && AT_HEAD.test(text));
 }
 
 function completeHead(storage: Storage, locator: Locator): Locator | Promise<Locator> {
