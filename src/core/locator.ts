@@ -24,7 +24,7 @@ function checkBeginning(value: unknown, what: string): string {
 }
 
 /** Its head may be no more than the beginning of an id. */
-export function parseLocator(at: unknown, what = "locator"): Locator {
+function parseLocator(at: unknown, what = "locator"): Locator {
   if (typeof at !== "string") return checkLocator(at, what);
   if (!at.startsWith(SCHEME)) return splitHead(at, what, (session) => session);
   const mark = at.indexOf("#");

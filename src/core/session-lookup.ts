@@ -19,10 +19,10 @@ export interface SessionLookup {
 export type Locate = (at: unknown) => Locator | Promise<Locator>;
 
 /** The id of a session whose current state a verb works on. `action` says what is not done at a head, `hint` what to do instead. */
-export type RequireCurrent = (at: unknown, action: string, hint?: string) => string | Promise<string>;
+type RequireCurrent = (at: unknown, action: string, hint?: string) => string | Promise<string>;
 
 /** The same for verbs that take text only, and that change a session in the order of the calls. */
-export type ResolveSessionId = (session: string, action: string, hint?: string) => string | Promise<string>;
+type ResolveSessionId = (session: string, action: string, hint?: string) => string | Promise<string>;
 
 export function createSessionLookup(
   storage: Storage,

@@ -21,7 +21,7 @@ import { Script, type Writing, write } from "./writing.ts";
 const BRANCH_POSITION = "no, id, seq, chain, branch, messages, state_seq, deleted_at, version";
 export const SESSION_LOOKUP = `SELECT ${BRANCH_POSITION} FROM sessions WHERE id ${LOOKUP}`;
 export const AGENT_LOOKUP = `SELECT no, id FROM agents WHERE id ${LOOKUP}`;
-export const ALIAS_LOOKUP = `SELECT name FROM aliases WHERE name ${LOOKUP}`;
+const ALIAS_LOOKUP = `SELECT name FROM aliases WHERE name ${LOOKUP}`;
 /** Kept: pinned, referred to by a row, or part of another blob; otherwise it lives until expires_at. */
 export const BLOB_LOOKUP =
   "SELECT no, sha256, expires_at, CASE WHEN pinned = 1 OR refs > 0 OR EXISTS " +
