@@ -15,7 +15,7 @@ import { fromHex, isBytes, sameBytes, toHex } from "../core/bytes.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import { discardErased } from "../core/erasure.ts";
 import { deletedSession, IN_PART } from "../core/existing.ts";
-import { isHeldRun, toggleHold } from "../core/imported-runs.ts";
+import { isHeldRun, toggleHold } from "../core/run-owner.ts";
 import { runInSlices, TimeSlice } from "../core/time-slice.ts";
 import { type Completion, completePart } from "./complete.ts";
 import { type ReadFrame, readFrames } from "./frames.ts";
