@@ -198,7 +198,7 @@ describe.each(BACKENDS)("ST7 bad input on %s is a typed error, and nothing is wr
         () => hf.calls.add("chat", { type: "leaf", turn: "other#1" }),
       ],
       ["an event", "NotFound", () => hf.causes("chat#99")],
-      ["a board", "NotFound", () => hf.tasks.addTasks("nobody", ["one"])],
+      ["a board", "NotFound", () => hf.tasks.add("nobody", ["one"])],
       ["a blob", "BlobNotFound", () => hf.blobs.resolve(`sha256:${"0".repeat(64)}`)],
     ]);
   });

@@ -34,7 +34,7 @@ interface Objects extends FilledStore {
 async function fill(hf: Holdfast): Promise<Objects> {
   const filled = await fillStore({ ...hf, lineage: hf });
   await fillRuns(hf.runs);
-  const board = await hf.tasks.createTaskList("errands", ["one"]);
+  const board = await hf.tasks.create("errands", ["one"]);
   await hf.sessions.create({ id: "going" });
   const capture = await hf.captures.save(captureInput("first"));
   return {
@@ -126,11 +126,11 @@ function writes(hf: Holdfast, of: Objects): Readonly<Record<string, () => Promis
     "runs.answer": () => runs.answer(of.decision, { verdict: "retry" }),
     "runs.saveCheckpoint": () => runs.saveCheckpoint({ session: "worked", agent: "bob", iteration: 3, state: 1 }),
     "runs.deleteCheckpoint": () => runs.deleteCheckpoint("worked", "bob"),
-    "tasks.createTaskList": () => tasks.createTaskList("new", ["one"]),
-    "tasks.addTasks": () => tasks.addTasks(of.board, ["two"]),
-    "tasks.updateStatus": () => tasks.updateStatus(of.board, of.task, "in_progress"),
-    "tasks.updateTaskTitle": () => tasks.updateTaskTitle(of.board, of.task, "other"),
-    "tasks.deleteTask": () => tasks.deleteTask(of.board, of.task),
+    "tasks.create": () => tasks.create("new", ["one"]),
+    "tasks.add": () => tasks.add(of.board, ["two"]),
+    "tasks.move": () => tasks.move(of.board, of.task, "in_progress"),
+    "tasks.rename": () => tasks.rename(of.board, of.task, "other"),
+    "tasks.delete": () => tasks.delete(of.board, of.task),
     "captures.save": () => captures.save(captureInput("second")),
     "captures.expire": () => captures.expire(of.capture, null),
     "captures.delete": () => captures.delete(of.capture),

@@ -29,7 +29,7 @@ async function archived(): Promise<readonly Frame[]> {
   await store.log.annotate("chat", { n: 1 });
   await store.heads.publish("chat", { final: 1, vars: { x: 1 }, finalSummary: "one" });
   await store.heads.publish("chat");
-  await store.tasks.createTaskList("chat", ["one"]);
+  await store.tasks.create("chat", ["one"]);
   await store.sessions.fork("chat", { id: "fork" });
   await store.heads.publish("fork");
   const frames: Frame[] = [];
@@ -261,7 +261,7 @@ describe("a forged archive", () => {
     async (session) => {
       const source = await open(":memory:");
       await fillStore({ ...source, lineage: source });
-      await source.tasks.createTaskList("chat", ["one", "two"]);
+      await source.tasks.create("chat", ["one", "two"]);
       await source.invocations.spawn("chat", { session: { id: "child" } }, (child) =>
         source.heads.publish(child.session),
       );

@@ -34,7 +34,7 @@ async function readSession(hf: Holdfast, id: string): Promise<unknown> {
     await hf.heads.list(id),
     ...[await view.counts(), await view.messages(), await view.turns(), await view.evals(), await view.calls()],
     ...[await view.snapshots(), await view.heads(), await view.invocations(), await view.state()],
-    await hf.tasks.getBoardsByConversation(id),
+    await hf.tasks.boards(id),
     await hf.markdown(id),
     await hf.trace(id),
     await digest(hf.export(id)),

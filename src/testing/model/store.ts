@@ -3,7 +3,7 @@ import { HoldfastError } from "../../contracts/errors.ts";
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import type { Message } from "../../contracts/messages.ts";
 import type { SessionStatus } from "../../contracts/sessions.ts";
-import type { Task, TaskList } from "../../contracts/tasks.ts";
+import type { Board, Task } from "../../contracts/tasks.ts";
 
 /** A message and its place among all messages of the store. */
 export interface ModelMessage {
@@ -16,7 +16,7 @@ interface Slot {
   readonly expiresAt: number;
 }
 
-export type ModelBoard = Omit<TaskList, "tasks"> & { tasks: Task[] };
+export type ModelBoard = Omit<Board, "tasks"> & { tasks: Task[] };
 
 export interface ModelSession {
   readonly id: string;

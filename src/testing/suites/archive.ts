@@ -51,8 +51,8 @@ async function makeRich(store: Nouns | Holdfast, id: string, imageBytes = 2_500_
   await evals.finish(running.id, { result: 2, final: { two: 2 } });
   await snapshots.add(id, { x: [1, 2, 3] });
   const first = await turns.finish(turn.id, { final: { done: true }, vars: { v: 1 }, finalSummary: "done" });
-  await tasks.createTaskList(id, ["one", "two"]);
-  await tasks.createTaskList(id, ["three"], { agentId: "sub", parentAgentId: "" });
+  await tasks.create(id, ["one", "two"]);
+  await tasks.create(id, ["three"], { agent: "sub", parent: "" });
   await log.annotate(id, { note: "of mine" }, { agent: AGENT });
   await history.append(scope(id), { role: "user", content: "secret words that go" }, { run: "run-2" });
   await history.clearRun(scope(id), "run-2");
@@ -73,7 +73,7 @@ async function everything(store: Holdfast | Nouns, id: string) {
     heads: await heads.list(id),
     history: await store.history.session(id),
     state: await store.state.getVersioned(id),
-    boards: await store.tasks.getByConversation(id),
+    boards: await store.tasks.root(id),
     calls: await view.calls(),
     evals: await view.evals(),
     turns: await view.turns(),
@@ -158,7 +158,7 @@ const roundTrips: readonly Case[] = [
         await history.append(scope("rich"), { role: "user", content: `word ${i}` }, { run: `r${i % 5}` });
         if (i % 3 === 0) await state.patch("rich", { replaced: i });
         if (i % 7 === 0) await history.clearRun(scope("rich"), `r${i % 5}`);
-        if (i % 11 === 0) await tasks.createTaskList("rich", [`task ${i}`]);
+        if (i % 11 === 0) await tasks.create("rich", [`task ${i}`]);
       }
     })();
     for (let i = 0; i < 5; i++) {
@@ -276,7 +276,7 @@ const forkCases: readonly Case[] = [
           () => sessions.create({ id }),
           () => nouns.history.append(scope(id), { role: "user", content: "mine" }),
           () => state.set(id, { a: 1 }),
-          () => tasks.createTaskList(id, ["one"]),
+          () => tasks.create(id, ["one"]),
         ];
         for (const [i, write] of writes.entries()) {
           const { message, hint } = await refuses("SessionDeleted", write, `write ${i} to ${id}`);

@@ -24,7 +24,7 @@ async function makeExamples(store: Holdfast): Promise<Examples> {
   await store.agents.saveBlocks("a", [{ label: "notes", value: "one two" }]);
   await store.agents.create({ id: "b" });
   await store.history.append({ session: "chat", agent: "a" }, { role: "user", content: "hi" });
-  const board = await store.tasks.createTaskList("chat", ["one"]);
+  const board = await store.tasks.create("chat", ["one"]);
   const head = await store.heads.publish("chat");
   await store.blobs.store("another");
   const stored = await store.blobs.storeJson({ a: 1 });
@@ -36,14 +36,13 @@ async function makeExamples(store: Holdfast): Promise<Examples> {
         session,
         label: "notes",
         withAgent: "b",
-        conversationId: session,
         find: "one",
         put: "two",
         b: "other",
       },
       ...{
-        taskListId: board.id,
-        taskId: present(board.tasks[0]).id,
+        board: board.id,
+        task: present(board.tasks[0]).id,
         prefix: "hd-",
         sort: "size",
         path: "a/b",
