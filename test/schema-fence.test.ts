@@ -59,7 +59,7 @@ async function exportSession(): Promise<readonly Uint8Array[]> {
   const other = await open(":memory:");
   await other.history.append({ session: "elsewhere", agent: "ada" }, { role: "user", content: "to take along" });
   const pieces: Uint8Array[] = [];
-  for await (const piece of other.export("elsewhere")) pieces.push(piece);
+  for await (const piece of other.sessions.export("elsewhere")) pieces.push(piece);
   await other.close();
   return pieces;
 }
@@ -140,7 +140,7 @@ function writes(hf: Holdfast, of: Objects): Readonly<Record<string, () => Promis
     "blobs.pin": () => blobs.pin(of.blob),
     "blobs.delete": () => blobs.delete(of.blob),
     "blobs.gc": () => blobs.gc(),
-    import: async () => hf.import(of.archive),
+    import: async () => hf.sessions.import(of.archive),
   };
 }
 

@@ -1,5 +1,6 @@
 // Task boards: one for each agent of a session. adapters/task-store.ts gives them the names of the storage contracts (TaskStore).
 // Promise: row-level updates, so that agents working at once never lose each other's; every change is an event.
+import type { At } from "./locators.ts";
 
 export const TASK_STATUSES = ["planned", "in_progress", "blocked", "succeeded", "failed", "abandoned"] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
@@ -42,12 +43,12 @@ export interface Tasks {
    * The session is created when it is not there. A board that exists already for (session, agent) keeps id and createdAt and gets
    * the new tasks instead of its own.
    */
-  create(session: string, titles: readonly string[], options?: BoardOptions): Promise<Board>;
+  create(session: At, titles: readonly string[], options?: BoardOptions): Promise<Board>;
   get(board: string): Promise<Board | null>;
   /** The session's root board (agent ""), else its oldest board. */
-  root(session: string): Promise<Board | null>;
+  root(session: At): Promise<Board | null>;
   /** Every board of the session, oldest first; at most LIMITS.boardsPerSession. */
-  boards(session: string): Promise<readonly Board[]>;
+  boards(session: At): Promise<readonly Board[]>;
   /**
    * Null when there is no such task. InvalidTransition out of a terminal status. An empty note keeps the old one. `from` is the
    * status that the task must be in, Conflict when it is in another: of many workers that claim one task, one wins.
@@ -67,5 +68,5 @@ export interface Tasks {
   /** A person's retry: count 0, note cleared, in_progress, even from abandoned. */
   forceRetry(board: string, task: string): Promise<Task | null>;
   /** When the work of a session ended without saying so: in_progress tasks become failed or planned, never succeeded. */
-  settle(session: string, to: "failed" | "planned", options?: { readonly agent?: string }): Promise<number>;
+  settle(session: At, to: "failed" | "planned", options?: { readonly agent?: string }): Promise<number>;
 }

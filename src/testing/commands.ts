@@ -4,7 +4,7 @@
 import { isHoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { Message } from "../contracts/messages.ts";
-import type { Session } from "../contracts/sessions.ts";
+import type { Session } from "../contracts/session.ts";
 import type { Board, Task, TaskStatus } from "../contracts/tasks.ts";
 import type { Model } from "./model.ts";
 

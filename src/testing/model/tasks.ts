@@ -45,7 +45,7 @@ export function modelTasks(store: ModelStore): Tasks {
         ...options,
       };
       const kept = old ?? { id: `board_${store.next()}`, createdAt: store.now() };
-      const facts = { session: id, agent, label, parent, maxRetries };
+      const facts = { session: session.id, agent, label, parent, maxRetries };
       const board: ModelBoard = { id: kept.id, ...facts, tasks: [], createdAt: kept.createdAt };
       if (old === undefined) session.boards.push(board);
       else session.boards[session.boards.indexOf(old)] = board;
