@@ -68,11 +68,11 @@ function violations(files: ReadonlyMap<string, string>): string[] {
   return [...files]
     .filter(([file]) => !isTest(file))
     .flatMap(([file, text]) => {
-      const source = parse(file, text);
       const area = areaOf(file);
       if (area === undefined) return [`${file}: no area of test/tidy/layers.test.ts covers it`];
+      const source = parse(file, text);
       const badImports = importsOf(source).flatMap((imported) => importViolation(file, area, imported) ?? []);
-      const impure = isWithin(file, IMPURE.allowedIn) ? [] : impureUses(source);
+      const impure = isWithin(file, IMPURE.allowedIn) || !isPerhapsImpure(text) ? [] : impureUses(source);
       return [...badImports, ...impure.map((use) => `uses ${use}; take it from the environment`)].map(
         (why) => `${file} ${why}`,
       );
@@ -134,6 +134,12 @@ function importsOf(source: ts.SourceFile): Import[] {
   return found;
 }
 
+/** A text without any of the names needs no look at its syntax tree. */
+function isPerhapsImpure(text: string): boolean {
+  const calls = IMPURE.calls.map((call) => call.split(".").at(-1) ?? call);
+  return [...calls, ...IMPURE.constructors, ...IMPURE.functions].some((name) => text.includes(name));
+}
+
 /** Found in the syntax tree and not in the text: comments, and methods of the environment itself, may use the names. */
 function impureUses(source: ts.SourceFile): string[] {
   const found: string[] = [];
@@ -188,9 +194,9 @@ function sources(): Map<string, string> {
 describe("layers", () => {
   test("the files of src import only what their floor may", () => {
     const files = sources();
-    const imports = [...files].flatMap(([file, text]) => importsOf(parse(file, text)));
     expect(files.size, "no files found: this test would pass on nothing").toBeGreaterThan(0);
-    expect(imports.length, "no imports found: this test would pass on nothing").toBeGreaterThan(0);
+    const opened = importsOf(parse("src/open.ts", files.get("src/open.ts") ?? ""));
+    expect(opened.length, "no imports found: this test would pass on nothing").toBeGreaterThan(0);
     expect(violations(files)).toEqual([]);
   });
 
