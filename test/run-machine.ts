@@ -1,7 +1,17 @@
 // A machine with a program that behaves like Claude Code, and `holdfast run` on it as a process of its own.
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { projectKey } from "../src/coding/claude/key.ts";
@@ -74,6 +84,12 @@ export class Machine {
   /** What the agent was started with. */
   get args(): readonly string[] {
     return JSON.parse(readFileSync(path.join(this.home, "args.json"), "utf8"));
+  }
+
+  /** True when the agent has said something in some session, which is then there to be saved. */
+  hasSpoken(): boolean {
+    const project = path.join(this.home, ".claude/projects", projectKey(this.cwd));
+    return existsSync(project) && readdirSync(project).some((name) => name.endsWith(".jsonl"));
   }
 
   transcript(sessionId: string): string {
