@@ -1,5 +1,5 @@
-// holdfast tasks: the Kanban boards of a session, with --json in the names of the storage
-// contracts. Boards and tasks can be named as a person would: the session's id for its root board, and a task's number as the board shows it.
+// holdfast tasks: the Kanban boards of a session, with --json in the names of the storage contracts. Boards and tasks can be named
+// as a person would: the session's id for its root board, and a task's number as the board shows it.
 import { taskListOf } from "../../adapters/task-list.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
