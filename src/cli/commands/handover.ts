@@ -10,7 +10,7 @@ import {
 import type { Capture } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { Session } from "../../contracts/sessions.ts";
+import type { Session } from "../../contracts/session.ts";
 import { fileOut } from "../bytes.ts";
 import { AGENT_OPTION, agentGiven, CAPTURE_OPTIONS, parseCaptureSelector } from "../captures/agent.ts";
 import type { Command, Context } from "../command.ts";

@@ -3,6 +3,7 @@
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { ContentBlock, ContentBlockInput } from "../../contracts/messages.ts";
+import { isObject } from "../../core/object.ts";
 
 /** No agent nests deeper; a store accepts more (jsonDepth) inside a message. */
 const DEEPEST = 256;
@@ -10,10 +11,6 @@ const DEEPEST = 256;
 const NESTED = 6;
 
 export type Loose = Readonly<Record<string, unknown>>;
-
-export function isObject(value: unknown): value is Loose {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 export function textOf(value: unknown): string | null {
   return typeof value === "string" ? value : null;

@@ -4,6 +4,7 @@ import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { LogEvent } from "../../contracts/log.ts";
+import { isObject } from "../../core/object.ts";
 
 export interface ImportedBranch {
   readonly items: readonly BranchMessage[];
@@ -102,8 +103,8 @@ function currentBranchEvents(events: readonly LogEvent[]): readonly LogEvent[] {
 }
 
 function forkPoint({ data: { from } }: LogEvent): { readonly branch: number; readonly seq: number } | null {
-  if (typeof from !== "object" || from === null || Array.isArray(from)) return null;
-  const { branch, seq } = from as { readonly [name: string]: unknown };
+  if (!isObject(from)) return null;
+  const { branch, seq } = from;
   return typeof branch === "number" && typeof seq === "number" ? { branch, seq } : null;
 }
 

@@ -3,7 +3,8 @@
 import { createHash } from "node:crypto";
 import type { ContentBlockInput } from "../../contracts/messages.ts";
 import { addUsd } from "../../core/money.ts";
-import { base64, idOf, isObject, kept, type Loose, opaque, textOf, toolResult, wholeOf } from "./agent-content.ts";
+import { isObject } from "../../core/object.ts";
+import { base64, idOf, kept, type Loose, opaque, textOf, toolResult, wholeOf } from "./agent-content.ts";
 import type { Conversation, ConversationCall, ConversationMessage, Damage, Reading, Subagent } from "./conversation.ts";
 
 type Draft = Omit<ConversationMessage, "parentKey">;

@@ -3,9 +3,10 @@
 import type { CodingAgent } from "../../contracts/captures.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { Session } from "../../contracts/sessions.ts";
+import type { Session } from "../../contracts/session.ts";
+import { isObject } from "../../core/object.ts";
 import { type CatchUpProblem, catchUp, catchUpRequest, type ImportStores } from "../catch-up.ts";
-import { isObject, textOf } from "./agent-content.ts";
+import { textOf } from "./agent-content.ts";
 import { withoutDigest } from "./digest-frame.ts";
 import { isMirror, mirroredId } from "./sdk-mirror.ts";
 import { readStoredMessages } from "./stored-messages.ts";
@@ -17,7 +18,7 @@ interface ConversationSession {
   readonly sessionId: string | null;
 }
 
-type Stores = Pick<Holdfast, "sessions" | "history" | "log">;
+type Stores = Pick<ImportStores, "sessions" | "history" | "log">;
 
 const PAGE = 100;
 /** How many sessions of a request are read, and how many earlier sessions are followed back. */
@@ -89,7 +90,7 @@ async function startedFromDigest(hf: Stores, session: Session): Promise<boolean>
 
 /** Newest first, each session of the agent once. */
 async function listConversations(
-  hf: Pick<Holdfast, "sessions" | "log">,
+  hf: Pick<ImportStores, "sessions" | "log">,
   request: string,
   agent: CodingAgent | undefined,
 ): Promise<readonly ConversationSession[]> {

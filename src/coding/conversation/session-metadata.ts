@@ -1,9 +1,9 @@
 // The title, tags and metadata that an imported session, its messages and its calls get from the agent's conversation.
 import { createHash } from "node:crypto";
 import { isHoldfastError } from "../../contracts/errors.ts";
-import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { JsonObject } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
+import type { SessionBasics } from "../../contracts/sessions.ts";
 import { idOf } from "./agent-content.ts";
 import type { Conversation, ConversationCall, ConversationMessage } from "./conversation.ts";
 import { withoutDigest } from "./digest-frame.ts";
@@ -130,7 +130,7 @@ export function responseRef({ key }: ConversationCall): string {
 }
 
 export async function ensureSession(
-  hf: Pick<Holdfast, "sessions">,
+  hf: { readonly sessions: SessionBasics },
   conversation: Conversation,
   to: ImportTarget,
   follows: string | undefined,
