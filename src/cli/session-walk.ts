@@ -3,7 +3,7 @@ import { isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { Page } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Session } from "../contracts/sessions.ts";
+import type { Session } from "../contracts/session.ts";
 
 interface PageStart {
   readonly cursor?: string;
@@ -57,7 +57,7 @@ export async function listWithInvoked(holdfast: Holdfast, session: string): Prom
   const found = new Set([session]);
   // The loop also visits what is added to the set meanwhile.
   for (const member of found) {
-    const { sessions } = await holdfast.tree({ session: member }, { limit: 1 });
+    const { sessions } = await holdfast.sessions.tree({ session: member }, { limit: 1 });
     const own = sessions.find(({ id }) => id === member);
     for (const { callee } of own?.invocations ?? []) {
       if (callee === null || found.has(callee)) continue;

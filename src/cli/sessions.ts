@@ -1,7 +1,7 @@
 // Finds the session that a user names: by id, alias, locator or the id that a coding agent gave it.
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
-import type { Session } from "../contracts/sessions.ts";
+import type { Session } from "../contracts/session.ts";
 import { isSessionIdOf, MIRROR_TAG } from "../core/agent-sessions.ts";
 import { checkStore } from "../core/locator.ts";
 import { UsageError } from "./failure.ts";

@@ -96,7 +96,7 @@ async function withNearMessageHint(
 
 /** The head that the fork was made at, read from the fork itself: the source's current head may have moved since. */
 async function findSourceHead(holdfast: Holdfast, fork: string): Promise<string | null> {
-  const { sessions } = await holdfast.tree({ session: fork }, { limit: 1 });
+  const { sessions } = await holdfast.sessions.tree({ session: fork }, { limit: 1 });
   return sessions.find(({ id }) => id === fork)?.from?.head ?? null;
 }
 
@@ -114,7 +114,7 @@ async function findLaterMessages(
   if (then?.session === session && then.branch === now.branch) {
     return await holdfast.history.session(session, { after: then.seq });
   }
-  return (await holdfast.diff({ session }, { session: fork })).a.messages;
+  return (await holdfast.sessions.diff({ session }, { session: fork })).a.messages;
 }
 
 function describePoint(at: Locator, head: string | null, message: string | undefined): string {

@@ -48,7 +48,9 @@ export const cost: Command = {
     const holdfast = await context.open();
     const [name] = context.args.operands;
     const at = name === undefined ? undefined : await locate(holdfast, name);
-    const report = context.args.flag("children") ? await sumWithInvoked(holdfast, at) : await holdfast.cost(at);
+    const report = context.args.flag("children")
+      ? await sumWithInvoked(holdfast, at)
+      : await holdfast.sessions.cost(at);
     const reported = await findReportedCosts(holdfast, report);
     const beside = findSessionsKeptBeside(report);
     await context.output.answer({ ...report, reported, beside }, () => lines(report, reported, context));
@@ -111,7 +113,8 @@ async function sumWithInvoked(holdfast: Holdfast, at: Locator | undefined): Prom
     throw new UsageError("--children needs a SESSION; without one the command adds up all sessions");
   if (at.head !== undefined) throw new UsageError("--children needs a session without a head");
   const reports: CostReport[] = [];
-  for (const session of await listWithInvoked(holdfast, at.session)) reports.push(await holdfast.cost({ session }));
+  for (const session of await listWithInvoked(holdfast, at.session))
+    reports.push(await holdfast.sessions.cost({ session }));
   return {
     total: reports.map(({ total }) => total).reduce(addSpending),
     sessions: reports.flatMap(({ sessions }) => sessions),

@@ -1,7 +1,7 @@
 // holdfast sessions: the conversation threads of a store.
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Erasure } from "../../contracts/history.ts";
-import type { Session, SessionFilter, SessionInput } from "../../contracts/sessions.ts";
+import type { Session, SessionFilter, SessionInput } from "../../contracts/session.ts";
 import { SESSION_VERBS } from "../../contracts/verbs/sessions.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";

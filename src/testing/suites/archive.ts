@@ -51,8 +51,8 @@ async function makeRich(store: Nouns | Holdfast, id: string, imageBytes = 2_500_
   await evals.finish(running.id, { result: 2, final: { two: 2 } });
   await snapshots.add(id, { x: [1, 2, 3] });
   const first = await turns.finish(turn.id, { final: { done: true }, vars: { v: 1 }, finalSummary: "done" });
-  await tasks.createTaskList(id, ["one", "two"]);
-  await tasks.createTaskList(id, ["three"], { agentId: "sub", parentAgentId: "" });
+  await tasks.create(id, ["one", "two"]);
+  await tasks.create(id, ["three"], { agent: "sub", parent: "" });
   await log.annotate(id, { note: "of mine" }, { agent: AGENT });
   await history.append(scope(id), { role: "user", content: "secret words that go" }, { run: "run-2" });
   await history.clearRun(scope(id), "run-2");
@@ -73,7 +73,7 @@ async function everything(store: Holdfast | Nouns, id: string) {
     heads: await heads.list(id),
     history: await store.history.session(id),
     state: await store.state.getVersioned(id),
-    boards: await store.tasks.getByConversation(id),
+    boards: await store.tasks.root(id),
     calls: await view.calls(),
     evals: await view.evals(),
     turns: await view.turns(),
@@ -86,9 +86,9 @@ async function everything(store: Holdfast | Nouns, id: string) {
 const roundTrips: readonly Case[] = [
   prove("AR1 what is imported elsewhere is what was exported, and exports to the same bytes", NEEDS, async (nouns) => {
     await makeRich(nouns, "rich");
-    const file = await fileOf(nouns.archives, "rich");
+    const file = await fileOf({ sessions: nouns.archives }, "rich");
     await elsewhere(async (other) => {
-      const report = await other.import([file]);
+      const report = await other.sessions.import([file]);
       assert.deepEqual([report.session, report.sessions[0]?.outcome, report.inherited], ["rich", "imported", []]);
       const there = await everything(other, "rich");
       assert.equal(there.verified.ok, true);
@@ -108,7 +108,7 @@ const roundTrips: readonly Case[] = [
       return fileOf(other, "rich");
     });
     await nouns.archives.import([file]);
-    isSameBytes(await fileOf(nouns.archives, "rich"), file, "the file");
+    isSameBytes(await fileOf({ sessions: nouns.archives }, "rich"), file, "the file");
     const before = present(await nouns.sessions.get("rich"));
     const added = await nouns.history.append(scope("rich"), { role: "user", content: "it goes on" });
     assert.equal(added.seq, before.seq + 1);
@@ -139,12 +139,12 @@ const roundTrips: readonly Case[] = [
 
   prove("AR1 an archive in pieces of any size is the same archive", NEEDS, async (nouns) => {
     await nouns.history.append(scope("chat"), { role: "user", content: "x".repeat(3000) });
-    const file = await fileOf(nouns.archives, "chat");
+    const file = await fileOf({ sessions: nouns.archives }, "chat");
     await elsewhere(async (other) => {
       const crumbs = function* () {
         for (let at = 0; at < file.length; at += 7) yield file.subarray(at, at + 7);
       };
-      await other.import(crumbs());
+      await other.sessions.import(crumbs());
       isSameBytes(await fileOf(other, "chat"), file);
     });
   }),
@@ -158,18 +158,18 @@ const roundTrips: readonly Case[] = [
         await history.append(scope("rich"), { role: "user", content: `word ${i}` }, { run: `r${i % 5}` });
         if (i % 3 === 0) await state.patch("rich", { replaced: i });
         if (i % 7 === 0) await history.clearRun(scope("rich"), `r${i % 5}`);
-        if (i % 11 === 0) await tasks.createTaskList("rich", [`task ${i}`]);
+        if (i % 11 === 0) await tasks.create("rich", [`task ${i}`]);
       }
     })();
     for (let i = 0; i < 5; i++) {
-      const file = await fileOf(archives, "rich").catch((error) => {
+      const file = await fileOf({ sessions: archives }, "rich").catch((error) => {
         // Erased between its row and its bytes: the caller is told to try again.
         assert.equal(error.code, "Conflict");
         return null;
       });
       if (file === null) continue;
       await elsewhere(async (other) => {
-        await other.import([file]);
+        await other.sessions.import([file]);
         assert.equal((await other.log.verify("rich")).ok, true);
         isSameBytes(await fileOf(other, "rich"), file);
       });
@@ -181,9 +181,9 @@ const roundTrips: readonly Case[] = [
   prove("AR1 ids are plain data, whatever they look like", NEEDS, async (nouns) => {
     const id = "../../etc/passwd\n'; DROP TABLE events; -- 💥";
     await nouns.history.append({ session: id, agent: "../agent" }, { role: "user", content: "hello" });
-    const file = await fileOf(nouns.archives, { session: id });
+    const file = await fileOf({ sessions: nouns.archives }, { session: id });
     await elsewhere(async (other) => {
-      assert.equal((await other.import(file)).session, id);
+      assert.equal((await other.sessions.import(file)).session, id);
       assert.equal((await other.history.session(id)).length, 1);
     });
   }),
@@ -199,9 +199,9 @@ const forkCases: readonly Case[] = [
     const second = await nouns.lineage.sessions.fork(`fork@${head.id}`, { id: "second" });
     await nouns.history.append(scope("second"), { role: "user", content: "in the second" });
     await nouns.lineage.heads.publish(second.id);
-    const file = await fileOf(nouns.archives, "second");
+    const file = await fileOf({ sessions: nouns.archives }, "second");
     await elsewhere(async (other) => {
-      const report = await other.import([file]);
+      const report = await other.sessions.import([file]);
       assert.deepEqual([...report.inherited].sort(), ["fork", "source"]);
       assert.deepEqual(await everything(other, "second"), await everything(nouns, "second"));
       isSameBytes(await fileOf(other, "second"), file);
@@ -222,7 +222,7 @@ const forkCases: readonly Case[] = [
     await nouns.lineage.sessions.fork("source", { id: "late" });
     await say("late", "mine");
     const [early, late, source] = await Promise.all(
-      ["early", "late", "source"].map((id) => fileOf(nouns.archives, id)),
+      ["early", "late", "source"].map((id) => fileOf({ sessions: nouns.archives }, id)),
     );
     for (const order of [
       [early, late],
@@ -230,13 +230,13 @@ const forkCases: readonly Case[] = [
       [source, early, late],
     ]) {
       await elsewhere(async (other) => {
-        for (const file of order) await other.import([present(file)]);
+        for (const file of order) await other.sessions.import([present(file)]);
         for (const id of ["early", "late"]) assert.deepEqual(await everything(other, id), await everything(nouns, id));
       });
     }
     await elsewhere(async (other) => {
       await other.history.append(scope("source"), { role: "user", content: "another past" });
-      await refuses("Conflict", () => other.import([present(early)]));
+      await refuses("Conflict", () => other.sessions.import([present(early)]));
       assert.equal(await other.sessions.get("early"), null);
     });
   }),
@@ -248,9 +248,9 @@ const forkCases: readonly Case[] = [
     await nouns.history.append(scope("fork"), { role: "user", content: "in the fork" });
     const before = await everything(nouns, "fork");
     await nouns.sessions.delete("source");
-    const file = await fileOf(nouns.archives, "fork");
+    const file = await fileOf({ sessions: nouns.archives }, "fork");
     await elsewhere(async (other) => {
-      await other.import([file]);
+      await other.sessions.import([file]);
       assert.deepEqual(await everything(other, "fork"), before);
       assert.deepEqual((await other.check()).issues, []);
       isSameBytes(await fileOf(other, "fork"), file);
@@ -276,7 +276,7 @@ const forkCases: readonly Case[] = [
           () => sessions.create({ id }),
           () => nouns.history.append(scope(id), { role: "user", content: "mine" }),
           () => state.set(id, { a: 1 }),
-          () => tasks.createTaskList(id, ["one"]),
+          () => tasks.create(id, ["one"]),
         ];
         for (const [i, write] of writes.entries()) {
           const { message, hint } = await refuses("SessionDeleted", write, `write ${i} to ${id}`);
@@ -329,8 +329,8 @@ const forkCases: readonly Case[] = [
     assert.deepEqual((await nouns.check()).issues, []);
     assert.deepEqual(await everything(nouns, "source"), made.inSource);
     assert.deepEqual(await everything(nouns, "fork"), made.inFork);
-    isSameBytes(await fileOf(nouns.archives, "source"), made.source);
-    isSameBytes(await fileOf(nouns.archives, "fork"), made.fork);
+    isSameBytes(await fileOf({ sessions: nouns.archives }, "source"), made.source);
+    isSameBytes(await fileOf({ sessions: nouns.archives }, "fork"), made.fork);
     assert.equal((await nouns.sessions.get("the source"))?.id, "source");
     assert.equal((await take([made.source])).sessions[0]?.outcome, "there");
     await nouns.history.append(scope("source"), { role: "user", content: "goes on" });
@@ -363,10 +363,10 @@ const forkCases: readonly Case[] = [
       assert.equal((await nouns.check()).counts.orphanBlobs, 0);
       assert.deepEqual((await nouns.check()).issues, []);
       await elsewhere(async (other) => {
-        await other.import([made.later]);
-        await refuses("Conflict", () => other.import([made.early]));
+        await other.sessions.import([made.later]);
+        await refuses("Conflict", () => other.sessions.import([made.early]));
         assert.deepEqual((await other.check()).issues, []);
-        await other.import([made.late]);
+        await other.sessions.import([made.late]);
         assert.deepEqual((await other.check()).issues, []);
       });
     },
@@ -406,9 +406,9 @@ const forkCases: readonly Case[] = [
     await nouns.history.append(scope("chat"), { role: "user", content: "the secret ".repeat(500) });
     const head = await nouns.lineage.heads.publish("chat");
     await nouns.history.clear(scope("chat"));
-    const file = await fileOf(nouns.archives, "chat");
+    const file = await fileOf({ sessions: nouns.archives }, "chat");
     await elsewhere(async (other) => {
-      const report = await other.import([file]);
+      const report = await other.sessions.import([file]);
       assert.equal(report.blobs, 0);
       const [message] = await (await other.sessions.at(`chat@${head.id}`)).messages();
       assert.equal(message !== undefined && "erased" in message, true);
@@ -420,15 +420,15 @@ const forkCases: readonly Case[] = [
 const refusals: readonly Case[] = [
   prove("AR2 a session that is here is not written over; the same one is answered as there", NEEDS, async (nouns) => {
     await nouns.history.append(scope("chat"), { role: "user", content: "one" });
-    const file = await fileOf(nouns.archives, "chat");
+    const file = await fileOf({ sessions: nouns.archives }, "chat");
     assert.deepEqual((await nouns.archives.import([file])).sessions[0]?.outcome, "there");
     await nouns.history.append(scope("chat"), { role: "user", content: "two" });
     await refuses("AlreadyExists", () => nouns.archives.import([file]));
     assert.equal((await nouns.history.session("chat")).length, 2);
     await nouns.sessions.delete("chat");
     await refuses("SessionDeleted", () => nouns.archives.import([file]));
-    await refuses("SessionDeleted", () => fileOf(nouns.archives, "chat"));
-    await refuses("NotFound", () => fileOf(nouns.archives, "never"));
+    await refuses("SessionDeleted", () => fileOf({ sessions: nouns.archives }, "chat"));
+    await refuses("NotFound", () => fileOf({ sessions: nouns.archives }, "never"));
   }),
 
   prove("AR2 imports of one file at once write it once", NEEDS, async (nouns) => {
@@ -440,7 +440,7 @@ const refusals: readonly Case[] = [
     const outcomes = all.map((one) => (one.status === "fulfilled" ? one.value.sessions[0]?.outcome : one.reason));
     assert.equal(outcomes.filter((one) => one === "imported").length, 1, String(outcomes));
     for (const one of outcomes) assert.ok(one === "imported" || one === "there", String(one));
-    isSameBytes(await fileOf(nouns.archives, "rich"), file);
+    isSameBytes(await fileOf({ sessions: nouns.archives }, "rich"), file);
   }),
 
   prove("AR2 a file that is cut off, damaged or no archive changes nothing", NEEDS, async (nouns) => {
@@ -472,7 +472,7 @@ const refusals: readonly Case[] = [
 
   prove("AR2 a later format is refused, and a length that cannot be is not believed", NEEDS, async (nouns) => {
     await nouns.history.append(scope("chat"), { role: "user", content: "one" });
-    const file = await fileOf(nouns.archives, "chat");
+    const file = await fileOf({ sessions: nouns.archives }, "chat");
     const later = Buffer.concat([Buffer.from("holdfast-archive 2\n"), file.subarray(19)]);
     await refuses("UnsupportedSchemaVersion", () => nouns.archives.import([later]));
     const huge = Buffer.from(file);
@@ -496,8 +496,8 @@ const refusals: readonly Case[] = [
     assert.deepEqual((await nouns.archives.import([file])).aliasesTaken, ["latest"]);
     assert.equal((await nouns.sessions.get("latest"))?.id, "mine");
     assert.equal((await nouns.sessions.get("free"))?.id, "theirs");
-    await refuses("InvalidArgument", () => fileOf(nouns.archives, `mine@hd-${"0".repeat(64)}`));
-    await refuses("InvalidArgument", () => fileOf(nouns.archives, "mine", { childern: true } as never));
+    await refuses("InvalidArgument", () => fileOf({ sessions: nouns.archives }, `mine@hd-${"0".repeat(64)}`));
+    await refuses("InvalidArgument", () => fileOf({ sessions: nouns.archives }, "mine", { childern: true } as never));
   }),
 ];
 
