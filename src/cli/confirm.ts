@@ -17,7 +17,7 @@ export async function confirm(context: Context, question: string, refused = "not
   throw new HoldfastError("Aborted", refused, { hint: "the answer was not yes" });
 }
 
-export async function readFirstLine(stdin: AsyncIterable<Uint8Array | string>): Promise<string> {
+async function readFirstLine(stdin: AsyncIterable<Uint8Array | string>): Promise<string> {
   let text = "";
   for await (const chunk of stdin) {
     text += typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8");

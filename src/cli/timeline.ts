@@ -9,7 +9,7 @@ import { shortNames } from "./runs.ts";
 import { type Column, type Frame, table } from "./table.ts";
 import { formatSpan, formatTime } from "./units.ts";
 
-export type Tone = "good" | "bad" | "warn" | "plain";
+type Tone = "good" | "bad" | "warn" | "plain";
 
 export interface Moment {
   /** iteration: a heading of those that follow; step: one try of one; run: of the run as a whole. */

@@ -28,7 +28,7 @@ export interface Finding {
 }
 
 /** How many of each kind of row, and of the blobs they name. */
-export type Content = Readonly<Record<string, number>>;
+type Content = Readonly<Record<string, number>>;
 
 export type Anchors = ReadonlyMap<string, Anchor>;
 
