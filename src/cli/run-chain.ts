@@ -10,7 +10,7 @@ export interface RunLink {
   readonly run: string;
   readonly session: string;
   readonly how: "retry" | "rewind" | "fork";
-  /** The later run goes on after this iteration of the earlier one; 0: from its beginning. */
+  /** The later run continues after this iteration of the earlier one; 0: from its beginning. */
   readonly iteration: number;
 }
 
@@ -60,7 +60,7 @@ async function runsIn({ runs }: Holdfast, session: string): Promise<readonly Run
 }
 
 /**
- * What a run that goes on after that iteration does again although it is not declared safe to do twice: tools that have, or
+ * What a run that continues after that iteration repeats although it is not declared safe to repeat: tools that have, or
  * may have, done their work, and children. The steps of the runs that it retries count too, and those of every retry or
  * rewind that continued one of them: the work was done once, whichever run did it. A place that several runs did is named
  * once, as the last of them did it.

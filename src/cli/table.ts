@@ -154,7 +154,7 @@ function shrinkColumns<Row>(
   return fitting;
 }
 
-/** "name  value" lines with the values aligned and never cut: long ones go on below. An empty value is left out. */
+/** "name  value" lines with the values aligned and never cut: long ones continue below. An empty value is left out. */
 export function facts(pairs: readonly (readonly [string, string])[], frame: Frame): string[] {
   const shown = pairs.filter(([, value]) => value !== "");
   const names = maxWidth(shown.map(([name]) => name));

@@ -25,7 +25,7 @@ export const demo: Command = {
   description:
     "Makes a store in a temporary directory, starts a process in which an agent with a scripted model pays bills, kills it " +
     "with -9 in the middle of a payment, and lets a second process take over. That one does not guess whether the " +
-    "payment happened: it asks, you answer, and it goes on. Then it shows what the store knows of all that, checks it, " +
+    "payment happened: it asks, you answer, and it continues. Then the demo shows what the store recorded, checks it, " +
     "and changes one byte in a copy of the file to see it noticed. No network, no model, no key, nothing left behind, less " +
     "than 20 seconds. With --store it uses that store of yours instead, under ids of its own, and leaves there what it wrote.",
   options: {

@@ -23,7 +23,7 @@ export const publish: Command = {
     { command: "holdfast publish chat-1", does: "a head, now" },
     { command: "holdfast publish chat-1 --summary 'before the rewrite'", does: "one that lists can tell apart" },
   ],
-  next: "holdfast heads SESSION lists them; holdfast fork, resume and rewind go on from one.",
+  next: "holdfast heads SESSION lists them; holdfast fork, resume and rewind continue from one.",
   run: async (context) => {
     const { args } = context;
     const holdfast = await context.open();

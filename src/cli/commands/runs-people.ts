@@ -204,7 +204,7 @@ export const approve: Command = {
     { command: "holdfast runs approve chat-1#33 --retry", does: "the payment did not arrive: pay" },
     {
       command: `holdfast runs approve chat-1#33 --result '{"receipt": 7}'`,
-      does: "it did arrive: go on with this receipt",
+      does: "it did arrive: continue with this receipt",
     },
   ],
   next: NEXT_WORKER,

@@ -22,7 +22,7 @@ const LIMITS_OPTION = {
 } as const;
 
 const STATE_OPTION = {
-  state: { type: "text", value: "JSON", summary: "go on with this state instead of the one it had there" },
+  state: { type: "text", value: "JSON", summary: "continue with this state instead of the one it had there" },
 } as const;
 
 function readLimits(args: Arguments): Pick<RetryInput, "limits"> {
@@ -147,7 +147,7 @@ export const fork: Command = {
   options: {
     iteration: {
       type: "number",
-      summary: "go on after this one; 0 is from the beginning (default: the last complete)",
+      summary: "continue after this one; 0 is from the beginning (default: the last complete)",
     },
     ...STATE_OPTION,
     session: { type: "text", value: "ID", summary: "the new session's id (default: one is made up)" },
@@ -184,7 +184,7 @@ export const rewind: Command = {
     `run that continues from there. Nothing is deleted: older heads still show what came later. A waiting run of the session is ended. ` +
     `${REPEATS} ${RUN_HELP}`,
   options: {
-    iteration: { type: "number", summary: "go on after this one; 0 is from before the run began" },
+    iteration: { type: "number", summary: "continue after this one; 0 is from before the run began" },
     ...STATE_OPTION,
     ...LIMITS_OPTION,
     ...YES,
