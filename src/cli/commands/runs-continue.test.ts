@@ -1,28 +1,20 @@
 // Interrupted runs, runs that continue others, and effects that are done again, on the command line.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { cli, closeCliStore, openCliStore } from "../../../test/cli-store.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Step } from "../../contracts/steps.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { defineAgent, open } from "../../index.ts";
-import { type CaptureOptions, capture } from "../capture.ts";
-import { main } from "../main.ts";
 
 let cwd: string;
 let hf: Holdfast;
 beforeEach(async () => {
-  cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));
-  hf = await open(path.join(cwd, "holdfast.db"));
+  ({ cwd, hf } = await openCliStore());
 });
-afterEach(async () => {
-  await hf.close();
-  rmSync(cwd, { recursive: true, force: true });
-});
-
-const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
+afterEach(closeCliStore);
 
 async function run(...argv: string[]): Promise<string> {
   const { code, stdout, stderr } = await cli(argv);

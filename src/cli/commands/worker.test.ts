@@ -1,23 +1,19 @@
 // holdfast worker through main(): what it loads, what it says, how it stops.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { closeCliStore, openCliStore } from "../../../test/cli-store.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import { defineAgent, open } from "../../index.ts";
+import { defineAgent } from "../../index.ts";
 import { capture } from "../capture.ts";
 import { main } from "../main.ts";
 
 let cwd: string;
 let hf: Holdfast;
 beforeEach(async () => {
-  cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));
-  hf = await open(path.join(cwd, "holdfast.db"));
+  ({ cwd, hf } = await openCliStore());
 });
-afterEach(async () => {
-  await hf.close();
-  rmSync(cwd, { recursive: true, force: true });
-});
+afterEach(closeCliStore);
 
 const ECHO =
   "{ id: 'echo', version: '1', iterate: (it) => it.input === 'bad' ? it.fail(new Error('no')) : it.done(it.input) }";
