@@ -55,8 +55,8 @@ export async function makeRich(store: Nouns | Holdfast, id: string, imageBytes =
   await evals.finish(running.id, { result: 2, final: { two: 2 } });
   await snapshots.add(id, { x: [1, 2, 3] });
   const first = await turns.finish(turn.id, { final: { done: true }, vars: { v: 1 }, finalSummary: "done" });
-  await tasks.createTaskList(id, ["one", "two"]);
-  await tasks.createTaskList(id, ["three"], { agentId: "sub", parentAgentId: "" });
+  await tasks.create(id, ["one", "two"]);
+  await tasks.create(id, ["three"], { agent: "sub", parent: "" });
   await log.annotate(id, { note: "of mine" }, { agent: AGENT });
   await history.append(scope(id), { role: "user", content: "secret words that go" }, { run: "run-2" });
   await history.clearRun(scope(id), "run-2");
@@ -77,7 +77,7 @@ export async function everything(store: Holdfast | Nouns, id: string) {
     heads: await heads.list(id),
     history: await store.history.session(id),
     state: await store.state.getVersioned(id),
-    boards: await store.tasks.getByConversation(id),
+    boards: await store.tasks.root(id),
     calls: await view.calls(),
     evals: await view.evals(),
     turns: await view.turns(),

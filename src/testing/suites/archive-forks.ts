@@ -15,9 +15,9 @@ export const forkCases: readonly Case[] = [
     const second = await nouns.lineage.sessions.fork(`fork@${head.id}`, { id: "second" });
     await nouns.history.append(scope("second"), { role: "user", content: "in the second" });
     await nouns.lineage.heads.publish(second.id);
-    const file = await fileOf(nouns.archives, "second");
+    const file = await fileOf({ sessions: nouns.archives }, "second");
     await elsewhere(async (other) => {
-      const report = await other.import([file]);
+      const report = await other.sessions.import([file]);
       assert.deepEqual([...report.inherited].sort(), ["fork", "source"]);
       assert.deepEqual(await everything(other, "second"), await everything(nouns, "second"));
       isSameBytes(await fileOf(other, "second"), file);
@@ -38,7 +38,7 @@ export const forkCases: readonly Case[] = [
     await nouns.lineage.sessions.fork("source", { id: "late" });
     await say("late", "mine");
     const [early, late, source] = await Promise.all(
-      ["early", "late", "source"].map((id) => fileOf(nouns.archives, id)),
+      ["early", "late", "source"].map((id) => fileOf({ sessions: nouns.archives }, id)),
     );
     for (const order of [
       [early, late],
@@ -46,13 +46,13 @@ export const forkCases: readonly Case[] = [
       [source, early, late],
     ]) {
       await elsewhere(async (other) => {
-        for (const file of order) await other.import([present(file)]);
+        for (const file of order) await other.sessions.import([present(file)]);
         for (const id of ["early", "late"]) assert.deepEqual(await everything(other, id), await everything(nouns, id));
       });
     }
     await elsewhere(async (other) => {
       await other.history.append(scope("source"), { role: "user", content: "another past" });
-      await refuses("Conflict", () => other.import([present(early)]));
+      await refuses("Conflict", () => other.sessions.import([present(early)]));
       assert.equal(await other.sessions.get("early"), null);
     });
   }),
@@ -64,9 +64,9 @@ export const forkCases: readonly Case[] = [
     await nouns.history.append(scope("fork"), { role: "user", content: "in the fork" });
     const before = await everything(nouns, "fork");
     await nouns.sessions.delete("source");
-    const file = await fileOf(nouns.archives, "fork");
+    const file = await fileOf({ sessions: nouns.archives }, "fork");
     await elsewhere(async (other) => {
-      await other.import([file]);
+      await other.sessions.import([file]);
       assert.deepEqual(await everything(other, "fork"), before);
       assert.deepEqual((await other.check()).issues, []);
       isSameBytes(await fileOf(other, "fork"), file);
@@ -92,7 +92,7 @@ export const forkCases: readonly Case[] = [
           () => sessions.create({ id }),
           () => nouns.history.append(scope(id), { role: "user", content: "mine" }),
           () => state.set(id, { a: 1 }),
-          () => tasks.createTaskList(id, ["one"]),
+          () => tasks.create(id, ["one"]),
         ];
         for (const [i, write] of writes.entries()) {
           const { message, hint } = await refuses("SessionDeleted", write, `write ${i} to ${id}`);
@@ -145,8 +145,8 @@ export const forkCases: readonly Case[] = [
     assert.deepEqual((await nouns.check()).issues, []);
     assert.deepEqual(await everything(nouns, "source"), made.inSource);
     assert.deepEqual(await everything(nouns, "fork"), made.inFork);
-    isSameBytes(await fileOf(nouns.archives, "source"), made.source);
-    isSameBytes(await fileOf(nouns.archives, "fork"), made.fork);
+    isSameBytes(await fileOf({ sessions: nouns.archives }, "source"), made.source);
+    isSameBytes(await fileOf({ sessions: nouns.archives }, "fork"), made.fork);
     assert.equal((await nouns.sessions.get("the source"))?.id, "source");
     assert.equal((await take([made.source])).sessions[0]?.outcome, "there");
     await nouns.history.append(scope("source"), { role: "user", content: "goes on" });
@@ -179,10 +179,10 @@ export const forkCases: readonly Case[] = [
       assert.equal((await nouns.check()).counts.orphanBlobs, 0);
       assert.deepEqual((await nouns.check()).issues, []);
       await elsewhere(async (other) => {
-        await other.import([made.later]);
-        await refuses("Conflict", () => other.import([made.early]));
+        await other.sessions.import([made.later]);
+        await refuses("Conflict", () => other.sessions.import([made.early]));
         assert.deepEqual((await other.check()).issues, []);
-        await other.import([made.late]);
+        await other.sessions.import([made.late]);
         assert.deepEqual((await other.check()).issues, []);
       });
     },
@@ -222,9 +222,9 @@ export const forkCases: readonly Case[] = [
     await nouns.history.append(scope("chat"), { role: "user", content: "the secret ".repeat(500) });
     const head = await nouns.lineage.heads.publish("chat");
     await nouns.history.clear(scope("chat"));
-    const file = await fileOf(nouns.archives, "chat");
+    const file = await fileOf({ sessions: nouns.archives }, "chat");
     await elsewhere(async (other) => {
-      const report = await other.import([file]);
+      const report = await other.sessions.import([file]);
       assert.equal(report.blobs, 0);
       const [message] = await (await other.sessions.at(`chat@${head.id}`)).messages();
       assert.equal(message !== undefined && "erased" in message, true);

@@ -13,9 +13,9 @@ export function runArchiveSuite(name: string, make: MakeFixture, options?: Suite
 const roundTrips: readonly Case[] = [
   prove("AR1 what is imported elsewhere is what was exported, and exports to the same bytes", NEEDS, async (nouns) => {
     await makeRich(nouns, "rich");
-    const file = await fileOf(nouns.archives, "rich");
+    const file = await fileOf({ sessions: nouns.archives }, "rich");
     await elsewhere(async (other) => {
-      const report = await other.import([file]);
+      const report = await other.sessions.import([file]);
       assert.deepEqual([report.session, report.sessions[0]?.outcome, report.inherited], ["rich", "imported", []]);
       const there = await everything(other, "rich");
       assert.equal(there.verified.ok, true);
@@ -35,7 +35,7 @@ const roundTrips: readonly Case[] = [
       return fileOf(other, "rich");
     });
     await nouns.archives.import([file]);
-    isSameBytes(await fileOf(nouns.archives, "rich"), file, "the file");
+    isSameBytes(await fileOf({ sessions: nouns.archives }, "rich"), file, "the file");
     const before = present(await nouns.sessions.get("rich"));
     const added = await nouns.history.append(scope("rich"), { role: "user", content: "it goes on" });
     assert.equal(added.seq, before.seq + 1);
@@ -66,12 +66,12 @@ const roundTrips: readonly Case[] = [
 
   prove("AR1 an archive in pieces of any size is the same archive", NEEDS, async (nouns) => {
     await nouns.history.append(scope("chat"), { role: "user", content: "x".repeat(3000) });
-    const file = await fileOf(nouns.archives, "chat");
+    const file = await fileOf({ sessions: nouns.archives }, "chat");
     await elsewhere(async (other) => {
       const crumbs = function* () {
         for (let at = 0; at < file.length; at += 7) yield file.subarray(at, at + 7);
       };
-      await other.import(crumbs());
+      await other.sessions.import(crumbs());
       isSameBytes(await fileOf(other, "chat"), file);
     });
   }),
@@ -85,18 +85,18 @@ const roundTrips: readonly Case[] = [
         await history.append(scope("rich"), { role: "user", content: `word ${i}` }, { run: `r${i % 5}` });
         if (i % 3 === 0) await state.patch("rich", { replaced: i });
         if (i % 7 === 0) await history.clearRun(scope("rich"), `r${i % 5}`);
-        if (i % 11 === 0) await tasks.createTaskList("rich", [`task ${i}`]);
+        if (i % 11 === 0) await tasks.create("rich", [`task ${i}`]);
       }
     })();
     for (let i = 0; i < 5; i++) {
-      const file = await fileOf(archives, "rich").catch((error) => {
+      const file = await fileOf({ sessions: archives }, "rich").catch((error) => {
         // Erased between its row and its bytes: the caller is told to try again.
         assert.equal(error.code, "Conflict");
         return null;
       });
       if (file === null) continue;
       await elsewhere(async (other) => {
-        await other.import([file]);
+        await other.sessions.import([file]);
         assert.equal((await other.log.verify("rich")).ok, true);
         isSameBytes(await fileOf(other, "rich"), file);
       });
@@ -108,9 +108,9 @@ const roundTrips: readonly Case[] = [
   prove("AR1 ids are plain data, whatever they look like", NEEDS, async (nouns) => {
     const id = "../../etc/passwd\n'; DROP TABLE events; -- 💥";
     await nouns.history.append({ session: id, agent: "../agent" }, { role: "user", content: "hello" });
-    const file = await fileOf(nouns.archives, { session: id });
+    const file = await fileOf({ sessions: nouns.archives }, { session: id });
     await elsewhere(async (other) => {
-      assert.equal((await other.import(file)).session, id);
+      assert.equal((await other.sessions.import(file)).session, id);
       assert.equal((await other.history.session(id)).length, 1);
     });
   }),
@@ -119,15 +119,15 @@ const roundTrips: readonly Case[] = [
 const refusals: readonly Case[] = [
   prove("AR2 a session that is here is not written over; the same one is answered as there", NEEDS, async (nouns) => {
     await nouns.history.append(scope("chat"), { role: "user", content: "one" });
-    const file = await fileOf(nouns.archives, "chat");
+    const file = await fileOf({ sessions: nouns.archives }, "chat");
     assert.deepEqual((await nouns.archives.import([file])).sessions[0]?.outcome, "there");
     await nouns.history.append(scope("chat"), { role: "user", content: "two" });
     await refuses("AlreadyExists", () => nouns.archives.import([file]));
     assert.equal((await nouns.history.session("chat")).length, 2);
     await nouns.sessions.delete("chat");
     await refuses("SessionDeleted", () => nouns.archives.import([file]));
-    await refuses("SessionDeleted", () => fileOf(nouns.archives, "chat"));
-    await refuses("NotFound", () => fileOf(nouns.archives, "never"));
+    await refuses("SessionDeleted", () => fileOf({ sessions: nouns.archives }, "chat"));
+    await refuses("NotFound", () => fileOf({ sessions: nouns.archives }, "never"));
   }),
 
   prove("AR2 imports of one file at once write it once", NEEDS, async (nouns) => {
@@ -139,7 +139,7 @@ const refusals: readonly Case[] = [
     const outcomes = all.map((one) => (one.status === "fulfilled" ? one.value.sessions[0]?.outcome : one.reason));
     assert.equal(outcomes.filter((one) => one === "imported").length, 1, String(outcomes));
     for (const one of outcomes) assert.ok(one === "imported" || one === "there", String(one));
-    isSameBytes(await fileOf(nouns.archives, "rich"), file);
+    isSameBytes(await fileOf({ sessions: nouns.archives }, "rich"), file);
   }),
 
   prove("AR2 a file that is cut off, damaged or no archive changes nothing", NEEDS, async (nouns) => {
@@ -171,7 +171,7 @@ const refusals: readonly Case[] = [
 
   prove("AR2 a later format is refused, and a length that cannot be is not believed", NEEDS, async (nouns) => {
     await nouns.history.append(scope("chat"), { role: "user", content: "one" });
-    const file = await fileOf(nouns.archives, "chat");
+    const file = await fileOf({ sessions: nouns.archives }, "chat");
     const later = Buffer.concat([Buffer.from("holdfast-archive 2\n"), file.subarray(19)]);
     await refuses("UnsupportedSchemaVersion", () => nouns.archives.import([later]));
     const huge = Buffer.from(file);
@@ -195,8 +195,8 @@ const refusals: readonly Case[] = [
     assert.deepEqual((await nouns.archives.import([file])).aliasesTaken, ["latest"]);
     assert.equal((await nouns.sessions.get("latest"))?.id, "mine");
     assert.equal((await nouns.sessions.get("free"))?.id, "theirs");
-    await refuses("InvalidArgument", () => fileOf(nouns.archives, `mine@hd-${"0".repeat(64)}`));
-    await refuses("InvalidArgument", () => fileOf(nouns.archives, "mine", { childern: true } as never));
+    await refuses("InvalidArgument", () => fileOf({ sessions: nouns.archives }, `mine@hd-${"0".repeat(64)}`));
+    await refuses("InvalidArgument", () => fileOf({ sessions: nouns.archives }, "mine", { childern: true } as never));
   }),
 ];
 
