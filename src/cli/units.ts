@@ -24,6 +24,23 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
+/** Nouns whose plural is not their key in counts, or whose key does not name them. */
+const NOUNS: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  branches: ["branch", "branches"],
+  deletedSessions: ["deleted session", "deleted sessions"],
+  inherited: ["message that forks inherit", "messages that forks inherit"],
+  partialSessions: ["session in part", "sessions in part"],
+  state: ["value of state", "values of state"],
+};
+
+/** "2 sessions, 1 branch"; counts of 0 are left out. */
+export function formatCounts(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => plural(count, ...(NOUNS[name] ?? ([name.replace(/s$/, ""), name] as const))))
+    .join(", ");
+}
+
 export function formatPercent(share: number): string {
   return `${(share * 100).toFixed(share !== 0 && Math.abs(share) < 0.1 ? 1 : 0)} %`;
 }
@@ -33,7 +50,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Clocks differ between machines, so what seems to lie ahead is "just now". */
+/** Clocks of machines differ, so a time in the future is "just now". */
 export function formatAge(at: number, now: number): string {
   const span = now - at;
   return span < SECOND ? "just now" : `${formatSpan(span)} ago`;

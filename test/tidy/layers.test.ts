@@ -14,10 +14,7 @@ const NOUN_ORDER =
   );
 
 /** Cycles of imports between files of src that are left. The list only gets shorter: a cycle that is gone is removed here. */
-const CYCLES_LEFT: readonly (readonly string[])[] = [
-  ["src/cli/arguments.ts", "src/cli/command.ts"],
-  ["src/cli/failure.ts", "src/cli/output.ts"],
-];
+const CYCLES_LEFT: readonly (readonly string[])[] = [];
 
 /** Every file under src belongs to one of these, and may import files only of those in `may`. */
 const AREAS: Record<string, { of: string[]; may: string[] }> = {

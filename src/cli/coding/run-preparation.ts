@@ -10,7 +10,7 @@ import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Context } from "../command.ts";
-import { createStore, openIfThere } from "../creating.ts";
+import { createStore, openIfThere } from "../store.ts";
 import { formatAge, formatSpan, formatTime } from "../units.ts";
 
 const FIRST_PAUSE_MS = 200;

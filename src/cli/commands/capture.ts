@@ -11,7 +11,7 @@ import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { AGENTS } from "../../core/agent-sessions.ts";
 import { realEnvironment } from "../../core/environment.ts";
-import { fileOut, isFile } from "../bytes.ts";
+import { FORCE_OPTION, fileOut, isFile, refuseOverwrite } from "../bytes.ts";
 import {
   AGENT_OPTION,
   agentGiven,
@@ -27,10 +27,9 @@ import {
 import { type CaptureEvent, eventLines, foundEvents, savedWords, secretWords } from "../captures/events.ts";
 import { bundleSession, findSecrets } from "../captures/session-bundle.ts";
 import type { Command, Context } from "../command.ts";
-import { createStore, openIfThere } from "../creating.ts";
 import { EXIT, exitOf } from "../exit.ts";
 import { UsageError } from "../failure.ts";
-import { FORCE_OPTION, refuseOverwriting } from "../overwriting.ts";
+import { createStore, openIfThere } from "../store.ts";
 import { quoted, safe, wrapWords } from "../terminal.ts";
 import { formatBytes, plural } from "../units.ts";
 
@@ -64,7 +63,7 @@ export const capture: Command = {
     "dry-run": { type: "flag", short: "n", summary: "tell what would be saved, write nothing" },
     "no-session": { type: "flag", summary: "without bringing its conversation into the store" },
   },
-  means: { json: "print one event a line; errors are JSON on stderr" },
+  globalOptionHelp: { json: "print one event a line; errors are JSON on stderr" },
   operands: [],
   examples: [
     { command: "holdfast capture --latest --request issue-7", does: "what was worked on here, for 7 days" },
@@ -77,7 +76,7 @@ export const capture: Command = {
     const [request, out] = [args.text("request"), args.text("out")];
     checkOptions(context, request, out);
     const named = await parseSession(context);
-    await refuseOverwriting(context);
+    await refuseOverwrite(context);
     const tell = teller(context);
     await tell({ event: "start", agent: named.agent, ...nulls(request, out), dryRun: args.flag("dry-run") });
     const isStored = request !== undefined && !args.flag("dry-run");

@@ -7,10 +7,10 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import { AGENT_NAMES, AGENTS } from "../../core/agent-sessions.ts";
 import { AGENT_OPTION, agentGiven, hostAt, OPENCODE_HELP } from "../captures/agent.ts";
 import type { Command, Context } from "../command.ts";
-import { createStore, openIfThere } from "../creating.ts";
 import { EXIT } from "../exit.ts";
 import { OutputClosed, OutputFailed } from "../failure.ts";
 import { type Io, interruption } from "../io.ts";
+import { createStore, openIfThere } from "../store.ts";
 import { facts } from "../table.ts";
 import { safe, safeLine } from "../terminal.ts";
 import { formatAge, formatCount, parseDuration, plural } from "../units.ts";
@@ -36,7 +36,7 @@ export const importLocal: Command = {
     "mask-secrets": { type: "flag", summary: "replace likely secrets in what is imported now" },
     "dry-run": { type: "flag", short: "n", summary: "tell what would be imported, write nothing" },
   },
-  means: { json: "print one document for each session, and one at the end, a line each" },
+  globalOptionHelp: { json: "print one document for each session, and one at the end, a line each" },
   operands: [],
   examples: [
     { command: "holdfast import-local --dry-run", does: "what is there, and not in the store yet?" },

@@ -19,7 +19,6 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { hidePassword } from "../../core/store-url.ts";
 import { open } from "../../open.ts";
-import { GLOBAL_OPTIONS } from "../arguments.ts";
 import { checkOut, type WrittenBundle, writeBundle } from "../captures/session-bundle.ts";
 import { readSessionInput } from "../captures/session-input.ts";
 import {
@@ -32,9 +31,11 @@ import {
   storeFile,
 } from "../coding/run-preparation.ts";
 import { printSummary, stepsAfter, unsavedMessages } from "../coding/run-summary.ts";
-import type { Command, Context, OptionSpec } from "../command.ts";
+import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
-import { report, UsageError } from "../failure.ts";
+import { UsageError } from "../failure.ts";
+import { reportFailure } from "../failure-report.ts";
+import { GLOBAL_OPTIONS, type OptionSpec } from "../option.ts";
 import { quoted } from "../terminal.ts";
 import { formatSpan, parseDuration, parseDurationOrNever } from "../units.ts";
 
@@ -115,9 +116,9 @@ export const run: Command = {
     },
     log: { type: "text", value: "FILE", summary: "append what happens to this file, one JSON object a line" },
   },
-  means: { json: "what was done as one JSON document on stderr: stdout is the agent's" },
+  globalOptionHelp: { json: "what was done as one JSON document on stderr: stdout is the agent's" },
   operands: [{ name: "claude … or opencode …", need: "some" }],
-  rest: true,
+  passesArguments: true,
   examples: [
     { command: "holdfast run --request fix-42 -- claude -p 'fix the test'", does: "a new session, kept under fix-42" },
     {
@@ -198,7 +199,7 @@ async function openOrExit(
     const code =
       error instanceof InterruptedWait
         ? error.exitCode
-        : await report(error, context.output, Boolean(context.io.env.HOLDFAST_DEBUG));
+        : await reportFailure(error, context.output, Boolean(context.io.env.HOLDFAST_DEBUG));
     process.exit(code);
   }
 }
@@ -335,7 +336,7 @@ function requestOf({ args, io, storeName }: Context): string {
 }
 
 async function reportNotStarted({ io, output }: Context, error: HoldfastError): Promise<number> {
-  await report(error, output, Boolean(io.env.HOLDFAST_DEBUG));
+  await reportFailure(error, output, Boolean(io.env.HOLDFAST_DEBUG));
   return NOT_STARTED;
 }
 
