@@ -40,7 +40,7 @@ export class InterruptedWait extends Error {
 }
 
 /** Runs a wait before the agent is started; a signal ends it with InterruptedWait. */
-export async function untilSignal<T>(act: (stop: AbortSignal) => Promise<T>): Promise<T> {
+async function untilSignal<T>(act: (stop: AbortSignal) => Promise<T>): Promise<T> {
   const stop = new AbortController();
   const interrupted = Promise.withResolvers<never>();
   interrupted.promise.catch(() => {});
@@ -129,7 +129,7 @@ function isUnavailable(error: unknown): error is HoldfastError {
 }
 
 /** The same failure, with the note that the agent was not started. Its hint advises to wait only where waiting can help. */
-export function agentNotStarted(error: unknown): unknown {
+function agentNotStarted(error: unknown): unknown {
   if (!isHoldfastError(error)) return error;
   const { code, message, details, retryable, cause, hint: own } = error;
   const waiting =
