@@ -214,13 +214,13 @@ function iterationOver(iteration: number): HoldfastError {
   });
 }
 
-export interface ToolCallPlan {
+interface ToolCallPlan {
   readonly execute: StepEffect["execute"];
   readonly hooks: StepHooks;
 }
 
 /** `refuse` records why the step is refused, and throws that: a replay gets the same error. */
-export function planToolCall(
+function planToolCall(
   tool: Tool,
   { name, value }: StepRequest,
   refuse: (error: unknown) => Promise<never>,
