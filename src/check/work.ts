@@ -1,12 +1,7 @@
 // The rows of a session's work: turns, evals, calls, snapshots, notes and state. Each is looked at by itself, then beside
 // the event that wrote it.
 import type { CheckKind } from "../contracts/check.ts";
-import type {
-  CheckedCallRow,
-  CheckedClearRow,
-  CheckedEvalRow,
-  CheckedTurnRow,
-} from "../contracts/storage/check-queries.ts";
+import type { CheckedCallRow, CheckedClearRow, CheckedEvalRow } from "../contracts/storage/check-queries.ts";
 import { rowId } from "../core/row-id.ts";
 import {
   checkBlob,
@@ -19,7 +14,7 @@ import {
   SALT,
   salted,
 } from "./compare.ts";
-import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
+import { BEFORE_ALL, PAGE, rowsOf, type VersionParams, versionsOf } from "./pages.ts";
 import type { Subject } from "./subject.ts";
 
 interface Version {
@@ -55,15 +50,8 @@ export function checkTurnOf(
 
 export async function checkTurns(subject: Subject): Promise<void> {
   const { survey, session } = subject;
-  let before: CheckedTurnRow | null = null;
-  for await (const row of rowsOf<CheckedTurnRow>((last) =>
-    survey.storage.query("check.turns", {
-      session: session.no,
-      afterFirst: last?.first_seq ?? BEFORE_ALL,
-      afterSeq: last?.seq ?? BEFORE_ALL,
-      limit: PAGE,
-    }),
-  )) {
+  const read = (params: VersionParams) => survey.storage.query("check.turns", params);
+  for await (const { row, before } of versionsOf(session.no, read)) {
     if (row.seq === row.first_seq) survey.count("turns");
     // A caller that aborts a turn and continues from a head inside it writes the end of the turn once more, on the line
     // that continues.
@@ -71,7 +59,6 @@ export async function checkTurns(subject: Subject): Promise<void> {
       row.event_type === "branch/begun" && before?.first_seq === row.first_seq && before.status === "aborted";
     checkVersion(subject, "turn-open-twice", "turns", row, isAgain ? { ...row, status: "open" } : before, "open");
     const kept = keptPairs(row, before, ["run"], { agent_no: "agent" });
-    before = row;
     const isFirst = row.seq === row.first_seq;
     // The event of a head ends a turn, as the head says.
     const byHead = row.head_status === "complete" ? "done" : row.head_status;
@@ -113,15 +100,8 @@ function payloadsOf<N extends string>(
 
 export async function checkEvals(subject: Subject): Promise<void> {
   const { survey, session, look } = subject;
-  let before: CheckedEvalRow | null = null;
-  for await (const row of rowsOf<CheckedEvalRow>((last) =>
-    survey.storage.query("check.evals", {
-      session: session.no,
-      afterFirst: last?.first_seq ?? BEFORE_ALL,
-      afterSeq: last?.seq ?? BEFORE_ALL,
-      limit: PAGE,
-    }),
-  )) {
+  const read = (params: VersionParams) => survey.storage.query("check.evals", params);
+  for await (const { row, before } of versionsOf(session.no, read)) {
     const id = rowId(session.id, row.first_seq);
     const isFirst = row.seq === row.first_seq;
     if (isFirst) survey.count("evals");
@@ -140,21 +120,13 @@ export async function checkEvals(subject: Subject): Promise<void> {
       ...(isFirst ? turnPair(row, data) : []),
       ...(isFirst ? ([["message_seq", row.message_seq, data.message]] as const) : []),
     ]);
-    before = row;
   }
 }
 
 export async function checkCalls(subject: Subject): Promise<void> {
   const { survey, session } = subject;
-  let before: CheckedCallRow | null = null;
-  for await (const row of rowsOf<CheckedCallRow>((last) =>
-    survey.storage.query("check.calls", {
-      session: session.no,
-      afterFirst: last?.first_seq ?? BEFORE_ALL,
-      afterSeq: last?.seq ?? BEFORE_ALL,
-      limit: PAGE,
-    }),
-  )) {
+  const read = (params: VersionParams) => survey.storage.query("check.calls", params);
+  for await (const { row, before } of versionsOf(session.no, read)) {
     const id = rowId(session.id, row.first_seq);
     const isFirst = row.seq === row.first_seq;
     if (isFirst) survey.count("calls");
@@ -178,7 +150,6 @@ export async function checkCalls(subject: Subject): Promise<void> {
           ] as const)
         : []),
     ]);
-    before = row;
   }
 }
 

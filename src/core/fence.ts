@@ -5,6 +5,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { Commit, Outcome } from "../contracts/storage/commit.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
+import { wrapStorage } from "./storage-wrapper.ts";
 
 /** Where an open store keeps the way to its fences. Its users know nothing of it. */
 export const FENCE = Symbol("fence");
@@ -54,7 +55,7 @@ export async function createFence(
     return done;
   };
   return {
-    stores: made(committing(storage, commitSerially)),
+    stores: made(wrapStorage(storage, { commit: commitSerially })),
     isStale: async () => (await lengthOf()) !== known,
     pause: (attempt) => pause(storage, attempt),
   };
@@ -63,22 +64,6 @@ export async function createFence(
 async function pause({ environment }: Storage, attempt: number): Promise<void> {
   const [chance = 0] = environment.random(1);
   await environment.sleep((Math.min(attempt * PAUSE_MS, LONGEST_MS) * chance) / 256);
-}
-
-/** The same storage, whose commits go another way. */
-function committing(storage: Storage, commit: Storage["commit"]): Storage {
-  return {
-    ...{ engine: storage.engine, fragments: storage.fragments, environment: storage.environment, commit },
-    query: (name, params) => storage.query(name, params),
-    inspect: (sql, params, limits) => storage.inspect(sql, params, limits),
-    changed: (of, timeoutMs, signal) => storage.changed(of, timeoutMs, signal),
-    follow: (session) => storage.follow(session),
-    reclaim: () => storage.reclaim(),
-    rewrite: () => storage.rewrite(),
-    examine: () => storage.examine(),
-    size: () => storage.size(),
-    close: () => storage.close(),
-  };
 }
 
 function overtaken(session: string): HoldfastError {
