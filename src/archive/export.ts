@@ -35,7 +35,7 @@ export async function* exportSession(
     throw new HoldfastError("InvalidArgument", "a session is exported whole, not at a head", {
       details: { session: locator.session, head: locator.head },
       hint:
-        "Fork it there first, which copies nothing, and export the fork: sessions.fork() and export(), or " +
+        "Fork it there first, which copies nothing, and export the fork: sessions.fork() and sessions.export(), or " +
         "`npx holdfast fork SESSION@HEAD NEW-ID` and `npx holdfast export NEW-ID`.",
     });
   }

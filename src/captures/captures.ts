@@ -4,7 +4,7 @@ import type { Capture, Captures, CapturesRemoved } from "../contracts/captures.t
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Page } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Sessions } from "../contracts/sessions.ts";
+import type { SessionBasics } from "../contracts/sessions.ts";
 import type { CaptureRow } from "../contracts/storage/capture-queries.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { PlacedEventRow } from "../contracts/storage/rows.ts";
@@ -12,7 +12,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { CAPTURE_VERBS } from "../contracts/verbs/captures.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { checkRecord } from "../core/check.ts";
-import { writeCursor } from "../core/cursor.ts";
+import { readPage, writeCursor } from "../core/cursor.ts";
 import { decodeRow, jsonObject, plainObject } from "../core/decode.ts";
 import type { StoredCapture } from "../core/stored-capture.ts";
 import { bindVerbs } from "../core/verbs.ts";
@@ -36,7 +36,7 @@ export interface CapturesOptions {
   readonly storage: Storage;
   readonly payloads: Payloads;
   readonly blobs: Blobs;
-  readonly sessions: Sessions;
+  readonly sessions: SessionBasics;
   readonly claims: OpenClaims;
   readonly importConversation: ImportConversation;
 }
@@ -120,13 +120,12 @@ function find(storage: Storage, filter: Filter, before: number, limit: number): 
 
 async function list(storage: Storage, asked: ValuesOf<typeof CAPTURE_VERBS.list>[0]): Promise<Page<Capture>> {
   const { limit, cursor, ...filter } = asked;
-  const rows = await find(storage, filter, cursor ?? FOREVER, limit + 1);
-  const items = rows.slice(0, limit);
-  const last = items.at(-1);
-  return {
-    items: items.map(captureOf),
-    next: rows.length > limit && last !== undefined ? writeCursor(last.no) : null,
-  };
+  return readPage({
+    limit,
+    read: (most) => find(storage, filter, cursor ?? FOREVER, most),
+    item: captureOf,
+    cursor: ({ no }) => writeCursor(no),
+  });
 }
 
 async function* read({ storage, payloads }: CaptureContext, id: string, path: string): AsyncGenerator<Uint8Array> {
@@ -137,7 +136,7 @@ async function* read({ storage, payloads }: CaptureContext, id: string, path: st
 /** The session of the capture it is based on; or one named after the agent's session, another when that was deleted. */
 async function sessionFor(
   storage: Storage,
-  sessions: Sessions,
+  sessions: SessionBasics,
   given: CheckedCapture,
   { before, newest }: Basis,
 ): Promise<string> {

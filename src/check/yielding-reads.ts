@@ -2,7 +2,7 @@
 // gives it up itself, between reads.
 import type { Blobs } from "../contracts/blobs.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { wrapStorage } from "../core/storage-wrapper.ts";
+import { overrideStorage } from "../core/storage-overrides.ts";
 
 /** So long it keeps the event loop to itself, or for so many reads. */
 const SLICE_MS = 8;
@@ -23,7 +23,7 @@ export function yieldBetweenReads(
     [since, reads] = [environment.monotonic(), 0];
   };
   return {
-    storage: wrapStorage(storage, {
+    storage: overrideStorage(storage, {
       query: async (name, params) => {
         await pause();
         return storage.query(name, params);

@@ -1,7 +1,9 @@
 // What users hand to a command: files, standard input, and JSON typed at a prompt.
+
 import { readFile } from "node:fs/promises";
 import * as path from "node:path";
 import type { Json, JsonObject } from "../contracts/json.ts";
+import { isObject } from "../core/object.ts";
 import { fileFailure, UsageError } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { quoted } from "./terminal.ts";
@@ -54,6 +56,6 @@ export function readJson(text: string, what: string): Json {
 
 export function readObject(text: string, what: string): JsonObject {
   const value = parseJson(text, what, `; it takes an object, such as '{"key": "value"}'`);
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
+  if (isObject(value)) return value;
   throw new UsageError(`${what} must be a JSON object, such as '{"key": "value"}'`);
 }

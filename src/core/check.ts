@@ -1,7 +1,7 @@
 // Checks of what callers hand in, at the door: hostile or mistaken input becomes a typed error before anything is
 // written. Callers may be plain JavaScript, so types are not believed.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Json, ListOrder } from "../contracts/json.ts";
+import type { Json } from "../contracts/json.ts";
 import { LIMITS, type LimitName } from "../contracts/limits.ts";
 import { encodeText, fromRef } from "./bytes.ts";
 import { nearest } from "./distance.ts";
@@ -175,13 +175,6 @@ export function checkOneOf<T extends string>(value: unknown, what: string, allow
   const found = allowed.find((one) => one === value);
   if (found === undefined) throw invalid(what, `one of ${allowed.join(", ")}`, value);
   return found;
-}
-
-const ORDERS: readonly ListOrder[] = ["newest", "oldest"];
-
-/** Lists are newest first by default. */
-export function checkOrder(value: unknown): ListOrder {
-  return value === undefined ? "newest" : checkOneOf(value, "order", ORDERS);
 }
 
 export function checkRef(value: unknown, what = "ref"): Uint8Array {

@@ -3,14 +3,18 @@
 // commit of one is refused, and that work reads again.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
+import type { LiveSessions } from "../contracts/sessions.ts";
 import type { Commit, Outcome } from "../contracts/storage/commit.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { wrapStorage } from "./storage-wrapper.ts";
+import { randomShare } from "./backoff.ts";
+import { overrideStorage } from "./storage-overrides.ts";
 
 /** Where an open store keeps the way to its fences. Its users know nothing of it. */
 export const FENCE = Symbol("fence");
 
-export type FencedNouns = Pick<Holdfast, "sessions" | "history" | "heads" | "turns" | "calls" | "invocations">;
+export interface FencedNouns extends Pick<Holdfast, "history" | "heads" | "turns" | "calls" | "invocations"> {
+  readonly sessions: LiveSessions;
+}
 
 export interface Fence {
   /** Their commits to the session are refused with a Conflict once another writer has added to it. */
@@ -55,15 +59,14 @@ export async function createFence(
     return done;
   };
   return {
-    stores: made(wrapStorage(storage, { commit: commitSerially })),
+    stores: made(overrideStorage(storage, { commit: commitSerially })),
     isStale: async () => (await lengthOf()) !== known,
     pause: (attempt) => pause(storage, attempt),
   };
 }
 
 async function pause({ environment }: Storage, attempt: number): Promise<void> {
-  const [chance = 0] = environment.random(1);
-  await environment.sleep((Math.min(attempt * PAUSE_MS, LONGEST_MS) * chance) / 256);
+  await environment.sleep(Math.min(attempt * PAUSE_MS, LONGEST_MS) * randomShare(environment));
 }
 
 function overtaken(session: string): HoldfastError {

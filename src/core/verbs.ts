@@ -5,7 +5,7 @@ import type { Param, SessionUse, ValuesOf, Verb } from "../contracts/verbs/vocab
 import { copyArguments } from "./argument-copy.ts";
 import { type Check, type CodeChecks, checkFor } from "./arguments.ts";
 import { checkId } from "./check.ts";
-import type { SessionLookup } from "./locate.ts";
+import type { SessionLookup } from "./session-lookup.ts";
 
 type AnyFunction = (...args: readonly unknown[]) => unknown;
 type Answer<F> = F extends (...args: never[]) => infer R ? R : never;
@@ -191,8 +191,7 @@ function finder(
   const { locate, requireCurrent, resolveSessionId } = lookup;
   const find = (given: unknown): unknown => {
     if (use === "locator") return locate(given);
-    // The check of the arguments saw that it is a text.
-    if (use === "id") return resolveSessionId(given as string, action, hint);
+    if (use === "id") return resolveSessionId(given, action, hint);
     const id = requireCurrent(given, action, hint);
     return id instanceof Promise ? id.then((found) => checkId(found, name)) : checkId(id, name);
   };

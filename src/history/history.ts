@@ -1,6 +1,6 @@
 // History: the transcript of an agent in a session.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Erasure, History, HistoryScope } from "../contracts/history.ts";
+import type { Erasure, History } from "../contracts/history.ts";
 import type { Message } from "../contracts/messages.ts";
 import type { Payloads, Prepare } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
@@ -10,11 +10,12 @@ import { invalid } from "../core/check.ts";
 import { type Decision, decide, type FinalAnswer, refusalError } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { refuseAlias } from "../core/existing.ts";
-import type { SessionLookup } from "../core/locate.ts";
-import { SessionQueue } from "../core/session-queue.ts";
+import { SerialQueue } from "../core/serial-queue.ts";
+import type { SessionLookup } from "../core/session-lookup.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import {
+  type AgentScope,
   type Appending,
   appendCommit,
   appendedMessage,
@@ -33,14 +34,14 @@ import { countMessages, findKeyed, readHistory } from "./read.ts";
 const NOTHING: readonly never[] = [];
 
 export function createHistory(storage: Storage, payloads: Payloads, lookup: SessionLookup): History {
-  const queue = new SessionQueue();
+  const queue = new SerialQueue();
   const append = async (scope: Appending, inputs: readonly ReadyMessage[], prepare: Prepare) => {
     const made = inputs.map((one) => prepareMessage(one, prepare));
     const ready = made.filter((one): one is PreparedMessage => !(one instanceof Promise));
     if (ready.length === made.length && ready.every(isFresh) && !queue.isBusy(scope.session)) {
       return appendFresh(storage, scope, ready);
     }
-    return queue.enqueue(scope.session, Promise.all(made), (prepared, release) => {
+    return queue.prepareAndRun(scope.session, Promise.all(made), (prepared, release) => {
       // Not handed over for good until it is done: what it names may have to be brought along.
       if (prepared.some(({ ready }) => ready.named.length > 0)) {
         return appendNaming(storage, payloads, prepare, scope, prepared);
@@ -146,7 +147,7 @@ async function storeMedia(
 async function clear(
   storage: Storage,
   payloads: Payloads,
-  scope: HistoryScope,
+  scope: AgentScope,
   run: string | undefined,
 ): Promise<Erasure> {
   // A session that was only named by an alias or locator is not reported as gone.
@@ -229,7 +230,7 @@ async function decideKeyed(
 }
 
 /** Taken and cleared again by another handle while the message was on its way: its place among the others has passed. */
-function keyMoved({ session }: HistoryScope): HoldfastError {
+function keyMoved({ session }: AgentScope): HoldfastError {
   return new HoldfastError("Conflict", `others used the message's key in ${JSON.stringify(session)} and let it go`, {
     retryable: true,
     details: { session },

@@ -3,6 +3,7 @@ import type { ChatModelOptions, ChatRequest } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ModelCall } from "../contracts/models.ts";
 import type { DescribedTool } from "../contracts/tool-schemas.ts";
+import { isObject } from "../core/object.ts";
 import {
   type BlockOf,
   describeMedia,
@@ -104,8 +105,7 @@ async function renderBlock(
     }
     case "tool_use": {
       const { id, name, input } = block;
-      const isObject = typeof input === "object" && input !== null && !Array.isArray(input);
-      return [{ type: "tool_use", id, name, input: isObject ? input : { value: input }, ...adds }];
+      return [{ type: "tool_use", id, name, input: isObject(input) ? input : { value: input }, ...adds }];
     }
     case "tool_result":
       return [await renderResult(block, call)];

@@ -11,6 +11,7 @@ import type { StandardSchema, ValidationIssue, ValidationResult } from "../contr
 import type { RetryPolicy } from "../contracts/steps.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Tool, ToolCallsOf, UntypedTools } from "../contracts/tools.ts";
+import { exponentialBackoff } from "../core/backoff.ts";
 import { encodeText, sameBytes, sha256, toHex } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkOneOf, checkOptionalId, checkPlain, checkRecord, invalid } from "../core/check.ts";
@@ -163,7 +164,7 @@ function otherTools({ id, toolset: then }: RunRow, agent: AgentDefinition, now: 
 }
 
 export function waitBefore(attempt: number, { backoffMs = 500, maxBackoffMs = 30_000 }: RetryPolicy): number {
-  return Math.min(maxBackoffMs, backoffMs * 2 ** (attempt - 2));
+  return exponentialBackoff(attempt - 2, backoffMs, maxBackoffMs);
 }
 
 /** Appended to the effect of a tool that asks for approval, so that agents without such tools keep their hash. */

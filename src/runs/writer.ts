@@ -19,6 +19,7 @@ import type { Payloads, PreparedPayload } from "../contracts/storage/payloads.ts
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import type { Slot } from "../contracts/storage/tables.ts";
+import { exponentialBackoff } from "../core/backoff.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { commitment } from "../core/chain.ts";
 import { refusalError } from "../core/decide.ts";
@@ -179,7 +180,7 @@ export class Writer {
         return await work();
       } catch (error) {
         if (!(error instanceof HoldfastError) || !error.retryable || tries >= MOST_TRIES) throw error;
-        await this.storage.environment.sleep(FIRST_WAIT_MS * 2 ** (tries - 1));
+        await this.storage.environment.sleep(exponentialBackoff(tries - 1, FIRST_WAIT_MS));
       }
     }
   }
@@ -218,7 +219,7 @@ export class Writer {
       } catch (error) {
         if (!(error instanceof HoldfastError) || !error.retryable || tries >= MOST_TRIES) throw error;
         isOpen = true;
-        await environment.sleep(FIRST_WAIT_MS * 2 ** (tries - 1));
+        await environment.sleep(exponentialBackoff(tries - 1, FIRST_WAIT_MS));
       }
     }
   }

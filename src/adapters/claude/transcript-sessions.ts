@@ -1,17 +1,20 @@
 // Where transcripts are: each in a session of its own. The id is made of a hash of what the SDK calls it, because that is any
 // text; tags lead to it. A deleted session's id is never used again, so a transcript that is begun anew has the next number
 // of its id: one is made only when the one before is known to be deleted, and so at most one of them is there.
+
 import { MIRROR } from "../../coding/conversation/mirror.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { Session, SessionFilter } from "../../contracts/session.ts";
 import type { ProjectScope, SessionKey } from "../../contracts/session-store.ts";
-import type { Session, SessionFilter, Sessions } from "../../contracts/sessions.ts";
+import type { SessionBasics } from "../../contracts/sessions.ts";
 import { MIRROR_TAG } from "../../core/agent-sessions.ts";
 import { encodeText, sha256, toHex } from "../../core/bytes.ts";
 import { checkSome, invalid } from "../../core/check.ts";
+import { isObject } from "../../core/object.ts";
 
 /** What this needs of a store, wherever it is. */
-export type SessionsOf = Pick<Holdfast, "history" | "state"> & { readonly sessions: Sessions };
+export type SessionsOf = Pick<Holdfast, "history" | "state"> & { readonly sessions: SessionBasics };
 
 export interface TranscriptKey {
   readonly projectKey: string;
@@ -161,7 +164,7 @@ export class TranscriptSessions {
     let cursor: string | null = null;
     do {
       const filter: SessionFilter = { tag, agent: this.#naming.agent, limit: PAGE };
-      const page: Awaited<ReturnType<Sessions["list"]>> = await this.#hf.sessions.list(
+      const page: Awaited<ReturnType<SessionBasics["list"]>> = await this.#hf.sessions.list(
         cursor === null ? filter : { ...filter, cursor },
       );
       found.push(...page.items.flatMap((session) => transcriptOf(session) ?? []));
@@ -178,7 +181,7 @@ function isNewer(a: Transcript, b: Transcript): boolean {
 /** undefined of a session that was tagged like ours. */
 function transcriptOf(session: Session): Transcript | undefined {
   const { claude } = session.metadata;
-  if (typeof claude !== "object" || claude === null || Array.isArray(claude)) return undefined;
+  if (!isObject(claude)) return undefined;
   const { projectKey, sessionId, subpath } = claude as Partial<SessionKey>;
   if (typeof projectKey !== "string" || typeof sessionId !== "string") return undefined;
   return { projectKey, sessionId, ...(subpath === undefined ? {} : { subpath }), session };

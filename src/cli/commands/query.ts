@@ -154,7 +154,7 @@ function explanationLines({ sql, params, plan }: Explanation, { output: { style 
 async function listFacts(context: Context): Promise<undefined> {
   const { output } = context;
   const holdfast = await context.open();
-  const facts = holdfast.facts();
+  const facts = await holdfast.facts();
   const columns: readonly Column<FactName>[] = [
     { title: "ATTRIBUTE", cell: ({ name }) => name, colour: (text, _, style) => style.name(text) },
     { title: "VALUE", cell: ({ type, many }) => (many ? `${type}, many` : type) },

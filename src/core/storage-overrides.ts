@@ -1,7 +1,8 @@
-// A storage like another one, in which some verbs do something else. Storages are classes, so a spread would lose their methods.
+// A storage of which some verbs go another way, for code that puts something between the rules and the storage.
 import type { Storage } from "../contracts/storage/storage.ts";
 
-export function wrapStorage(storage: Storage, other: Partial<Pick<Storage, "commit" | "query">>): Storage {
+/** Verb by verb: a storage is an instance of a class, whose methods a spread would leave behind. */
+export function overrideStorage(storage: Storage, overrides: Partial<Pick<Storage, "commit" | "query">>): Storage {
   return {
     engine: storage.engine,
     fragments: storage.fragments,
@@ -16,6 +17,6 @@ export function wrapStorage(storage: Storage, other: Partial<Pick<Storage, "comm
     examine: () => storage.examine(),
     size: () => storage.size(),
     close: () => storage.close(),
-    ...other,
+    ...overrides,
   };
 }

@@ -7,7 +7,6 @@ import type { Param } from "./driver.ts";
 
 /** One row per blob, references added up, in the order of their hashes: the order in which rows are locked. */
 export function mergeBlobs(accepted: readonly Commit[]): Param[][] {
-  if (accepted.every(({ blobs }) => blobs === undefined || blobs.length === 0)) return [];
   const merged = new Map<string, { blob: BlobWrite; refs: number }>();
   for (const { blobs } of accepted) {
     for (const blob of blobs ?? []) {
@@ -46,7 +45,6 @@ function checksumOfNew({ sha256, media, utf8, stored, expiresAt, at }: BlobWrite
 
 /** References added per blob that was there before, in the order of the hashes. */
 export function mergeUses(accepted: readonly Commit[]): Param[][] {
-  if (accepted.every(({ uses }) => uses === undefined || uses.length === 0)) return [];
   const merged = new Map<string, { readonly sha256: Uint8Array; refs: number }>();
   for (const { uses } of accepted) {
     for (const [sha256, refs] of uses ?? []) {

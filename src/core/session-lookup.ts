@@ -6,7 +6,7 @@ import type { Locator } from "../contracts/locators.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { existingSession } from "./existing.ts";
 import { findSession } from "./find.ts";
-import { checkStore, formatLocator, isHeadId, isLocatorText } from "./locator.ts";
+import { AT_HEAD, checkStore, formatLocator, isHeadId, SCHEME } from "./locator.ts";
 
 /** How the verbs of one store find the session that a caller names. */
 export interface SessionLookup {
@@ -19,10 +19,10 @@ export interface SessionLookup {
 export type Locate = (at: unknown) => Locator | Promise<Locator>;
 
 /** The id of a session whose current state a verb works on. `action` says what is not done at a head, `hint` what to do instead. */
-export type RequireCurrent = (at: unknown, action: string, hint?: string) => string | Promise<string>;
+type RequireCurrent = (at: unknown, action: string, hint?: string) => string | Promise<string>;
 
-/** The same for verbs that take text only, and that change a session in the order of the calls. */
-export type ResolveSessionId = (session: string, action: string, hint?: string) => string | Promise<string>;
+/** The same for verbs that may create the session that an id names, and that change a session in the order of the calls. */
+type ResolveSessionId = (session: unknown, action: string, hint?: string) => string | Promise<string>;
 
 export function createSessionLookup(
   storage: Storage,
@@ -42,6 +42,12 @@ export function createSessionLookup(
     return isLocatorText(at) ? locateText(at).then(requireNone) : at;
   };
   return { locate, requireCurrent, resolveSessionId: createResolver(storage, requireCurrent) };
+}
+
+/** A text that says more than an id does. A session may still be called so: ids are plain data. */
+function isLocatorText(text: string): boolean {
+  // Looked at for every message that is added: most ids have no such part.
+  return text.startsWith(SCHEME) || (text.includes("@hd-") && AT_HEAD.test(text));
 }
 
 function completeHead(storage: Storage, locator: Locator): Locator | Promise<Locator> {
@@ -83,13 +89,13 @@ function createResolver(storage: Storage, requireCurrent: RequireCurrent): Resol
   /** A plain id may be new; a locator names a session that exists. */
   const find: ResolveSessionId = async (session, action, hint) => {
     const id = await requireCurrent(session, action, hint);
-    if (!isLocatorText(session)) return id;
+    if (isPlainId(session)) return id;
     const [row] = await storage.query("session.get", { id });
     // Each verb has an error of its own for a session that was deleted.
     return row?.id ?? (await existingSession(storage, id)).id;
   };
   return (session, action, hint) => {
-    if (last === null && !isLocatorText(session)) return session;
+    if (last === null && isPlainId(session)) return session;
     const before: Promise<unknown> = last ?? Promise.resolve();
     const found = before.then(
       () => find(session, action, hint),
@@ -102,6 +108,10 @@ function createResolver(storage: Storage, requireCurrent: RequireCurrent): Resol
     found.then(over, over);
     return found;
   };
+}
+
+function isPlainId(session: unknown): session is string {
+  return typeof session === "string" && !isLocatorText(session);
 }
 
 const CONTINUE_HINT =

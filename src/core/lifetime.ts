@@ -1,13 +1,15 @@
-// Parts of an open store whose code is loaded when one of their calls is first made. Most programs use few parts, and
-// loading all of them would take most of the time that opening takes.
+// When a call of an open store may run. A part's code is loaded when one of its calls is first made: most programs use few parts, and
+// loading all of them would take most of the time that opening takes. Calls run in the order in which they were made. close() waits
+// for the calls under way, and later ones are refused.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { VerbKind } from "../contracts/verbs/vocabulary.ts";
 import { copyArguments } from "./argument-copy.ts";
+import { LazyStream } from "./lazy-stream.ts";
+
+type AnyFunction = (...args: readonly unknown[]) => unknown;
 
 /** How each member of a part answers. What answers at once cannot wait for code to be loaded. */
 export type LazyVerbs<T> = { readonly [K in keyof T]: { readonly kind: Exclude<VerbKind, "local"> } };
-
-type AnyFunction = (...args: readonly unknown[]) => unknown;
 
 /** Code that is loaded once in a process, when it is first needed. */
 export class LazyModule<M extends object> {
@@ -148,57 +150,83 @@ function stream<P extends object>(part: LazyPart<P>, member: (loaded: P) => AnyF
   };
 }
 
-/**
- * An iterator whose code comes later. It begins with its first next(), as a generator does. It is no generator, because return()
- * must reach one that waits in next(), and a generator would queue it.
- */
-class LazyStream implements AsyncIterableIterator<unknown> {
-  readonly #begin: () => Promise<AsyncIterator<unknown>>;
-  #inner: Promise<AsyncIterator<unknown>> | null = null;
-  /** Once it is there, so that each next() costs no promise more. */
-  #ready: AsyncIterator<unknown> | null = null;
-  #waiting = 0;
-  #isOver = false;
-
-  constructor(begin: () => Promise<AsyncIterator<unknown>>) {
-    this.#begin = begin;
-  }
-
-  next(): Promise<IteratorResult<unknown>> {
-    return this.#ready?.next() ?? this.#firstNext();
-  }
-
-  async #firstNext(): Promise<IteratorResult<unknown>> {
-    if (this.#isOver && this.#inner === null) return { value: undefined, done: true };
-    this.#inner ??= this.#begin();
-    this.#waiting++;
-    const inner = await this.#inner;
-    this.#waiting--;
-    const result = inner.next();
-    // Calls are answered in their order: those that wait come first.
-    if (this.#waiting === 0) this.#ready = inner;
-    return result;
-  }
-
-  async return(value?: unknown): Promise<IteratorResult<unknown>> {
-    this.#isOver = true;
-    await (await this.#inner?.catch(() => undefined))?.return?.();
-    return { value, done: true };
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.return();
-  }
-}
-
 function loadFailed(cause: unknown): unknown {
   if (cause instanceof HoldfastError) return cause;
   return new HoldfastError("MissingDependency", "a file of the installed package holdfast could not be loaded", {
     hint: "It was updated or removed while this process ran, or is incomplete: install it again and restart the process.",
     cause,
   });
+}
+
+/** How the members of a noun answer: its verbs in the catalogue. */
+type VerbKinds<T> = { readonly [K in keyof T]: { readonly kind: VerbKind } };
+
+export class Lifetime {
+  #underWay = 0;
+  #whenNone: (() => void) | null = null;
+  readonly #end: () => Promise<void>;
+  readonly #hurry: () => Promise<void>;
+  #closing: Promise<void> | null = null;
+
+  /** `end` runs once, when nothing is under way any more; `hurry` before, so that what is under way comes to its end. */
+  constructor(end: () => Promise<void>, hurry: () => Promise<void> = async () => {}) {
+    this.#end = end;
+    this.#hurry = hurry;
+  }
+
+  /** The same noun, whose reads and writes are counted while they run. A stream ends by itself. */
+  of<T extends object>(noun: T, verbs: VerbKinds<T>): T {
+    const calls = Object.entries<{ readonly kind: VerbKind }>(verbs).map(([name, { kind }]) => {
+      const member = noun[name as keyof T] as AnyFunction;
+      return [name, kind === "read" || kind === "write" ? this.#counted(member) : this.#refusing(member)];
+    });
+    return Object.freeze(Object.fromEntries(calls)) as T;
+  }
+
+  #counted(member: AnyFunction): AnyFunction {
+    return (...args) => {
+      if (this.#closing !== null) return refused();
+      const result = member(...args) as Promise<unknown>;
+      this.#underWay++;
+      result.then(this.#done, this.#done);
+      return result;
+    };
+  }
+
+  #refusing(member: AnyFunction): AnyFunction {
+    return (...args) => (this.#closing === null ? member(...args) : refused());
+  }
+
+  readonly #done = (): void => {
+    this.#underWay--;
+    if (this.#underWay === 0) this.#whenNone?.();
+  };
+
+  close(): Promise<void> {
+    this.#closing ??= this.#finish();
+    return this.#closing;
+  }
+
+  async #finish(): Promise<void> {
+    await this.#hurry();
+    if (this.#underWay > 0) {
+      await new Promise<void>((none) => {
+        this.#whenNone = none;
+      });
+    }
+    await this.#end();
+  }
+}
+
+/** Awaited or iterated, the answer is the error; an unhandled rejection is not raised. */
+function refused(): Promise<never> & AsyncIterable<never> {
+  const rejected = Promise.reject(closed());
+  rejected.catch(() => {});
+  return Object.assign(rejected, {
+    [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(closed()) }),
+  });
+}
+
+function closed(): HoldfastError {
+  return new HoldfastError("Closed", "the store is closed", { hint: "Open it again; close() comes last." });
 }
