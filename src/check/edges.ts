@@ -144,7 +144,7 @@ export async function checkInvocations(subject: Subject): Promise<void> {
   for await (const { row, before } of versionsOf(session.no, read)) {
     const id = rowId(session.id, row.first_seq);
     if (row.seq === row.first_seq) survey.count("invocations");
-    checkVersion(subject, "version-wrong", "invocations", row, before, "running");
+    checkVersion(subject, row, before, { table: "invocations", begun: "running" });
     const held = [...branchPair(subject, row, before), ...keptPairs(row, before, KEPT, KEPT_NUMBERS)];
     if (!TYPES.includes(row.type)) look.report("invocation-type-invalid", [id], { type: row.type });
     if (row.callee_no !== null && row.callee === null) look.report("invocation-callee-missing", [id], {});
