@@ -7,7 +7,7 @@ import { claudeSessionStore } from "../../adapters/claude/entry.ts";
 import { readClaude } from "../../coding/conversation/claude.ts";
 import { digest } from "../../coding/conversation/digest.ts";
 import { importConversation } from "../../coding/conversation/import.ts";
-import { conversationOfRequest } from "../../coding/conversation/request.ts";
+import { conversationOfRequest } from "../../coding/conversation/request-conversations.ts";
 import type { SessionStoreEntry } from "../../contracts/session-store.ts";
 import { open } from "../../open.ts";
 

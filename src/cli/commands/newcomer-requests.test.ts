@@ -9,7 +9,7 @@ import { postgresUrl } from "../../../test/engines.ts";
 import { exported } from "../../../test/opencode-machine.ts";
 import { lineOf, Machine, newStore, says } from "../../../test/run-machine.ts";
 import { cli, enter, leave, within } from "../../../test/shell.ts";
-import { projectKey } from "../../coding/claude/key.ts";
+import { projectKey } from "../../coding/claude/session-files.ts";
 
 let store: string;
 beforeEach(async () => {
