@@ -153,8 +153,14 @@ function withoutHeads(one: RestoredRow): RestoredRow {
 function linkWrite(session: string, seq: number, names: LinkNames): Write {
   const { callee_session, source_session, callee_head_before, callee_head_after, source_head } = names;
   const params: Cell[] = [
-    ...[callee_head_before, callee_session, callee_head_after, callee_session],
-    ...[source_head, source_session, session, seq],
+    callee_head_before,
+    callee_session,
+    callee_head_after,
+    callee_session,
+    source_head,
+    source_session,
+    session,
+    seq,
   ];
   return { op: "run", statement: "invocation.link", params };
 }

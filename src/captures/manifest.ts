@@ -10,7 +10,15 @@ import { checkPath } from "../core/paths.ts";
 
 export const AGENTS: readonly CodingAgent[] = ["claude-code", "opencode"];
 export const ROLES: readonly CaptureRole[] = [
-  ...(["transcript", "subagent", "tool-result", "task", "file-history", "export", "todos", "output", "other"] as const),
+  "transcript",
+  "subagent",
+  "tool-result",
+  "task",
+  "file-history",
+  "export",
+  "todos",
+  "output",
+  "other",
 ];
 const VERSION = 1;
 

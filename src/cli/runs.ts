@@ -13,7 +13,13 @@ import { formatCount, formatSpan, formatTime, plural } from "./units.ts";
 export const RUN_HELP = "RUN is a run's id, or the beginning of it, as long as no other begins with it.";
 
 export const RUN_STATUSES: readonly RunStatus[] = [
-  ...(["running", "paused", "waiting", "recovering", "completed", "failed", "cancelled"] as const),
+  "running",
+  "paused",
+  "waiting",
+  "recovering",
+  "completed",
+  "failed",
+  "cancelled",
 ];
 
 export function statusOf(typed: string): RunStatus {

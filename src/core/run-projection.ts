@@ -5,8 +5,18 @@ import type { Json, JsonObject } from "../contracts/json.ts";
 
 /** Columns that change while it lives. */
 export const MUTABLE_COLUMNS = [
-  ...(["status", "epoch", "owner", "iteration", "wake_at", "waits", "cancel", "pause_at", "stop", "tokens"] as const),
-  ...(["cost_usd", "ended_at"] as const),
+  "status",
+  "epoch",
+  "owner",
+  "iteration",
+  "wake_at",
+  "waits",
+  "cancel",
+  "pause_at",
+  "stop",
+  "tokens",
+  "cost_usd",
+  "ended_at",
 ] as const;
 
 export interface RunEvent {

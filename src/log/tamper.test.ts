@@ -81,8 +81,15 @@ for (const engine of ENGINES) {
     });
 
     test.each([
-      ...["agent_no = 1", "run = 'r'", "key = 'k'", "sha256 = hash", "salt = hash", "words = hash"],
-      ...["content = 1", "chars = 1", "erased_seq = 9"],
+      "agent_no = 1",
+      "run = 'r'",
+      "key = 'k'",
+      "sha256 = hash",
+      "salt = hash",
+      "words = hash",
+      "content = 1",
+      "chars = 1",
+      "erased_seq = 9",
     ])("LG2 a message's column is found in an event that adds none: %s", async (column) => {
       await run(`UPDATE events SET ${column} WHERE seq = 1`);
       expect(await hf.log.verify("chat")).toMatchObject({ ok: false, badSeq: 1 });

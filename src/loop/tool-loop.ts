@@ -63,8 +63,17 @@ export type ToolLoop = AgentDefinition<LoopState, LoopInput, LoopOutput>;
 export type LoopIteration = Iteration<LoopState, LoopInput, LoopOutput>;
 
 const OPTIONS = [
-  ...["id", "version", "model", "system", "tools", "contextTokens", "tokenizer", "summarize", "ownMessagesOnly"],
-  ...["maxParallelTools", "limits"],
+  "id",
+  "version",
+  "model",
+  "system",
+  "tools",
+  "contextTokens",
+  "tokenizer",
+  "summarize",
+  "ownMessagesOnly",
+  "maxParallelTools",
+  "limits",
 ];
 const LIMITS: RunLimits = { iterations: 100 };
 /** What all providers take. */

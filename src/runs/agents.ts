@@ -16,7 +16,17 @@ import { checkId, checkInt, checkOneOf, checkOptionalId, checkPlain, checkRecord
 import { checkValidator } from "./validation.ts";
 
 const AGENT = [
-  ...["id", "version", "input", "state", "output", "signals", "tools", "models", "limits", "initial", "iterate"],
+  "id",
+  "version",
+  "input",
+  "state",
+  "output",
+  "signals",
+  "tools",
+  "models",
+  "limits",
+  "initial",
+  "iterate",
 ] as const;
 const LIMITS = ["iterations", "wallMs", "tokens", "costUsd"] as const;
 const LONGEST_MS = 1e15;

@@ -142,7 +142,7 @@ async function begin(
             ...begun.commit,
             sessions: sessions ?? [],
             // At the parent's version: a child that begins while its parent ends would have no parent at work.
-            guards: [...[atEpoch(row), atVersion(row)], ...[...guards, ...(begun.commit.guards ?? [])]],
+            guards: [atEpoch(row), atVersion(row), ...guards, ...(begun.commit.guards ?? [])],
             // The invocation's event comes right before the intent.
             events: [...pending, ...events, draft, ...begun.events],
           },

@@ -16,7 +16,13 @@ import { errorIn, loadEventPayload } from "./journal.ts";
 import { readQuestions } from "./questions.ts";
 
 export const STATUSES: readonly RunStatus[] = [
-  ...(["running", "paused", "waiting", "recovering", "completed", "failed", "cancelled"] as const),
+  "running",
+  "paused",
+  "waiting",
+  "recovering",
+  "completed",
+  "failed",
+  "cancelled",
 ];
 
 const RUN = {

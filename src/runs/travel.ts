@@ -182,7 +182,8 @@ export async function retryRun(
       const at = storage.environment.now();
       const begun = beginRun(birth, at);
       const guards = [
-        ...[{ check: "session.branch", key: [session.id], expect: session.branch } as const, atVersion(row)],
+        { check: "session.branch", key: [session.id], expect: session.branch } as const,
+        atVersion(row),
         // They must not be deleted meanwhile: what they had done counts as done.
         ...past.map(atVersion),
         // No other run retries it meanwhile: two runs would continue what it had done.
@@ -276,7 +277,9 @@ export async function rewindRun(
           sessions: [{ id: row.session, mode: "existing", at }, ...(here.extras.sessions ?? [])],
           guards: [
             ...(here.extras.guards ?? []),
-            ...[atVersion(row), onHead(session), { check: "run.version", key: [id], expect: null } as const],
+            atVersion(row),
+            onHead(session),
+            { check: "run.version", key: [id], expect: null } as const,
             { check: "run.active", key: [row.session], expect: busy?.id ?? null },
           ],
           events: [...events, ...begun.events],

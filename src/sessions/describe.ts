@@ -105,7 +105,10 @@ export function describeWrites(described: SessionColumns, version: number): Writ
         described.request,
         version,
         // Again for the checksum.
-        ...[described.title, described.status, described.metadata, version],
+        described.title,
+        described.status,
+        described.metadata,
+        version,
         { slot: "session" },
       ],
     },

@@ -151,7 +151,9 @@ export async function finishInvocation(
         ],
         guards: [
           { check: "invocation.version", key: [first, name], expect: row.seq },
-          ...[onBranch(caller), onHead(caller), ...used.map(onHead)],
+          onBranch(caller),
+          onHead(caller),
+          ...used.map(onHead),
           ...away.map((callee): Guard => ({ check: "session.version", key: [callee], expect: null })),
         ],
         ...(failure === null ? {} : { blobs: failure.blobs, writes: failure.writes, uses: failure.uses }),

@@ -39,8 +39,16 @@ export interface LineItem {
 }
 
 const TYPES = [
-  ...["session/created", "message/added", "call/started", "call/put", "turn/begun"],
-  ...["head/created", "head/moved", "branch/begun", "invocation/started", "invocation/finished"],
+  "session/created",
+  "message/added",
+  "call/started",
+  "call/put",
+  "turn/begun",
+  "head/created",
+  "head/moved",
+  "branch/begun",
+  "invocation/started",
+  "invocation/finished",
 ];
 
 export async function readLine(hf: Pick<Holdfast, "log" | "heads">, session: string): Promise<Line> {

@@ -21,7 +21,9 @@ const BULKS: readonly BulkSpec[] = [
   ...[insertSpec, putSpec, removeSpec].flatMap((make) => KEYED.map(make)),
   ...Object.values(single),
   ...ARCHIVED_TABLES.map(restoreSpec),
-  ...[RESTORE_BASIS, RESTORE_HEAD, RESTORE_ALIASES],
+  RESTORE_BASIS,
+  RESTORE_HEAD,
+  RESTORE_ALIASES,
 ];
 
 /** The one statement of a durable append to sessions a PostgreSQL handle remembers. */

@@ -47,8 +47,17 @@ const IDLE_SECONDS = 30;
 const LIFE_SECONDS = 45 * 60;
 /** What the client itself reads from the URL; everything else there is a setting of the server. */
 const CLIENT_PARAMETERS = new Set([
-  ...["sslmode", "ssl", "sslnegotiation", "target_session_attrs", "connect_timeout", "keep_alive", "max_pipeline"],
-  ...["prepare", "idle_timeout", "max_lifetime", "sslrootcert"],
+  "sslmode",
+  "ssl",
+  "sslnegotiation",
+  "target_session_attrs",
+  "connect_timeout",
+  "keep_alive",
+  "max_pipeline",
+  "prepare",
+  "idle_timeout",
+  "max_lifetime",
+  "sslrootcert",
 ]);
 /** Only a connection's start can say these. */
 const START_PARAMETERS = new Set(["options", "application_name"]);
