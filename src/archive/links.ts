@@ -9,7 +9,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { genesis } from "../core/chain.ts";
 import { refusalError } from "../core/decide.ts";
 import { jsonObject, plainObject } from "../core/decode.ts";
-import { IN_PART } from "../core/existing.ts";
+import { IN_PART } from "../core/existing-session.ts";
 import type { Contents } from "./verify.ts";
 
 type Body = PortableCell | undefined;

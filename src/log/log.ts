@@ -25,8 +25,8 @@ import {
   whole,
   withBlob,
 } from "../core/decode.ts";
-import { existingSession } from "../core/existing.ts";
-import { findAt } from "../core/find.ts";
+import { existingSession } from "../core/existing-session.ts";
+import { findAt } from "../core/find-session.ts";
 import { lineTo } from "../core/lineage.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
 import { TimeSlice } from "../core/time-slice.ts";

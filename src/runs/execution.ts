@@ -13,7 +13,7 @@ import { linkSignal } from "../core/abort.ts";
 import { encodeText } from "../core/bytes.ts";
 import { copyJson, encodeJson } from "../core/check.ts";
 import { type DirectRead, watchDirectReads } from "../core/direct-reads.ts";
-import { existingSession } from "../core/existing.ts";
+import { existingSession } from "../core/existing-session.ts";
 import { type HeadPlan, headEvent, inheritedBy, type PreparedHead } from "../sessions/publish.ts";
 import { JSON_IN_ROW } from "./create.ts";
 import { endingWith, type RunEnding } from "./ending.ts";

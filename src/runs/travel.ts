@@ -14,7 +14,7 @@ import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { copyJson, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { jsonObject } from "../core/decode.ts";
-import { existingSession } from "../core/existing.ts";
+import { existingSession } from "../core/existing-session.ts";
 import { currentLineage, lineageAt } from "../core/lineage.ts";
 import { newId } from "../core/new-id.ts";
 import { onHead, sessionBusy } from "../core/session-guards.ts";

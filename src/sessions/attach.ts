@@ -15,7 +15,7 @@ import { checkArgument } from "../core/arguments.ts";
 import { encodeText } from "../core/bytes.ts";
 import { invalid } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
-import { findAt, findHead, findSession, type LocatedSession } from "../core/find.ts";
+import { findAt, findHead, findSession, type LocatedSession } from "../core/find-session.ts";
 import { newId } from "../core/new-id.ts";
 import { onBranch, onHead, STORE_LOCK } from "../core/session-guards.ts";
 import { derivation, positionOf } from "./branching.ts";

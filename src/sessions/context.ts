@@ -9,7 +9,7 @@ import { CONTEXT_OPTIONS } from "../contracts/verbs/sessions.ts";
 import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { checkArgument } from "../core/arguments.ts";
 import { checkInt } from "../core/check.ts";
-import type { LocatedSession } from "../core/find.ts";
+import type { LocatedSession } from "../core/find-session.ts";
 import { rootOf } from "../core/head.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
 import { runInSlices, TimeSlice } from "../core/time-slice.ts";

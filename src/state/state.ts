@@ -7,7 +7,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { STATE_VERBS } from "../contracts/verbs/state.ts";
 import { decide, refusalError } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
-import { refuseAlias } from "../core/existing.ts";
+import { refuseAlias } from "../core/existing-session.ts";
 import { SerialQueue } from "../core/serial-queue.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";

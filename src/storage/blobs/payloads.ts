@@ -11,10 +11,10 @@ import { cut } from "./chunks.ts";
 import { type BlobClaim, FORM, NO_TIME, renewal } from "./claims.ts";
 import { reap } from "./drop.ts";
 import { findInlineContent } from "./inline-content.ts";
-import { createIntake } from "./intake.ts";
 import { Leftovers, leavesOpen } from "./leftovers.ts";
 import { placePlain } from "./put.ts";
 import { corrupted, DamagedPart, readBlob, readPlain, streamBlob } from "./read.ts";
+import { createBlobStaging } from "./staging.ts";
 import { BATCH_BYTES, dropHolder, hold, link, Upload, wholeWrite } from "./upload.ts";
 import { LARGE_BYTES } from "./write.ts";
 
@@ -33,7 +33,7 @@ export function createPayloads(storage: Storage, backend?: BlobBackend): Payload
       const found = await findInlineContent(context, digest);
       return found === null ? null : { bytes: found.body, session: found.session, guard: found.guard };
     },
-    intake: () => createIntake(context),
+    stageBlobs: () => createBlobStaging(context),
     stream: (digest) => streamBlob(context, digest),
     discard: async (erased) => {
       await context.byteStore.drop(erased);

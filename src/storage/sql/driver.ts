@@ -1,4 +1,4 @@
-// What the one SQL implementation asks of an engine. A write transaction is a plan: a generator that yields trips of
+// What the one SQL implementation asks of an engine. A write transaction is a plan: a generator that yields round trips of
 // steps and gets their rows back. SQLite runs a plan in one go, PostgreSQL sends each trip in one round trip, so the
 // same plan serves both.
 
@@ -49,12 +49,12 @@ export type Step =
   | { readonly kind: "bulk"; readonly spec: BulkSpec; readonly rows: readonly (readonly Param[])[] };
 
 /** `last` lets the engine commit together with these steps. */
-export interface Trip {
+export interface RoundTrip {
   readonly steps: readonly Step[];
   readonly last: boolean;
 }
 
-export type Plan<T> = Generator<Trip, T, readonly (readonly Row[])[]>;
+export type Plan<T> = Generator<RoundTrip, T, readonly (readonly Row[])[]>;
 
 /** How JSON writes a NUL character, as hexadecimal digits: PostgreSQL has no text that holds one. */
 export const NUL_ESCAPE = "5c7530303030";

@@ -36,8 +36,8 @@ import {
   removeSpec,
   USE_BLOB,
 } from "./specs.ts";
+import { type CompiledText, valuesInOrder } from "./statement-texts.ts";
 import { QUERIES, STATEMENTS } from "./statements.ts";
-import { type CompiledText, valuesInOrder } from "./texts.ts";
 
 export interface Writing {
   readonly steps: readonly Step[];

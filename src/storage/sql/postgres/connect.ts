@@ -200,7 +200,7 @@ function clientOptions(
 ): postgresJs.Options<{ bigint: postgresJs.PostgresType<number> }> {
   return {
     // The pool closes unused connections, not the client: the client does not know that a transaction is between two
-    // trips.
+    // round trips.
     ...({ idle_timeout: null, max_lifetime: null, keep_alive: keepAlive } as object),
     connect_timeout: CONNECT_MS / 1000,
     onnotice: () => {},
