@@ -221,7 +221,7 @@ export async function forkRun(
       const head = (await findIterationEnd(storage, row, iteration))?.head ?? null;
       const source = await existingSession(storage, row.session);
       const from = head === null ? before(row) : positionOf(head);
-      const fork = await forkAt(storage, source, from, head, session, described);
+      const fork = await forkAt(storage, { session: source, from, head, id: session, described });
       const begun = beginRun(birth, storage.environment.now());
       const { guards = [], agents = [], events = [], ...rest } = fork.commit;
       return {

@@ -154,7 +154,7 @@ async function branched(
   const cacheId = child.cacheId ?? session.cache_id ?? session.id;
   const birth: SessionOrigin = { kind: "attached", origin: child.origin, cacheId };
   const derived = derivation("attach", id, from, head, at);
-  const created = createCommit(id, described, birth, at, derived.data, derived.branch);
+  const created = createCommit(id, described, birth, at, derived);
   return begin(storage, attachment, {
     ...{ type: "attach", caller, at, callee: id, calleeNo: { session: id }, calleeHead: null },
     ...{ source: { session, head }, data: { mode: "branch" } },

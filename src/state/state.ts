@@ -59,17 +59,7 @@ export function createState(storage: Storage, payloads: Payloads, lookup: Sessio
       const expiresAt = expiry(ttlMs, at);
       return payloads.preparing((prepare) =>
         queue.prepareAndRun(session, Promise.resolve(prepareValues(prepare, entries)), (values) =>
-          decide<Versioned | null>(storage, async () => {
-            const [row] = await storage.query("session.get", { id: session });
-            const alive = row !== undefined && row.deleted_at === null;
-            if ((alive ? row.state_seq : 0) !== expected) return { answer: null };
-            const guards: Guard[] = [versionGuard(session, alive ? expected : null)];
-            const change = { session, type: "state/set", at, values, removed: null, expiresAt } as const;
-            return {
-              commit: changeCommit([change], guards),
-              answer: ({ events }) => ({ value: wholeState(values.map(textOf)), version: events[0]?.seq ?? 0 }),
-            };
-          }),
+          compareAndSet(storage, expected, { session, type: "state/set", at, values, removed: null, expiresAt }),
         ),
       );
     },
@@ -85,6 +75,21 @@ export function createState(storage: Storage, payloads: Payloads, lookup: Sessio
         }),
       );
     },
+  });
+}
+
+/** null: the state has another version by now. */
+async function compareAndSet(storage: Storage, expected: number, change: Change): Promise<Versioned | null> {
+  const { session, values } = change;
+  return decide<Versioned | null>(storage, async () => {
+    const [row] = await storage.query("session.get", { id: session });
+    const alive = row !== undefined && row.deleted_at === null;
+    if ((alive ? row.state_seq : 0) !== expected) return { answer: null };
+    const guards: Guard[] = [versionGuard(session, alive ? expected : null)];
+    return {
+      commit: changeCommit([change], guards),
+      answer: ({ events }) => ({ value: wholeState(values.map(textOf)), version: events[0]?.seq ?? 0 }),
+    };
   });
 }
 
