@@ -7,7 +7,10 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const isLong = process.env.HOLDFAST_TEST_LONG === "1";
 /** How long a test that hangs may take; no test asserts how fast the machine is. */
 const HANG_MS = isLong ? 600_000 : 300_000;
-const shared = { pool: "forks", testTimeout: HANG_MS, hookTimeout: HANG_MS } as const;
+const shared = {
+  ...{ pool: "forks", testTimeout: HANG_MS, hookTimeout: HANG_MS },
+  setupFiles: "test/setup.ts",
+} as const;
 /** One more than there are cores as a rule: many tests wait for a disk, a server or an agent. */
 const WORKERS = 3;
 const elsewhere = ["**/node_modules/**", "**/dist/**"];
@@ -40,6 +43,8 @@ export default defineConfig({
           include: ["src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
           exclude: [...elsewhere, "test/real/**", "test/agents/*.test.ts"],
           maxWorkers: WORKERS,
+          // A process runs file after file: starting one and loading the sources takes longer than most files do.
+          isolate: false,
           sequence: { groupOrder: 1 },
         },
       },

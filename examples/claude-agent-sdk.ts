@@ -27,6 +27,6 @@ for await (const message of messages) {
   if (message.type !== "result") continue;
   console.log(message.subtype === "success" ? message.result : message.subtype);
 }
-const { total } = await hf.cost();
+const { total } = await hf.sessions.cost();
 console.log(`${total.calls} model calls in the store`);
 await hf.close();

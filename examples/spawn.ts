@@ -33,5 +33,5 @@ const topics = process.argv.slice(2);
 const hf = await open("article.db");
 const result = await hf.runs.execute(editor, { id: "article-1", session: "article-1", input: { topics } });
 console.log(result.status === "completed" ? result.value : result.error);
-console.log(`${(await hf.cost()).total.calls} model calls`);
+console.log(`${(await hf.sessions.cost()).total.calls} model calls`);
 await hf.close();

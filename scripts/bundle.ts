@@ -15,6 +15,7 @@ const ENTRIES = {
   index: "src/index.ts",
   claude: "src/adapters/claude/entry.ts",
   coding: "src/coding/entry.ts",
+  "task-store": "src/adapters/task-store.ts",
   testing: "src/testing/entry.ts",
   cli: "src/cli/main.ts",
   "demo-agent": "src/cli/demo/agent.ts",
@@ -32,7 +33,7 @@ const STORE = ["src/open.ts", "src/storage/sql/sqlite/driver.ts"];
 
 /** What it loads in addition to call anything else of a session's. */
 const NOUNS = ["src/nouns.ts"];
-const OTHERS = [ENTRIES.claude, ENTRIES.coding, ENTRIES.testing];
+const OTHERS = [ENTRIES.claude, ENTRIES.coding, ENTRIES["task-store"], ENTRIES.testing];
 
 /** What programs import. None of it may load the command line: an app that bundles the package would carry all of it along. */
 const LIBRARY = [ENTRIES.index, ...OTHERS];

@@ -6,6 +6,7 @@ import { storedCapture } from "./captures/rows.ts";
 import { catchUpCapture, type ImportStores } from "./coding/catch-up.ts";
 import { HoldfastError } from "./contracts/errors.ts";
 import type { Holdfast, OpenOptions } from "./contracts/holdfast.ts";
+import type { Sessions } from "./contracts/sessions.ts";
 import type { Storage } from "./contracts/storage/storage.ts";
 import { CAPTURE_VERBS } from "./contracts/verbs/captures.ts";
 import { HISTORY_VERBS } from "./contracts/verbs/history.ts";
@@ -53,10 +54,10 @@ export interface EdgeOptions extends Pick<OpenOptions, "create" | "migrate" | "b
 
 /** A part of what open() returns, with the same promises. */
 export interface EdgeStore
-  extends Pick<
-    Holdfast,
-    "info" | "clock" | "captures" | "history" | "sessions" | "close" | typeof Symbol.asyncDispose
-  > {}
+  extends Pick<Holdfast, "info" | "clock" | "captures" | "history" | "close" | typeof Symbol.asyncDispose> {
+  /** Without those that read whole sessions: archives, Markdown, what sessions cost and how they differ. */
+  readonly sessions: Omit<Sessions, "export" | "import" | "markdown" | "cost" | "tree" | "diff">;
+}
 
 const OPTIONS = ["schema", "create", "migrate", "busyMs", "poolSize", "environment"] as const;
 const BUSY_MS = 30_000;

@@ -3,6 +3,7 @@
 import { createAgents } from "./agents/agents.ts";
 import type { BlobBackend } from "./contracts/blobs.ts";
 import type { Holdfast } from "./contracts/holdfast.ts";
+import type { LiveSessions } from "./contracts/sessions.ts";
 import type { Payloads } from "./contracts/storage/payloads.ts";
 import type { Storage } from "./contracts/storage/storage.ts";
 import { CALL_VERBS } from "./contracts/verbs/lineage.ts";
@@ -22,11 +23,14 @@ import { createState } from "./state/state.ts";
 import { createBlobs } from "./storage/blobs/store.ts";
 import { createTasks } from "./tasks/tasks.ts";
 
-export type Nouns = Pick<
-  Holdfast,
-  | ("agents" | "sessions" | "heads" | "turns" | "calls" | "evals" | "snapshots" | "invocations")
-  | ("state" | "tasks" | "blobs" | "log")
->;
+export interface Nouns
+  extends Pick<
+    Holdfast,
+    | ("agents" | "heads" | "turns" | "calls" | "evals" | "snapshots" | "invocations")
+    | ("state" | "tasks" | "blobs" | "log")
+  > {
+  readonly sessions: LiveSessions;
+}
 
 export interface NounsBase {
   readonly storage: Storage;

@@ -150,7 +150,7 @@ for (const engine of ENGINES) {
           () => hf.history.append(scope, { role: "user", content: "hi" }),
           () => hf.state.set("latest", { a: 1 }),
           () => hf.sessions.create({ id: "latest" }),
-          () => hf.tasks.createTaskList("latest", ["x"]),
+          () => hf.tasks.create("latest", ["x"]),
         ]) {
           await expect(attempt()).rejects.toMatchObject({ code: "AlreadyExists" });
         }
@@ -161,8 +161,8 @@ for (const engine of ENGINES) {
           () => hf.history.session("latest"),
           () => hf.state.get("latest"),
           () => hf.state.getKey("latest", "a"),
-          () => hf.tasks.getByConversation("latest"),
-          () => hf.tasks.getBoardsByConversation("latest"),
+          () => hf.tasks.root("latest"),
+          () => hf.tasks.boards("latest"),
           () => hf.turns.begin("latest"),
           () => hf.heads.publish("latest"),
           () => hf.calls.start("latest", { type: "leaf" }),

@@ -2,17 +2,18 @@
 import { type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { OpenClaims } from "./captures/open-claims.ts";
-import type { Archives } from "./contracts/archive.ts";
 import type { BlobBackend, Blobs } from "./contracts/blobs.ts";
 import type { Checking } from "./contracts/check.ts";
 import type { Environment } from "./contracts/environment.ts";
 import { HoldfastError } from "./contracts/errors.ts";
 import type { Holdfast, OpenOptions, StoreInfo } from "./contracts/holdfast.ts";
 import type { Querying } from "./contracts/query.ts";
+import type { ArchiveVerbs } from "./contracts/sessions.ts";
 import type { Payloads } from "./contracts/storage/payloads.ts";
 import type { Storage } from "./contracts/storage/storage.ts";
 import type { Tracing } from "./contracts/trace.ts";
 import { CATALOGUE } from "./contracts/verbs/catalogue.ts";
+import { ARCHIVE_VERBS, SESSION_VERBS } from "./contracts/verbs/sessions.ts";
 import { checkFields, checkInt, checkOneOf, checkRecord } from "./core/check.ts";
 import { realEnvironment } from "./core/environment.ts";
 import { createFence, FENCE, type Fencing } from "./core/fence.ts";
@@ -141,13 +142,13 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
   const captures = lazy.part(CAPTURES, ({ createCaptures }) =>
     createCaptures({ storage, payloads, blobs: nouns.blobs, sessions: nouns.sessions, claims, importConversation }),
   );
-  const counted = (Object.keys(nouns) as (keyof Nouns)[]).map((name) => [
-    name,
-    lifetime.of<object>(nouns[name], CATALOGUE[name]),
-  ]);
+  const counted = Object.fromEntries(
+    (Object.keys(nouns) as (keyof Nouns)[]).map((name) => [name, lifetime.of<object>(nouns[name], NOUN_VERBS[name])]),
+  ) as unknown as typeof nouns;
   const made: ComposedStore = {
     info,
-    ...(Object.fromEntries(counted) as typeof nouns),
+    ...counted,
+    sessions: Object.freeze({ ...counted.sessions, ...lifetime.of(createArchiveVerbs(base), ARCHIVE_VERBS) }),
     history: options.history ?? lifetime.of(history, CATALOGUE.history),
     ...(options.state === undefined ? {} : { state: options.state }),
     ...(options.tasks === undefined ? {} : { tasks: options.tasks }),
@@ -166,7 +167,7 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
       createFence(storage, session, (fenced) => {
         const made = createNouns({ ...base, storage: fenced });
         return {
-          sessions: lifetime.of(made.sessions, CATALOGUE.sessions),
+          sessions: lifetime.of(made.sessions, SESSION_VERBS),
           heads: lifetime.of(made.heads, CATALOGUE.heads),
           turns: lifetime.of(made.turns, CATALOGUE.turns),
           calls: lifetime.of(made.calls, CATALOGUE.calls),
@@ -184,13 +185,16 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
   return made;
 }
 
+/** The verbs of nouns.ts. */
+const NOUN_VERBS = { ...CATALOGUE, sessions: SESSION_VERBS };
+
 /** A history's code is there from the start: an append is what a program most often does first. */
 function createNouns({ storage, payloads, settings, options, lookup, lazy }: Base): Nouns & Pick<Holdfast, "history"> {
   const part = lazy.part(NOUNS, (module) =>
     module.createNouns({ storage, payloads, lookup, blobTtlMs: settings.blobTtlMs, backend: options.blobs }),
   );
   const noun = <N extends keyof Nouns>(name: N): Nouns[N] =>
-    lazy.members<Nouns, Nouns[N]>(part, (nouns) => nouns[name], CATALOGUE[name] as LazyVerbs<Nouns[N]>);
+    lazy.members<Nouns, Nouns[N]>(part, (nouns) => nouns[name], NOUN_VERBS[name] as LazyVerbs<Nouns[N]>);
   return {
     ...{ agents: noun("agents"), sessions: noun("sessions"), heads: noun("heads"), turns: noun("turns") },
     ...{ calls: noun("calls"), evals: noun("evals"), snapshots: noun("snapshots"), log: noun("log") },
@@ -199,27 +203,31 @@ function createNouns({ storage, payloads, settings, options, lookup, lazy }: Bas
   };
 }
 
-const { archives, check, trace, query, stats } = CATALOGUE;
-const STORE_VERBS = { ...archives, ...check, ...trace, ...query, ...stats };
+const { check, trace, query, stats } = CATALOGUE;
+const STORE_VERBS = { ...check, ...trace, ...query, ...stats };
 
-type StoreCalls = Archives & Checking & Tracing & Querying & Pick<Holdfast, "stats">;
+type StoreCalls = Checking & Tracing & Querying & Pick<Holdfast, "stats">;
 
 /** The calls of the store itself, each with the code that it needs. */
-function createStoreCalls({ storage, payloads, settings, lookup, lazy }: Base, blobs: Blobs): StoreCalls {
+function createStoreCalls({ storage, lookup, lazy }: Base, blobs: Blobs): StoreCalls {
   const stats = lazy.part(STATS, ({ createStats }) => createStats(storage));
   const query = lazy.part(QUERY, ({ createQuerying }) => createQuerying(storage));
   const trace = lazy.part(TRACE, ({ createTracing }) => createTracing(storage, lookup));
   const check = lazy.part(CHECK, ({ createChecking }) => createChecking(storage, blobs, lookup));
-  const archives = lazy.part(ARCHIVES, ({ createArchives }) =>
-    createArchives(storage, payloads, lookup, () => openScratch(settings)),
-  );
   return {
     ...lazy.members(stats, (part) => part, CATALOGUE.stats),
     ...lazy.members(query, (part) => part, CATALOGUE.query),
     ...lazy.members(trace, (part) => part, CATALOGUE.trace),
     ...lazy.members(check, (part) => part, CATALOGUE.check),
-    ...lazy.members(archives, (part) => part, CATALOGUE.archives),
   };
+}
+
+/** The verbs that read whole sessions: their code is loaded with the first call of one of them. */
+function createArchiveVerbs({ storage, payloads, settings, lookup, lazy }: Base): ArchiveVerbs {
+  const archives = lazy.part(ARCHIVES, ({ createArchives }) =>
+    createArchives(storage, payloads, lookup, () => openScratch(settings)),
+  );
+  return lazy.members(archives, (part) => part, ARCHIVE_VERBS);
 }
 
 /** A private store in memory; SQLite also where the store itself is PostgreSQL. */

@@ -58,7 +58,8 @@ async function inMemory(): Promise<Ground> {
     const { bytesOnDisk: _, ...stats } = await hf.stats();
     const { items } = await hf.sessions.list({ limit: LIMITS.page });
     const files: string[] = [];
-    for (const { id } of items) for await (const piece of hf.export(id)) files.push(Buffer.from(piece).toString("hex"));
+    for (const { id } of items)
+      for await (const piece of hf.sessions.export(id)) files.push(Buffer.from(piece).toString("hex"));
     const blobs = await hf.blobs.list({ limit: LIMITS.page });
     return JSON.stringify([stats, items, await hf.agents.list(), blobs, files]);
   };
@@ -172,11 +173,11 @@ describe.each(BACKENDS)("ST7 bad input on %s is a typed error, and nothing is wr
       ["annotate", "NotFound", () => hf.log.annotate("nobody", {})],
       ["trace", "NotFound", () => hf.trace("nobody")],
       ["causes", "NotFound", () => hf.causes("nobody#1")],
-      ["cost", "NotFound", () => hf.cost("nobody")],
-      ["tree", "NotFound", () => hf.tree("nobody")],
-      ["diff", "NotFound", () => hf.diff("chat", "nobody")],
-      ["export", "NotFound", () => hf.export("nobody")],
-      ["markdown", "NotFound", () => hf.markdown("nobody")],
+      ["cost", "NotFound", () => hf.sessions.cost("nobody")],
+      ["tree", "NotFound", () => hf.sessions.tree("nobody")],
+      ["diff", "NotFound", () => hf.sessions.diff("chat", "nobody")],
+      ["export", "NotFound", () => hf.sessions.export("nobody")],
+      ["markdown", "NotFound", () => hf.sessions.markdown("nobody")],
       ["check", "NotFound", () => hf.check({ session: "nobody" })],
     ];
     return refused([
@@ -198,7 +199,7 @@ describe.each(BACKENDS)("ST7 bad input on %s is a typed error, and nothing is wr
         () => hf.calls.add("chat", { type: "leaf", turn: "other#1" }),
       ],
       ["an event", "NotFound", () => hf.causes("chat#99")],
-      ["a board", "NotFound", () => hf.tasks.addTasks("nobody", ["one"])],
+      ["a board", "NotFound", () => hf.tasks.add("nobody", ["one"])],
       ["a blob", "BlobNotFound", () => hf.blobs.resolve(`sha256:${"0".repeat(64)}`)],
     ]);
   });
@@ -220,10 +221,10 @@ describe.each(BACKENDS)("ST7 bad input on %s is a typed error, and nothing is wr
       ["anchor", "InvalidArgument", () => hf.log.anchor(at)],
       ["verify", "InvalidArgument", () => hf.log.verify(at)],
       ["trace", "InvalidArgument", () => hf.trace(at)],
-      ["cost", "InvalidArgument", () => hf.cost(at)],
-      ["tree", "InvalidArgument", () => hf.tree(at)],
-      ["diff", "InvalidArgument", () => hf.diff("chat", at)],
-      ["markdown", "InvalidArgument", () => hf.markdown(at)],
+      ["cost", "InvalidArgument", () => hf.sessions.cost(at)],
+      ["tree", "InvalidArgument", () => hf.sessions.tree(at)],
+      ["diff", "InvalidArgument", () => hf.sessions.diff("chat", at)],
+      ["markdown", "InvalidArgument", () => hf.sessions.markdown(at)],
       ["one that a fork inherits", "InvalidArgument", () => hf.sessions.at(`fork@${id(first)}`)],
     ]);
   });
@@ -328,7 +329,7 @@ describe.each(BACKENDS)("ST7 bad input on %s is a typed error, and nothing is wr
       ["a deep final", "InvalidJson", () => hf.heads.publish("third", { final: deep })],
       ["a deep request", "InvalidJson", () => hf.calls.start("third", { type: "leaf", request: deep })],
       ["a deep result", "InvalidJson", () => hf.evals.add("third", { code: "1", result: deep })],
-      ["an archive of garbage", "ArchiveCorrupted", () => hf.import(Buffer.from("garbage"))],
+      ["an archive of garbage", "ArchiveCorrupted", () => hf.sessions.import(Buffer.from("garbage"))],
     ]);
   });
 

@@ -33,7 +33,7 @@ const APP = `
       run: (await hf.runs.execute(echo, { session: "r" })).status,
       runs: (await hf.runs.list()).items.length,
       check: (await hf.check()).status,
-      tree: (await hf.tree("s")).sessions.length,
+      tree: (await hf.sessions.tree("s")).sessions.length,
       mirrored: (await claudeSessionStore(hf).listSessions("none")).length,
       entry: typeof agentHere,
       argv: process.argv.slice(2),

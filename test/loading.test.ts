@@ -144,7 +144,7 @@ describe("what is loaded", () => {
     ["runs", "await hf.runs.list();"],
     ["captures", "await hf.captures.list();"],
     ["check", "await hf.check();"],
-    ["archives", "await hf.tree('s');"],
+    ["archives", "await hf.sessions.tree('s');"],
     ["trace", "await hf.trace('s');"],
   ])("%s is loaded when it is first called", (part, call) => {
     expect(use(`${append} ${call}`).names).toContain(part);

@@ -34,7 +34,7 @@ interface Objects extends FilledStore {
 async function fill(hf: Holdfast): Promise<Objects> {
   const filled = await fillStore({ ...hf, lineage: hf });
   await fillRuns(hf.runs);
-  const board = await hf.tasks.createTaskList("errands", ["one"]);
+  const board = await hf.tasks.create("errands", ["one"]);
   await hf.sessions.create({ id: "going" });
   const capture = await hf.captures.save(captureInput("first"));
   return {
@@ -59,7 +59,7 @@ async function exportSession(): Promise<readonly Uint8Array[]> {
   const other = await open(":memory:");
   await other.history.append({ session: "elsewhere", agent: "ada" }, { role: "user", content: "to take along" });
   const pieces: Uint8Array[] = [];
-  for await (const piece of other.export("elsewhere")) pieces.push(piece);
+  for await (const piece of other.sessions.export("elsewhere")) pieces.push(piece);
   await other.close();
   return pieces;
 }
@@ -126,11 +126,11 @@ function writes(hf: Holdfast, of: Objects): Readonly<Record<string, () => Promis
     "runs.answer": () => runs.answer(of.decision, { verdict: "retry" }),
     "runs.saveCheckpoint": () => runs.saveCheckpoint({ session: "worked", agent: "bob", iteration: 3, state: 1 }),
     "runs.deleteCheckpoint": () => runs.deleteCheckpoint("worked", "bob"),
-    "tasks.createTaskList": () => tasks.createTaskList("new", ["one"]),
-    "tasks.addTasks": () => tasks.addTasks(of.board, ["two"]),
-    "tasks.updateStatus": () => tasks.updateStatus(of.board, of.task, "in_progress"),
-    "tasks.updateTaskTitle": () => tasks.updateTaskTitle(of.board, of.task, "other"),
-    "tasks.deleteTask": () => tasks.deleteTask(of.board, of.task),
+    "tasks.create": () => tasks.create("new", ["one"]),
+    "tasks.add": () => tasks.add(of.board, ["two"]),
+    "tasks.move": () => tasks.move(of.board, of.task, "in_progress"),
+    "tasks.rename": () => tasks.rename(of.board, of.task, "other"),
+    "tasks.delete": () => tasks.delete(of.board, of.task),
     "captures.save": () => captures.save(captureInput("second")),
     "captures.expire": () => captures.expire(of.capture, null),
     "captures.delete": () => captures.delete(of.capture),
@@ -140,7 +140,7 @@ function writes(hf: Holdfast, of: Objects): Readonly<Record<string, () => Promis
     "blobs.pin": () => blobs.pin(of.blob),
     "blobs.delete": () => blobs.delete(of.blob),
     "blobs.gc": () => blobs.gc(),
-    import: async () => hf.import(of.archive),
+    import: async () => hf.sessions.import(of.archive),
   };
 }
 

@@ -46,11 +46,11 @@ async function measureLoop(
   await measure("context", () => hf.sessions.context(SESSION));
   await measure("tail", () => replay(hf));
   await measure("export", async () => {
-    for await (const piece of hf.export(SESSION)) pieces.push(piece);
+    for await (const piece of hf.sessions.export(SESSION)) pieces.push(piece);
   });
   await hf.close();
   const other = await open(to);
-  await measure("import", () => other.import(pieces));
+  await measure("import", () => other.sessions.import(pieces));
   await other.close();
   const idle = await delayDuring(() => sleep(1000));
   const worst = measured.toSorted((a, b) => b.p99 - a.p99)[0];

@@ -29,11 +29,11 @@ async function archived(): Promise<readonly Frame[]> {
   await store.log.annotate("chat", { n: 1 });
   await store.heads.publish("chat", { final: 1, vars: { x: 1 }, finalSummary: "one" });
   await store.heads.publish("chat");
-  await store.tasks.createTaskList("chat", ["one"]);
+  await store.tasks.create("chat", ["one"]);
   await store.sessions.fork("chat", { id: "fork" });
   await store.heads.publish("fork");
   const frames: Frame[] = [];
-  for await (const frame of readFrames(await gather(store.export("fork")))) frames.push(frame);
+  for await (const frame of readFrames(await gather(store.sessions.export("fork")))) frames.push(frame);
   await store.close();
   return frames;
 }
@@ -222,7 +222,7 @@ function* everyCell(frames: readonly Frame[]): Generator<readonly [what: string,
 
 async function framesOf(store: Holdfast, session: string, children = true): Promise<readonly Frame[]> {
   const frames: Frame[] = [];
-  for await (const frame of readFrames(await gather(store.export(session, { children })))) frames.push(frame);
+  for await (const frame of readFrames(await gather(store.sessions.export(session, { children })))) frames.push(frame);
   return frames;
 }
 
@@ -234,14 +234,14 @@ async function isEmpty(store: Holdfast): Promise<boolean> {
 describe("a forged archive", () => {
   test("AR2 as it was exported it is accepted", async () => {
     const store = await open(":memory:");
-    expect((await store.import(await sealAgain(await archived()))).sessions[0]?.outcome).toBe("imported");
+    expect((await store.sessions.import(await sealAgain(await archived()))).sessions[0]?.outcome).toBe("imported");
     await store.close();
   });
 
   test.each(FORGERIES)("AR2 with %s is refused, and nothing of it stays", async (_, change) => {
     const store = await open(":memory:");
     const file = await sealAgain(withRows(await archived(), change));
-    await expect(store.import(file)).rejects.toMatchObject({ code: "ArchiveCorrupted" });
+    await expect(store.sessions.import(file)).rejects.toMatchObject({ code: "ArchiveCorrupted" });
     expect(await isEmpty(store)).toBe(true);
     await store.close();
   });
@@ -257,7 +257,7 @@ describe("a forged archive", () => {
     const late = [...frames, ...frames.slice(data - 1, data + 1)];
     for (const forged of [changed, without, twice, late]) {
       const store = await open(":memory:");
-      await expect(store.import(await sealAgain(forged))).rejects.toMatchObject({ code: "ArchiveCorrupted" });
+      await expect(store.sessions.import(await sealAgain(forged))).rejects.toMatchObject({ code: "ArchiveCorrupted" });
       expect(await isEmpty(store)).toBe(true);
       await store.close();
     }
@@ -268,7 +268,7 @@ describe("a forged archive", () => {
     async (session) => {
       const source = await open(":memory:");
       await fillStore({ ...source, lineage: source });
-      await source.tasks.createTaskList("chat", ["one", "two"]);
+      await source.tasks.create("chat", ["one", "two"]);
       await source.invocations.spawn("chat", { session: { id: "child" } }, (child) =>
         source.heads.publish(child.session),
       );
@@ -277,7 +277,7 @@ describe("a forged archive", () => {
       const store = await open(":memory:");
       const accepted: string[] = [];
       for (const [what, forged] of everyCell(frames)) {
-        const outcome = await store.import(await sealAgain(forged)).then(
+        const outcome = await store.sessions.import(await sealAgain(forged)).then(
           () => "imported",
           (error) => error.code,
         );
@@ -311,9 +311,9 @@ describe("a forged archive", () => {
           return lines;
         }),
       );
-      await expect(store.import(file)).rejects.toMatchObject({ code: "ArchiveCorrupted" });
+      await expect(store.sessions.import(file)).rejects.toMatchObject({ code: "ArchiveCorrupted" });
     }
-    expect((await store.import(await sealAgain(frames))).rows).toBeGreaterThan(0);
+    expect((await store.sessions.import(await sealAgain(frames))).rows).toBeGreaterThan(0);
     await store.close();
   });
 
@@ -322,7 +322,7 @@ describe("a forged archive", () => {
     const [manifest] = (await archived()) as [Frame];
     const line = '["session_tags",{"session":"fork","tag":"t"}]\n';
     const forged: Frame[] = [manifest, { kind: "rows", bytes: Buffer.from(line.repeat(200_000)) }];
-    await expect(store.import(await sealAgain(forged))).rejects.toMatchObject({ code: "ArchiveCorrupted" });
+    await expect(store.sessions.import(await sealAgain(forged))).rejects.toMatchObject({ code: "ArchiveCorrupted" });
     await store.close();
   });
 
@@ -342,7 +342,7 @@ describe("a forged archive", () => {
     const bomb: Frame = { kind, bytes: Buffer.from(text()) };
     const file = await sealAgain(kind === "manifest" ? [bomb] : [first, bomb]);
     const before = process.memoryUsage().rss;
-    await expect(store.import(file)).rejects.toMatchObject({
+    await expect(store.sessions.import(file)).rejects.toMatchObject({
       code: expect.stringMatching(/^(ArchiveCorrupted|LimitExceeded)$/),
     });
     expect((process.memoryUsage().rss - before) / 1e6).toBeLessThan(500);
@@ -361,7 +361,7 @@ describe("a forged archive", () => {
       { kind: "manifest", bytes: Buffer.from(JSON.stringify({ ...said, sessions })) },
       ...rest,
     ]);
-    await expect(store.import(file)).rejects.toMatchObject({
+    await expect(store.sessions.import(file)).rejects.toMatchObject({
       code: "ArchiveCorrupted",
       message: expect.stringContaining("refers to a session that is not in it"),
       hint: expect.stringMatching(/^(?!.*xport it again).*holdfast check/),
@@ -383,7 +383,7 @@ describe("a forged archive", () => {
     );
     const wrapped = new Proxy(new Uint8Array(3), {});
     for (const source of [revoked.proxy, throwing, [revoked.proxy], [throwing], [wrapped], 1, null, "text", [1]]) {
-      await expect(store.import(source as never)).rejects.toMatchObject({ code: "InvalidArgument" });
+      await expect(store.sessions.import(source as never)).rejects.toMatchObject({ code: "InvalidArgument" });
     }
     await store.close();
   });
@@ -391,7 +391,7 @@ describe("a forged archive", () => {
   test("AR2 the first issues are named", async () => {
     const store = await open(":memory:");
     const forged = withRows(await archived(), (lines) => set(rowOf(lines, "calls"), { status: "failed" }));
-    await expect(store.import(await sealAgain(forged))).rejects.toMatchObject({
+    await expect(store.sessions.import(await sealAgain(forged))).rejects.toMatchObject({
       code: "ArchiveCorrupted",
       details: { issueCount: 1, issues: [{ kind: "row-mismatch", details: { table: "calls", column: "status" } }] },
     });
@@ -401,14 +401,14 @@ describe("a forged archive", () => {
   test("AR2 with any one bit of it changed is refused", async () => {
     const source = await open(":memory:");
     await source.history.append({ session: "s", agent: "a" }, { role: "user", content: "short" });
-    const file = Buffer.concat(await gather(source.export("s")));
+    const file = Buffer.concat(await gather(source.sessions.export("s")));
     await source.close();
     const store = await open(":memory:");
     const accepted: number[] = [];
     for (const i of file.keys()) {
       const flipped = Buffer.from(file);
       flipped[i] = (flipped[i] ?? 0) ^ 1;
-      await store.import(flipped).then(
+      await store.sessions.import(flipped).then(
         () => accepted.push(i - file.length),
         () => {},
       );
@@ -431,7 +431,7 @@ describe("a forged archive", () => {
       { session: "a", sessions: [{ id: "a", seq: 1, chain, whole: true }], blobs: 1e300, rows: 0 },
     ]) {
       const first: Frame = { kind: "manifest", bytes: Buffer.from(JSON.stringify(manifest)) };
-      await expect(store.import(await sealAgain([first, ...frames]))).rejects.toMatchObject({
+      await expect(store.sessions.import(await sealAgain([first, ...frames]))).rejects.toMatchObject({
         code: "ArchiveCorrupted",
       });
     }

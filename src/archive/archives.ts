@@ -1,8 +1,8 @@
 // Archives of sessions, and what is made of whole sessions for people: Markdown, a diff, what they cost.
-import type { Archives } from "../contracts/archive.ts";
+import type { ArchiveVerbs } from "../contracts/sessions.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { ARCHIVE_VERBS } from "../contracts/verbs/store.ts";
+import { ARCHIVE_VERBS } from "../contracts/verbs/sessions.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { diffOf } from "./diff.ts";
@@ -18,7 +18,7 @@ export function createArchives(
   payloads: Payloads,
   lookup: SessionLookup,
   scratch: OpenScratch,
-): Archives {
+): ArchiveVerbs {
   return bindVerbs(ARCHIVE_VERBS, lookup, {
     async *export(locate, options) {
       yield* exportSession(storage, payloads, scratch, await locate(), options);

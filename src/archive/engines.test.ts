@@ -31,11 +31,11 @@ describe("archives between engines", () => {
     await sqlite.state.set("there and back", { k: null, "\u{10ffff}": [0.1, -0, 1e300] });
     const head = await sqlite.heads.publish("there and back", { final: "ü" });
     const file = await fileOf(sqlite, "there and back");
-    await postgres.import([file]);
+    await postgres.sessions.import([file]);
     const across = await fileOf(postgres, "there and back");
     expect(across.equals(file)).toBe(true);
     const fresh = await open(":memory:");
-    await fresh.import([across]);
+    await fresh.sessions.import([across]);
     const logs = await Promise.all([sqlite, postgres, fresh].map((store) => store.log.read("there and back")));
     expect(logs[1]).toEqual(logs[0]);
     expect(logs[2]).toEqual(logs[0]);
@@ -58,18 +58,18 @@ describe("archives between engines", () => {
     await invocations.spawn("child", { session: { id: "grandchild" } }, async () => {});
     await invocations.attach("grandchild", "caller", { mode: "continue" }, async () => {});
     const family = await open(":memory:");
-    const report = await family.import([await fileOf(store, "caller", { children: true })]);
+    const report = await family.sessions.import([await fileOf(store, "caller", { children: true })]);
     expect(report.sessions.map(({ id }) => id)).toEqual(["caller", "child", "grandchild"]);
     const [invocation] = await (await family.sessions.at("caller")).invocations();
     expect(invocation).toMatchObject({ callee: "child", label: "look it up", type: "spawn" });
-    const { sessions } = await family.tree("child");
+    const { sessions } = await family.sessions.tree("child");
     expect(sessions.map(({ id }) => id).sort()).toEqual(["caller", "child", "grandchild"]);
     const whole = await fileOf(family, "caller", { children: true });
     expect(whole.equals(await fileOf(store, "caller", { children: true }))).toBe(true);
     await family.close();
 
     const alone = await open(":memory:");
-    expect((await alone.import([await fileOf(store, "caller")])).sessions).toHaveLength(1);
+    expect((await alone.sessions.import([await fileOf(store, "caller")])).sessions).toHaveLength(1);
     const [named] = await (await alone.sessions.at("caller")).invocations();
     expect(named?.callee).toBe("child");
     expect((await alone.stats()).nouns.sessions).toMatchObject({ rows: 1, partial: 1 });
@@ -88,10 +88,10 @@ describe("archives between engines", () => {
       await source.heads.publish(session);
     });
     const linked = async (from: Holdfast) => (await (await from.sessions.at(`later ${i}`)).invocations())[0];
-    await store.import([await fileOf(source, `later ${i}`)]);
+    await store.sessions.import([await fileOf(source, `later ${i}`)]);
     expect(await linked(store)).toMatchObject({ callee: `later child ${i}`, calleeHeadAfter: null });
     expect(await store.check({ session: `later ${i}` })).toMatchObject({ status: "ok" });
-    await store.import([await fileOf(source, `later child ${i}`)]);
+    await store.sessions.import([await fileOf(source, `later child ${i}`)]);
     expect(await linked(store)).toEqual(await linked(source));
     expect(await store.check({ session: `later ${i}` })).toMatchObject({ status: "ok" });
     await source.close();
@@ -113,16 +113,16 @@ describe("archives between engines", () => {
       await source.invocations.finish(one.id);
       const shown = async (from: Holdfast) => (await from.sessions.at(caller)).invocations();
       const files = { caller: await fileOf(source, caller), continued: await fileOf(source, continued) };
-      await store.import([files.caller]);
+      await store.sessions.import([files.caller]);
       expect((await shown(store)).map((found) => [found.callee, found.source?.session, found.source?.head])).toEqual([
         [branched, continued, null],
         [continued, continued, null],
       ]);
-      await store.import([files.continued]);
+      await store.sessions.import([files.continued]);
       const [, late] = await shown(store);
       expect(late).toMatchObject({ calleeHeadBefore: before.id, calleeHeadAfter: after.id, mode: "continue" });
       expect(late).toEqual((await shown(source))[1]);
-      await store.import([await fileOf(source, branched)]);
+      await store.sessions.import([await fileOf(source, branched)]);
       expect(await shown(store)).toEqual(await shown(source));
       expect((await fileOf(store, caller)).equals(files.caller)).toBe(true);
       // An interrupted run continues here.

@@ -35,11 +35,11 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archiv
 
   test.each([false, true])("AR3 of a fork brings nothing of a deleted session (everywhere: %s)", async (everywhere) => {
     const [first, second, third] = (await forks()) as [Buffer, Buffer, Buffer];
-    await here.import(await fileOf(home, "source"));
-    await here.import(second);
+    await here.sessions.import(await fileOf(home, "source"));
+    await here.sessions.import(second);
     await here.sessions.delete("source", { everywhere });
     const before = await here.stats();
-    await expect(here.import(third)).rejects.toMatchObject({
+    await expect(here.sessions.import(third)).rejects.toMatchObject({
       code: "Conflict",
       retryable: false,
       message: expect.stringContaining("was deleted here"),
@@ -47,13 +47,13 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archiv
     });
     expect((await here.stats()).nouns).toEqual(before.nouns);
     // What is kept of it serves as it is.
-    await here.import(first);
+    await here.sessions.import(first);
     const shown = await (await here.sessions.at("fork 0")).messages();
     expect(shown.map((message) => "erased" in message)).toEqual([everywhere]);
     expect((await here.check()).issues).toEqual([]);
     await here.sessions.delete("fork 0");
     await here.sessions.delete("fork 1");
-    await expect(here.import(third)).rejects.toMatchObject({ code: "Conflict" });
+    await expect(here.sessions.import(third)).rejects.toMatchObject({ code: "Conflict" });
     expect((await here.check()).issues).toEqual([]);
   });
 
@@ -62,7 +62,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archiv
     const stores = await Promise.all(files.map(() => open(ground.url)));
     try {
       for (const round of [1, 2]) {
-        const all = await Promise.allSettled(files.map((file, i) => stores[i]?.import(file)));
+        const all = await Promise.allSettled(files.map((file, i) => stores[i]?.sessions.import(file)));
         expect(all.map((one) => (one.status === "rejected" ? one.reason : "ok"))).toEqual(["ok", "ok", "ok"]);
         for (const n of [0, 1, 2]) {
           const messages = await (await here.sessions.at(`fork ${n}`)).messages();
@@ -79,14 +79,14 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archiv
     const [, , third] = (await forks()) as [Buffer, Buffer, Buffer];
     if (everywhere) await home.sessions.delete("source", { everywhere });
     else await home.history.clear({ session: "source", agent: "ada" });
-    await here.import(await fileOf(home, "fork 0"));
-    await expect(here.import(third)).rejects.toMatchObject({
+    await here.sessions.import(await fileOf(home, "fork 0"));
+    await expect(here.sessions.import(third)).rejects.toMatchObject({
       code: "Conflict",
       message: expect.stringContaining("was erased before"),
     });
     expect(await here.sessions.get("fork 2")).toBeNull();
     // As it is now, it comes.
-    await here.import(await fileOf(home, "fork 2"));
+    await here.sessions.import(await fileOf(home, "fork 2"));
     const shown = await (await here.sessions.at("fork 2")).messages();
     expect(shown.map((message) => "erased" in message)).toEqual([true, true, true]);
     expect((await here.check()).issues).toEqual([]);
@@ -99,8 +99,8 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archiv
     const whole = await fileOf(home, "source");
     await home.sessions.fork("source", { id: "fork" });
     await home.sessions.delete("source");
-    await here.import(await fileOf(home, "fork"));
-    expect((await here.import(whole)).sessions[0]?.outcome).toBe("imported");
+    await here.sessions.import(await fileOf(home, "fork"));
+    expect((await here.sessions.import(whole)).sessions[0]?.outcome).toBe("imported");
     expect((await fileOf(here, "source")).equals(whole)).toBe(true);
     expect((await here.check()).issues).toEqual([]);
   });
@@ -121,9 +121,9 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archiv
     await home.sessions.fork("source", { id: "fork" });
     const early = await fileOf(home, "fork");
     await home.sessions.delete("source", { everywhere: true });
-    await here.import(await fileOf(home, "fork"));
+    await here.sessions.import(await fileOf(home, "fork"));
     const before = await here.stats();
-    await expect(here.import(whole)).rejects.toMatchObject({
+    await expect(here.sessions.import(whole)).rejects.toMatchObject({
       code: "Conflict",
       message: expect.stringContaining("was erased before"),
     });
@@ -131,8 +131,8 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archiv
     expect((await here.check()).issues).toEqual([]);
     // The same, and nothing was erased.
     const other = await open(":memory:");
-    await other.import(early);
-    expect((await other.import(whole)).sessions[0]?.outcome).toBe("imported");
+    await other.sessions.import(early);
+    expect((await other.sessions.import(whole)).sessions[0]?.outcome).toBe("imported");
     expect((await other.check()).issues).toEqual([]);
     await other.close();
   });
@@ -174,7 +174,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archiv
     ["came late", ["third", "first", "before", "second"]],
   ] as const)("AR3 what an archive knows to be erased goes where the part %s", async (_how, order) => {
     const files = await cleared();
-    for (const name of order) await here.import(files[name]);
+    for (const name of order) await here.sessions.import(files[name]);
     for (const id of new Set(order.map((name) => (name === "before" ? "first" : name)))) {
       expect([id, await shownBy(here, id)]).toEqual([id, await shownBy(home, id)]);
       expect((await fileOf(here, id)).equals(await fileOf(home, id))).toBe(true);
@@ -189,11 +189,11 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archiv
     for (const id of ["fork", "other"]) await home.sessions.fork("source", { id });
     const early = await fileOf(home, "fork");
     await home.history.clear({ session: "source", agent: "ada" });
-    await here.import(whole);
-    await here.import(early);
+    await here.sessions.import(whole);
+    await here.sessions.import(early);
     await here.sessions.delete("source");
     expect(await shownBy(here, "fork")).toEqual([expect.stringContaining("secret")]);
-    await here.import(await fileOf(home, "other"));
+    await here.sessions.import(await fileOf(home, "other"));
     for (const id of ["fork", "other"]) expect([id, await shownBy(here, id)]).toEqual([id, [null]]);
     expect((await here.check()).issues).toEqual([]);
   });
@@ -202,9 +202,9 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archiv
     await home.sessions.create({ id: "source" });
     await write(home);
     for (const id of ["fork", "other"]) await home.sessions.fork("source", { id });
-    await here.import(await fileOf(home, "fork"));
+    await here.sessions.import(await fileOf(home, "fork"));
     await home.sessions.delete("source", { everywhere: what !== "an annotation" });
-    await here.import(await fileOf(home, "other"));
+    await here.sessions.import(await fileOf(home, "other"));
     for (const id of ["fork", "other"]) expect((await fileOf(here, id)).equals(await fileOf(home, id))).toBe(true);
     expect((await here.check()).issues).toEqual([]);
     expect((await here.blobs.list()).items).toEqual([]);

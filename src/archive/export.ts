@@ -20,34 +20,9 @@ import {
   gatherSession,
   gatherStretches,
 } from "./gather.ts";
+import type { BlobHead, Manifest } from "./manifest.ts";
 import type { OpenScratch } from "./scratch.ts";
 import { checkParts, checkSound } from "./soundness.ts";
-
-/** What an archive says of itself before anything else. */
-export interface Manifest {
-  readonly format: number;
-  readonly session: string;
-  readonly sessions: readonly {
-    readonly id: string;
-    readonly seq: number;
-    /** Hex. */
-    readonly chain: string;
-    /** false: only what others inherit. */
-    readonly whole: boolean;
-  }[];
-  readonly blobs: number;
-  readonly rows: number;
-}
-
-/** What an archive says of a blob before its bytes. */
-export interface BlobHead {
-  readonly sha256: string;
-  readonly size: number;
-  readonly media: string;
-  readonly utf8: boolean;
-  readonly at: number;
-  readonly names?: readonly string[];
-}
 
 export async function* exportSession(
   storage: Storage,
@@ -60,7 +35,7 @@ export async function* exportSession(
     throw new HoldfastError("InvalidArgument", "a session is exported whole, not at a head", {
       details: { session: locator.session, head: locator.head },
       hint:
-        "Fork it there first, which copies nothing, and export the fork: sessions.fork() and export(), or " +
+        "Fork it there first, which copies nothing, and export the fork: sessions.fork() and sessions.export(), or " +
         "`npx holdfast fork SESSION@HEAD NEW-ID` and `npx holdfast export NEW-ID`.",
     });
   }

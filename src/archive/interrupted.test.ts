@@ -79,9 +79,9 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with 
 
   test("AR1 a callee that comes is linked with a caller that came just before", async () => {
     const { first, second } = await family();
-    await here.import(await fileOf(home, "boss"));
+    await here.sessions.import(await fileOf(home, "boss"));
     const another = await fileOf(home, "another");
-    await importing(await fileOf(home, "kid"), () => here.import(another));
+    await importing(await fileOf(home, "kid"), () => here.sessions.import(another));
     for (const id of [first, second]) expect(await here.invocations.get(id)).toEqual(await home.invocations.get(id));
     await sound();
   });
@@ -89,7 +89,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with 
   test("AR1 a caller that comes is linked with a callee that came just before", async () => {
     const { first, second } = await family();
     const kid = await fileOf(home, "kid");
-    await importing(await fileOf(home, "boss"), () => here.import(kid));
+    await importing(await fileOf(home, "boss"), () => here.sessions.import(kid));
     await importing(await fileOf(home, "another"), () => say("elsewhere", "unrelated", here));
     for (const id of [first, second]) expect(await here.invocations.get(id)).toEqual(await home.invocations.get(id));
     await sound();
@@ -98,10 +98,10 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with 
   test("AR1 an invocation that ends keeps the links that were made just before", async () => {
     const { first } = await family();
     const kid = await fileOf(home, "kid");
-    await here.import(await fileOf(home, "boss"));
+    await here.sessions.import(await fileOf(home, "boss"));
     const { storage, payloads, wasInterrupted } = interrupted(
       ({ events }) => events?.some(({ type }) => type === "invocation/finished") ?? false,
-      () => here.import(kid),
+      () => here.sessions.import(kid),
     );
     const lookup = createSessionLookup(storage, here.info);
     await createInvocations(storage, payloads, lookup).finish(first);
@@ -126,7 +126,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with 
   test("AR1 a name that went just before, with who named it, is there again", async () => {
     await home.sessions.create({ id: "boss" });
     await home.invocations.start("boss", { session: { id: "kid" } });
-    await here.import(await fileOf(home, "boss"));
+    await here.sessions.import(await fileOf(home, "boss"));
     const other = await open(":memory:");
     await other.sessions.create({ id: "chief" });
     await other.invocations.start("chief", { session: { id: "kid" } });
@@ -138,16 +138,16 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with 
 
   test("AR3 a part that grew just before is completed all the same", async () => {
     const [first, , third] = await forks();
-    await here.import(first);
-    await importing(await fileOf(home, "source"), () => here.import(third));
+    await here.sessions.import(first);
+    await importing(await fileOf(home, "source"), () => here.sessions.import(third));
     expect((await fileOf(here, "source")).equals(await fileOf(home, "source"))).toBe(true);
     await sound();
   });
 
   test("AR3 a part that grew just before grows no further than it should", async () => {
     const [first, second, third] = await forks();
-    await here.import(first);
-    await importing(second, () => here.import(third));
+    await here.sessions.import(first);
+    await importing(second, () => here.sessions.import(third));
     expect(await (await here.sessions.at("fork 1")).messages()).toHaveLength(2);
     await sound();
   });
@@ -155,9 +155,9 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with 
   test("AR3 a part that came whole, and was deleted, just before does not grow", async () => {
     const [first, , third] = await forks();
     const source = await fileOf(home, "source");
-    await here.import(first);
+    await here.sessions.import(first);
     const others = async () => {
-      await here.import(source);
+      await here.sessions.import(source);
       await here.sessions.delete("source");
     };
     await expect(importing(third, others)).rejects.toMatchObject({
@@ -170,7 +170,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with 
 
   test("AR3 a source that was deleted just before is not relied on", async () => {
     const [first] = await forks();
-    await here.import(await fileOf(home, "source"));
+    await here.sessions.import(await fileOf(home, "source"));
     await expect(importing(first, () => here.sessions.delete("source"))).rejects.toMatchObject({ code: "Conflict" });
     expect(await here.sessions.get("fork 0")).toBeNull();
     await sound();
@@ -178,12 +178,12 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with 
 
   test("AR3 a part that nobody inherits any more gives way to another past", async () => {
     const [, , third] = await forks();
-    await here.import(third);
+    await here.sessions.import(third);
     await here.sessions.delete("fork 2");
     const stranger = await open(":memory:");
     await say("source", "of somebody else", stranger);
     await stranger.sessions.fork("source", { id: "strange" });
-    await here.import(await fileOf(stranger, "strange"));
+    await here.sessions.import(await fileOf(stranger, "strange"));
     await stranger.close();
     expect(await (await here.sessions.at("strange")).messages()).toHaveLength(1);
     await sound();
@@ -191,12 +191,12 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with 
 
   test("AR3 a part does not grow with another past", async () => {
     const [first] = await forks();
-    await here.import(first);
+    await here.sessions.import(first);
     const stranger = await open(":memory:");
     await say("source", "of somebody else", stranger);
     await say("source", "more", stranger);
     await stranger.sessions.fork("source", { id: "strange" });
-    await expect(here.import(await fileOf(stranger, "strange"))).rejects.toMatchObject({
+    await expect(here.sessions.import(await fileOf(stranger, "strange"))).rejects.toMatchObject({
       code: "Conflict",
       message: expect.stringContaining("is not the one that the archive continues"),
     });

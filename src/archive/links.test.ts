@@ -35,7 +35,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("links of an inv
     const files = [await fileOf(home, "boss"), await fileOf(home, "kid")];
     const second = await open(ground.url);
     try {
-      await Promise.all(files.map((file, i) => (i === 0 ? here : second).import(file)));
+      await Promise.all(files.map((file, i) => (i === 0 ? here : second).sessions.import(file)));
       expect(await here.invocations.get(id)).toEqual(await home.invocations.get(id));
       expect(await issues()).toEqual([]);
     } finally {
@@ -47,11 +47,11 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("links of an inv
     const id = await spawned();
     await home.sessions.create({ id: "other" });
     const other = await home.sessions.attach("kid", { caller: "other", mode: "continue" });
-    await here.import(await fileOf(home, "boss"));
+    await here.sessions.import(await fileOf(home, "boss"));
     const files = [await fileOf(home, "other"), await fileOf(home, "kid")];
     const second = await open(ground.url);
     try {
-      await Promise.all(files.map((file, i) => (i === 0 ? here : second).import(file)));
+      await Promise.all(files.map((file, i) => (i === 0 ? here : second).sessions.import(file)));
       for (const one of [id, other.id])
         expect(await here.invocations.get(one)).toEqual(await home.invocations.get(one));
       expect(await issues()).toEqual([]);
@@ -67,12 +67,12 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("links of an inv
     const { id } = await home.sessions.attach("kid", { caller: "boss", mode: "continue" });
     await home.heads.publish("kid");
     await home.invocations.finish(id);
-    await here.import(await fileOf(home, "boss"));
+    await here.sessions.import(await fileOf(home, "boss"));
     expect(await here.invocations.get(id)).toMatchObject({ callee: "kid", calleeHeadBefore: null });
-    await here.import(await fileOf(home, "fork"));
+    await here.sessions.import(await fileOf(home, "fork"));
     expect(await here.invocations.get(id)).toMatchObject({ calleeHeadBefore: first.id, calleeHeadAfter: null });
     expect(await issues()).toEqual([]);
-    await here.import(await fileOf(home, "kid"));
+    await here.sessions.import(await fileOf(home, "kid"));
     expect(await here.invocations.get(id)).toEqual(await home.invocations.get(id));
     expect(await issues()).toEqual([]);
     expect((await fileOf(here, "boss")).equals(await fileOf(home, "boss"))).toBe(true);
@@ -81,10 +81,10 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("links of an inv
   test("AR1 to heads of a part that went again are made anew when the whole comes", async () => {
     const id = await spawned();
     await home.sessions.fork("kid", { id: "fork" });
-    await here.import(await fileOf(home, "fork"));
-    await here.import(await fileOf(home, "boss"));
+    await here.sessions.import(await fileOf(home, "fork"));
+    await here.sessions.import(await fileOf(home, "boss"));
     await here.sessions.delete("fork");
-    await here.import(await fileOf(home, "kid"));
+    await here.sessions.import(await fileOf(home, "kid"));
     expect(await here.invocations.get(id)).toEqual(await home.invocations.get(id));
     expect(await issues()).toEqual([]);
   });
@@ -97,7 +97,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("links of an inv
     await home.heads.publish("kid");
     await home.invocations.finish(id);
     const files = [await fileOf(home, "boss"), older];
-    for (const file of order === 0 ? files : files.toReversed()) await here.import(file);
+    for (const file of order === 0 ? files : files.toReversed()) await here.sessions.import(file);
     expect(await here.invocations.get(id)).toMatchObject({
       callee: "kid",
       calleeHeadBefore: null,
@@ -105,14 +105,14 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("links of an inv
     });
     expect(await issues()).toEqual([]);
     const third = await open(":memory:");
-    await third.import(await fileOf(here, "boss", { children: true }));
+    await third.sessions.import(await fileOf(here, "boss", { children: true }));
     expect((await third.check()).issues).toEqual([]);
     await third.close();
   });
 
   test("AR1 keep the name of a callee that is not here for its archive", async () => {
     const id = await spawned();
-    await here.import(await fileOf(home, "boss"));
+    await here.sessions.import(await fileOf(home, "boss"));
     const refused = { code: "SessionDeleted", hint: expect.stringContaining("mporting its own archive") };
     await expect(here.sessions.create({ id: "kid" })).rejects.toMatchObject(refused);
     await expect(
@@ -124,7 +124,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("links of an inv
     });
     expect((await here.sessions.list()).items.map((session) => session.id)).toEqual(["boss"]);
     expect(await issues()).toEqual([]);
-    await here.import(await fileOf(home, "kid"));
+    await here.sessions.import(await fileOf(home, "kid"));
     expect(await here.invocations.get(id)).toEqual(await home.invocations.get(id));
   });
 
@@ -132,7 +132,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("links of an inv
     await spawned();
     await here.sessions.create({ id: "mine" });
     await here.sessions.setAlias("mine", "kid");
-    await expect(here.import(await fileOf(home, "boss"))).rejects.toMatchObject({
+    await expect(here.sessions.import(await fileOf(home, "boss"))).rejects.toMatchObject({
       code: "AlreadyExists",
       details: { kind: "alias", id: "kid" },
     });
@@ -144,11 +144,11 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("links of an inv
     await home.sessions.create({ id: "kid" });
     await home.heads.publish("kid");
     const { id } = await home.sessions.attach("kid", { caller: "boss", mode: "continue" });
-    await here.import(await fileOf(home, "boss"));
+    await here.sessions.import(await fileOf(home, "boss"));
     const kid = await fileOf(home, "kid");
     const second = await open(ground.url);
     try {
-      await Promise.all([second.import(kid), here.invocations.finish(id)]);
+      await Promise.all([second.sessions.import(kid), here.invocations.finish(id)]);
       const before = (await home.invocations.get(id))?.calleeHeadBefore;
       expect(await here.invocations.get(id)).toMatchObject({ calleeHeadBefore: before, status: "done" });
       expect(await issues()).toEqual([]);

@@ -6,7 +6,7 @@ import type { Head } from "../contracts/heads.ts";
 import type { MessageAt, View } from "../contracts/lineage.ts";
 import type { Locator } from "../contracts/locators.ts";
 import type { ContentBlock, Media } from "../contracts/messages.ts";
-import type { Session } from "../contracts/sessions.ts";
+import type { Session } from "../contracts/session.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";

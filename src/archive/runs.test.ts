@@ -32,7 +32,7 @@ describe("archives of runs", () => {
     const [sqlite, postgres] = stores as [Holdfast, Holdfast];
     for (const session of SESSIONS) {
       const file = await fileOf(sqlite, session);
-      await postgres.import([file]);
+      await postgres.sessions.import([file]);
       // Heads of children that stayed behind are not named there.
       if (session !== "worked") expect((await fileOf(postgres, session)).equals(file)).toBe(true);
       const there = (await postgres.runs.list({ session })).items;
@@ -67,9 +67,12 @@ describe("archives of runs", () => {
       { session: "mine", id: "run-pauses" },
     );
     const file = await fileOf(stores[0] as Holdfast, "pauses");
-    await expect(store.import([file])).rejects.toMatchObject({ code: "AlreadyExists", details: { kind: "run" } });
+    await expect(store.sessions.import([file])).rejects.toMatchObject({
+      code: "AlreadyExists",
+      details: { kind: "run" },
+    });
     await store.runs.delete("run-pauses");
-    await expect(store.import([file])).rejects.toMatchObject({
+    await expect(store.sessions.import([file])).rejects.toMatchObject({
       ...{ code: "Conflict", retryable: false, details: { kind: "run", deleted: true } },
     });
     expect(await store.sessions.get("pauses")).toBeNull();
@@ -114,7 +117,7 @@ describe.each(ENGINES)("runs that came with an archive ($name)", ({ fresh }) => 
     const working = source.runs.execute(pays, { session: "s", id: "r", leaseMs: 100 });
     await held.reached;
     const file = await fileOf(source, "s");
-    await target.import([file]);
+    await target.sessions.import([file]);
     expect(await target.runs.get("r")).toMatchObject({ status: "running", held: true });
     const worker = target.runs.createWorker({ agents: [pays], pollMs: 10 });
     worker.start();
@@ -144,8 +147,8 @@ describe.each(ENGINES)("runs that came with an archive ($name)", ({ fresh }) => 
     const kid = agent(async (it) => it.done(await it.waitFor("go")), { id: "kid" });
     const parent = agent(async (it) => it.done((await it.spawn(kid, { session: "kid" })).value));
     await source.runs.execute(parent, { session: "family", id: "top" }, { wait: false });
-    await target.import([await fileOf(source, "family")]);
-    await target.import([await fileOf(source, "kid")]);
+    await target.sessions.import([await fileOf(source, "family")]);
+    await target.sessions.import([await fileOf(source, "kid")]);
     const [child] = (await target.runs.list({ agent: "kid" })).items;
     expect(child?.held).toBe(true);
     await target.runs.signal(child?.id ?? "", "go", "on");
@@ -165,7 +168,7 @@ describe.each(ENGINES)("runs that came with an archive ($name)", ({ fresh }) => 
     });
     const working = source.runs.execute(hangs, { session: "hangs", id: "hangs" });
     await held.reached;
-    await target.import([await fileOf(source, "hangs")]);
+    await target.sessions.import([await fileOf(source, "hangs")]);
     expect((await target.runs.cancel("hangs")).status).toBe("cancelled");
     held.open();
     await working;
@@ -183,7 +186,7 @@ describe.each(ENGINES)("runs that came with an archive ($name)", ({ fresh }) => 
       ),
     );
     await source.runs.execute(parent, { session: "alone", id: "alone" }, { wait: false });
-    await target.import([await fileOf(source, "alone")]);
+    await target.sessions.import([await fileOf(source, "alone")]);
     const { status, value } = await target.runs.resume(parent, "alone");
     expect([status, value]).toEqual(["completed", "NotFound"]);
     expect((await target.runs.steps("alone")).map((step) => [step.kind, step.status])).toEqual([["spawn", "failed"]]);

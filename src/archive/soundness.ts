@@ -38,6 +38,6 @@ function damaged(session: string, what: string, details: HoldfastError["details"
     hint:
       "No import would take its archive. `npx holdfast check SESSION` says what is wrong; restore it from a backup, or fork it " +
       "at a head before the damage and export the fork. What can still be read is saved as Markdown: `npx holdfast export " +
-      "SESSION --markdown`, markdown().",
+      "SESSION --markdown`, sessions.markdown().",
   });
 }

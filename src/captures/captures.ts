@@ -4,7 +4,7 @@ import type { Capture, Captures, CapturesRemoved } from "../contracts/captures.t
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Page } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Sessions } from "../contracts/sessions.ts";
+import type { SessionBasics } from "../contracts/sessions.ts";
 import type { CaptureRow } from "../contracts/storage/capture-queries.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { PlacedEventRow } from "../contracts/storage/rows.ts";
@@ -36,7 +36,7 @@ export interface CapturesOptions {
   readonly storage: Storage;
   readonly payloads: Payloads;
   readonly blobs: Blobs;
-  readonly sessions: Sessions;
+  readonly sessions: SessionBasics;
   readonly claims: OpenClaims;
   readonly importConversation: ImportConversation;
 }
@@ -136,7 +136,7 @@ async function* read({ storage, payloads }: CaptureContext, id: string, path: st
 /** The session of the capture it is based on; or one named after the agent's session, another when that was deleted. */
 async function sessionFor(
   storage: Storage,
-  sessions: Sessions,
+  sessions: SessionBasics,
   given: CheckedCapture,
   { before, newest }: Basis,
 ): Promise<string> {

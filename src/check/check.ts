@@ -23,7 +23,7 @@ import { checkReferences } from "./references.ts";
 import { withReferrers } from "./referrers.ts";
 import { checkSession } from "./session.ts";
 import { checkCounters, checkNames, checkStrays, checkTasks } from "./store.ts";
-import type { Survey } from "./subject.ts";
+import type { Survey } from "./survey.ts";
 import { type BlobReader, yieldBetweenReads } from "./yielding-reads.ts";
 
 const CHECKED_WHOLE = "a session is checked as a whole";

@@ -1,6 +1,6 @@
 // A task board for people: columns beside each other when the terminal is wide enough for their titles, one list
 // grouped by status otherwise.
-import { TASK_STATUSES, type Task, type TaskList, type TaskStatus } from "../contracts/tasks.ts";
+import { type Board, TASK_STATUSES, type Task, type TaskStatus } from "../contracts/tasks.ts";
 import type { Output } from "./output.ts";
 import type { Style } from "./style.ts";
 import { padEnd, safeLine, wrap } from "./terminal.ts";
@@ -15,10 +15,10 @@ interface Numbered {
   readonly number: number;
 }
 
-export function boardLines(board: TaskList, output: Output): string[] {
+export function boardLines(board: Board, output: Output): string[] {
   const { style } = output;
-  const title = board.agentId === "" ? board.agentLabel || "root board" : board.agentLabel || board.agentId;
-  const parent = board.parentAgentId === null ? "" : `, child of ${board.parentAgentId || "the root board"}`;
+  const title = board.agent === "" ? board.label || "root board" : board.label || board.agent;
+  const parent = board.parent === null ? "" : `, child of ${board.parent || "the root board"}`;
   const head = `${style.heading(safeLine(title))} ${style.faint(safeLine(`${board.id}${parent}`))}`;
   if (board.tasks.length === 0) return [head, "  no tasks"];
   const groups = groupByStatus(board.tasks);

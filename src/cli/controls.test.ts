@@ -28,7 +28,7 @@ beforeAll(async () => {
   });
   await store.sessions.update(HOSTILE, { title: HOSTILE, tags: [HOSTILE] });
   await store.state.set(HOSTILE, input);
-  await store.tasks.createTaskList(HOSTILE, [HOSTILE]);
+  await store.tasks.create(HOSTILE, [HOSTILE]);
   await store.heads.publish(HOSTILE, { final: HOSTILE, finalSummary: HOSTILE });
   await store.close();
 });

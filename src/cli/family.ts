@@ -6,7 +6,7 @@ export async function familyOf(holdfast: Holdfast, session: string): Promise<rea
   const family = new Set([session]);
   // A set gives also what is added while it is gone through.
   for (const member of family) {
-    const { sessions } = await holdfast.tree({ session: member }, { limit: 1 });
+    const { sessions } = await holdfast.sessions.tree({ session: member }, { limit: 1 });
     const own = sessions.find(({ id }) => id === member);
     for (const { callee } of own?.invocations ?? []) {
       if (callee === null || family.has(callee)) continue;

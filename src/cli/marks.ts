@@ -71,7 +71,7 @@ async function lineOf(holdfast: Holdfast, session: string): Promise<readonly str
     line.unshift(next);
     const name: string = next;
     if ((await holdfast.sessions.get({ session: name })) === null) break;
-    const { sessions } = await holdfast.tree({ session: name }, { limit: 1 });
+    const { sessions } = await holdfast.sessions.tree({ session: name }, { limit: 1 });
     next = sessions.find(({ id }) => id === name)?.from?.session;
   }
   return line;

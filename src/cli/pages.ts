@@ -3,7 +3,7 @@ import { isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { Page } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Session } from "../contracts/sessions.ts";
+import type { Session } from "../contracts/session.ts";
 
 interface Place {
   readonly cursor?: string;

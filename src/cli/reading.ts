@@ -7,7 +7,7 @@ import { LIMITS } from "../contracts/limits.ts";
 import type { MessageAt, ViewRange } from "../contracts/lineage.ts";
 import type { Locator } from "../contracts/locators.ts";
 import type { Message } from "../contracts/messages.ts";
-import type { Session } from "../contracts/sessions.ts";
+import type { Session } from "../contracts/session.ts";
 import type { Range } from "./range.ts";
 import { quoted } from "./terminal.ts";
 

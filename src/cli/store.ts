@@ -3,7 +3,7 @@
 import * as path from "node:path";
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
-import type { Session } from "../contracts/sessions.ts";
+import type { Session } from "../contracts/session.ts";
 import { isSessionIdOf, MIRROR_TAG } from "../core/agent-sessions.ts";
 import { checkStore } from "../core/locator.ts";
 import { hidePassword, mayHoldPassword } from "../core/store-url.ts";

@@ -4,7 +4,7 @@ import type { Capture, CodingAgent } from "../contracts/captures.ts";
 import { isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Session } from "../contracts/sessions.ts";
+import type { Session } from "../contracts/session.ts";
 import { STORED, type StoredCapture, type StoredCaptures } from "../core/stored-capture.ts";
 import type { Stores } from "./conversation/alone.ts";
 import { isObject } from "./conversation/content.ts";
@@ -55,7 +55,7 @@ function isImported({ metadata }: Session, { id, generation }: Capture): boolean
   return isObject(mark) && mark.capture === id && mark.generation === generation;
 }
 
-async function markImported({ sessions }: Pick<Holdfast, "sessions">, { session, id, generation }: Capture) {
+async function markImported({ sessions }: Pick<ImportStores, "sessions">, { session, id, generation }: Capture) {
   const found = await sessions.get(session);
   if (found === null) return;
   await sessions.update(session, { metadata: { ...found.metadata, [MARK]: { capture: id, generation } } });

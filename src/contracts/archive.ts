@@ -1,13 +1,12 @@
-// Archives: a session with everything it refers to as one file that is complete alone, and back again.
-// Promise: what was imported is what was exported, on whichever engine: ids, seqs, times, hashes and heads; an import
+// What is made of whole sessions: an archive, which is one file that is complete alone; and what sessions cost, share and descend from.
+// Promise of an import: what was imported is what was exported, on whichever engine: ids, seqs, times, hashes and heads; an import
 // happens whole or not at all; what was erased stays erased.
 
 import type { Counts, Head, HeadStatus } from "./heads.ts";
 import type { InvocationStatus, InvocationType } from "./invocations.ts";
 import type { Json } from "./json.ts";
 import type { DerivationType, MessageAt } from "./lineage.ts";
-import type { At } from "./locators.ts";
-import type { SessionKind, SessionStatus } from "./sessions.ts";
+import type { SessionKind, SessionStatus } from "./session.ts";
 
 export interface ExportOptions {
   /** Also the sessions it invoked, and those they invoked. */
@@ -157,28 +156,4 @@ export interface Tree {
 export interface TreeOptions {
   /** Sessions at most; 100 when not given. */
   readonly limit?: number;
-}
-
-export interface Archives {
-  /**
-   * The whole session in its current state, so a head is refused (fork it there first). The file comes in pieces, in
-   * bounded memory except for the rows, which are gathered compressed.
-   */
-  export(at: At, options?: ExportOptions): AsyncIterable<Uint8Array>;
-  /**
-   * ArchiveCorrupted when the file is damaged, cut off or not one; UnsupportedSchemaVersion when it is of a later
-   * version; AlreadyExists when a session of that id is here and is another. Nothing is changed then.
-   */
-  import(source: ArchiveSource): Promise<ImportReport>;
-  /** The conversation as Markdown, for people. */
-  markdown(at: At): Promise<string>;
-  /** Of one session, or of all; with a head, of the calls that can be seen there, each under the session that made it. */
-  cost(at?: At): Promise<CostReport>;
-  /**
-   * Sessions with their branches, heads and edges: all that are linked with one, or the newest. With a head, only what leads
-   * to it: the sessions of its lineage, of each the branches, heads and invocations up to there.
-   */
-  tree(at?: At, options?: TreeOptions): Promise<Tree>;
-  /** What two heads or sessions have in common and what sets them apart. */
-  diff(a: At, b: At): Promise<Diff>;
 }

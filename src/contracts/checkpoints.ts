@@ -1,5 +1,6 @@
 // Checkpoints of loops, of runs and of a caller's own.
 import type { Json } from "./json.ts";
+import type { At } from "./locators.ts";
 
 export interface PendingToolCall {
   readonly id: string;
@@ -23,10 +24,11 @@ export interface Checkpoint {
   readonly checkpointedAt: number;
 }
 
-export type CheckpointInput = Pick<Checkpoint, "session" | "agent" | "iteration"> &
+export type CheckpointInput = Pick<Checkpoint, "agent" | "iteration"> &
   Partial<
     Omit<Checkpoint, "session" | "agent" | "run" | "iteration" | "checkpointedAt" | "state" | "lastToolResult">
   > & {
+    readonly session: At;
     /** JSON. */
     readonly state?: unknown;
     readonly lastToolResult?: unknown;

@@ -2,10 +2,12 @@
 // Promise: append order is seq order, under any concurrency; an acknowledged message is durable and is seen by
 // every later read; get, count, clear and clearRun touch only that agent's messages.
 import type { JsonObject } from "./json.ts";
+import type { At } from "./locators.ts";
 import type { Message, MessageInput } from "./messages.ts";
 
 export interface HistoryScope {
-  readonly session: string;
+  /** An id may be new: append creates its session. */
+  readonly session: At;
   readonly agent: string;
 }
 
@@ -55,7 +57,7 @@ export interface History {
   clear(scope: HistoryScope): Promise<Erasure>;
   clearRun(scope: HistoryScope, run: string): Promise<Erasure>;
   /** All agents of a session, in seq order. */
-  session(session: string, range?: HistoryRange): Promise<readonly Message[]>;
+  session(session: At, range?: HistoryRange): Promise<readonly Message[]>;
   /** An agent's messages across its sessions: the latest `limit` in commit order, oldest first. */
   byAgent(agent: string, range?: { readonly limit?: number; readonly since?: number }): Promise<readonly Message[]>;
 }

@@ -2,7 +2,6 @@
 // does not know Symbol.asyncDispose.
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { Agents } from "./agents.ts";
-import type { Archives } from "./archive.ts";
 import type { BlobBackend, Blobs } from "./blobs.ts";
 import type { Calls } from "./calls.ts";
 import type { Captures } from "./captures.ts";
@@ -12,7 +11,7 @@ import type { Graph } from "./graph.ts";
 import type { Heads } from "./heads.ts";
 import type { History } from "./history.ts";
 import type { Invocations, LeafCalls } from "./invocations.ts";
-import type { Evals, SessionVerbs, Snapshots, Turns } from "./lineage.ts";
+import type { Evals, Snapshots, Turns } from "./lineage.ts";
 import type { Log } from "./log.ts";
 import type { LongTermMemory } from "./memory.ts";
 import type { Querying } from "./query.ts";
@@ -114,7 +113,7 @@ export interface Stats {
 export interface Holdfast {
   readonly info: StoreInfo;
   readonly agents: Agents;
-  readonly sessions: Sessions & SessionVerbs;
+  readonly sessions: Sessions;
   readonly heads: Heads;
   readonly turns: Turns;
   readonly calls: Calls & LeafCalls;
@@ -132,13 +131,6 @@ export interface Holdfast {
   readonly vectors?: Vectors;
   readonly graph?: Graph;
   readonly memory?: LongTermMemory;
-  /** A session with everything it refers to as one file, and back. */
-  export: Archives["export"];
-  import: Archives["import"];
-  markdown: Archives["markdown"];
-  diff: Archives["diff"];
-  cost: Archives["cost"];
-  tree: Archives["tree"];
   stats(options?: { readonly sessions?: number }): Promise<Stats>;
   /** Datalog over everything the store holds. */
   query: Querying["query"];

@@ -7,7 +7,7 @@ import type { Call, CallOutcome, LeafCallInput } from "./calls.ts";
 import type { Counts } from "./heads.ts";
 import type { Json } from "./json.ts";
 import type { At } from "./locators.ts";
-import type { SessionInput } from "./sessions.ts";
+import type { SessionInput } from "./session.ts";
 
 /** continue: the work is done in the session itself. branch: in a new session that continues one of its heads. */
 export type AttachMode = "continue" | "branch";

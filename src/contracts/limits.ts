@@ -40,9 +40,9 @@ export const LIMITS = {
   blocksPerAgent: 256,
   blockChars: 1_000_000,
   blockCharsDefault: 20_000,
-  /** Tasks of one board, boards of one conversation. */
+  /** Tasks of one board, boards of one session. */
   tasksPerBoard: 10_000,
-  boardsPerConversation: 1000,
+  boardsPerSession: 1000,
   /** Slots of one batch of sub-sessions or leaf calls, and how many of them may be worked on at the same time. */
   batchSlots: 10_000,
   batchConcurrency: 1000,

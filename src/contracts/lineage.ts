@@ -1,12 +1,11 @@
 // Sessions as a graph: the work in a session that heads cover, and the edges between sessions.
 import type { Call } from "./calls.ts";
-import type { Context, ContextOptions } from "./context.ts";
 import type { Counts, Head, HeadInput } from "./heads.ts";
-import type { AttachInput, Invocation } from "./invocations.ts";
+import type { Invocation } from "./invocations.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { At } from "./locators.ts";
 import type { Message } from "./messages.ts";
-import type { Session } from "./sessions.ts";
+import type { Session } from "./session.ts";
 
 export type TurnStatus = "open" | "done" | "aborted";
 
@@ -165,31 +164,4 @@ export interface Moved {
   readonly branch: number;
   /** A branch was begun, because something had come after the head. */
   readonly branched: boolean;
-}
-
-/** The verbs that continue a session from a position, and the views of what there was. */
-export interface SessionVerbs {
-  /** What there was at the head named, or is now where none is. */
-  at(at: At): Promise<View>;
-  /**
-   * A new session that continues the lineage of another: from the head named, at a message, from its current head, or,
-   * if it has no head, from its latest state. Rows are shared, not copied; the source gains no event.
-   */
-  fork(at: At, input?: ForkInput): Promise<Session>;
-  /**
-   * Continues the same session from the head named (its current one when none is): on a new branch when anything came
-   * after that head. The current head stays until the next one is published.
-   */
-  resume(at: At): Promise<Moved>;
-  /** Moves the current head back to the ancestor named; the session continues from there. Nothing is deleted. */
-  rewind(at: At): Promise<Moved>;
-  /**
-   * Lets another session do work for the caller: in that session in its current state ("continue"; Conflict when a head
-   * is named that is not its current one), or in a new one of kind "attached" that continues the head named, its
-   * current head, or, if it has none, its latest state ("branch"; the source is not touched). The invocation runs until
-   * invocations.finish(). Conflict when the session to continue is the caller, or is itself waiting for it.
-   */
-  attach(at: At, input: AttachInput): Promise<Invocation>;
-  /** The messages a model call needs, at the head named or now: repaired, compacted, and cut to a budget. */
-  context(at: At, options?: ContextOptions): Promise<Context>;
 }

@@ -6,6 +6,7 @@ import type { InputOf, RunnableAgent } from "./agent-definitions.ts";
 import type { Checkpoint, CheckpointInput } from "./checkpoints.ts";
 import type { AnswerInput, Decision, DecisionFilter } from "./decisions.ts";
 import type { Json, Page } from "./json.ts";
+import type { At } from "./locators.ts";
 import type { LogEvent } from "./log.ts";
 import type { Run, RunError, RunLimits, RunStatus } from "./run-record.ts";
 import type { RunResult } from "./run-results.ts";
@@ -42,7 +43,7 @@ export type Recovered = Recovery | { readonly run: Run; readonly error: RunError
 export type RunInput<Input = Json> = RunSetting & InputOf<Input>;
 
 export interface RunSetting {
-  readonly session: string;
+  readonly session: At;
   readonly id?: string;
   readonly limits?: RunLimits;
   /** Higher goes first. */
@@ -121,6 +122,6 @@ export interface Runs {
   checkpoint(id: string, iteration?: number): Promise<Checkpoint | null>;
   /** Checkpoints of loops that are not ours, by session and agent; the last one counts. */
   saveCheckpoint(checkpoint: CheckpointInput): Promise<Checkpoint>;
-  loadCheckpoint(session: string, agent: string): Promise<Checkpoint | null>;
-  deleteCheckpoint(session: string, agent: string): Promise<boolean>;
+  loadCheckpoint(session: At, agent: string): Promise<Checkpoint | null>;
+  deleteCheckpoint(session: At, agent: string): Promise<boolean>;
 }

@@ -1,78 +1,12 @@
-// Sessions: long-lived conversation threads, each the owner of a log.
+// The verbs of sessions: create and change them, continue one from a position, see what there was, and read them whole.
+import type { ArchiveSource, CostReport, Diff, ExportOptions, ImportReport, Tree, TreeOptions } from "./archive.ts";
+import type { Context, ContextOptions } from "./context.ts";
 import type { Erasure } from "./history.ts";
-import type { JsonableObject, JsonObject, Page } from "./json.ts";
+import type { AttachInput, Invocation } from "./invocations.ts";
+import type { JsonObject, Page } from "./json.ts";
+import type { ForkInput, Moved, View } from "./lineage.ts";
 import type { At } from "./locators.ts";
-
-export type SessionStatus = "open" | "closed";
-
-/** How it came into being: by itself, or as a child that a caller spawned or attached. What it is for, the calls say. */
-export type SessionKind = "entry" | "spawned" | "attached";
-
-export interface Session {
-  readonly id: string;
-  readonly agent: string | null;
-  readonly title: string | null;
-  readonly status: SessionStatus;
-  readonly tags: readonly string[];
-  readonly aliases: readonly string[];
-  readonly metadata: JsonObject;
-  /** The caller's id that groups sessions (and captures): one piece of work for one requester. */
-  readonly request: string | null;
-  readonly kind: SessionKind;
-  /** The caller's word for where it came from. */
-  readonly origin: string | null;
-  /** What a provider's cache may go by: forks share it with what they were made from. */
-  readonly cacheId: string;
-  /** The current head; null when none was published yet. */
-  readonly head: string | null;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  /** Length of the log and its chain head, hex. */
-  readonly seq: number;
-  readonly chain: string;
-  /**
-   * The messages it shows in its current state: of its line and of what it inherits, without what was cleared. The
-   * result of fork() says what the head counted, also when some of it was cleared since; a fork without a head, of a
-   * past of more than 1,000 events, says 0, and sessions.get() counts.
-   */
-  readonly messages: number;
-  /** Grows with every change of the fields above that update() can change. */
-  readonly version: number;
-}
-
-export interface SessionInput<M extends object = JsonObject> {
-  readonly id?: string;
-  readonly agent?: string;
-  readonly title?: string;
-  readonly tags?: readonly string[];
-  readonly metadata?: JsonableObject<M>;
-  readonly request?: string;
-  readonly origin?: string;
-  /** Its id when not given. */
-  readonly cacheId?: string;
-}
-
-export interface SessionPatch<M extends object = JsonObject> {
-  readonly title?: string | null;
-  readonly status?: SessionStatus;
-  readonly tags?: readonly string[];
-  readonly metadata?: JsonableObject<M>;
-  /** The request it belongs to from now on; null: none. */
-  readonly request?: string | null;
-  /** Refuse with Conflict when the session has another version. */
-  readonly version?: number;
-}
-
-export interface SessionFilter {
-  readonly agent?: string;
-  readonly tag?: string;
-  readonly status?: SessionStatus;
-  readonly request?: string;
-  readonly createdAfter?: number;
-  readonly createdBefore?: number;
-  readonly limit?: number;
-  readonly cursor?: string;
-}
+import type { Session, SessionFilter, SessionInput, SessionPatch } from "./session.ts";
 
 export interface Sessions {
   /** AlreadyExists when the id is taken, SessionDeleted when it was: ids are never used twice. */
@@ -92,4 +26,60 @@ export interface Sessions {
    * which only the name is here, as long as others name it; SessionBusy while a run in it has not ended.
    */
   delete(id: At, options?: { readonly everywhere?: boolean }): Promise<Erasure | null>;
+  /** What there was at the head named, or is now where none is. */
+  at(at: At): Promise<View>;
+  /**
+   * A new session that continues the lineage of another: from the head named, at a message, from its current head, or,
+   * if it has no head, from its latest state. Rows are shared, not copied; the source gains no event.
+   */
+  fork(at: At, input?: ForkInput): Promise<Session>;
+  /**
+   * Continues the same session from the head named (its current one when none is): on a new branch when anything came
+   * after that head. The current head stays until the next one is published.
+   */
+  resume(at: At): Promise<Moved>;
+  /** Moves the current head back to the ancestor named; the session continues from there. Nothing is deleted. */
+  rewind(at: At): Promise<Moved>;
+  /**
+   * Lets another session do work for the caller: in that session in its current state ("continue"; Conflict when a head
+   * is named that is not its current one), or in a new one of kind "attached" that continues the head named, its
+   * current head, or, if it has none, its latest state ("branch"; the source is not touched). The invocation runs until
+   * invocations.finish(). Conflict when the session to continue is the caller, or is itself waiting for it.
+   */
+  attach(at: At, input: AttachInput): Promise<Invocation>;
+  /** The messages a model call needs, at the head named or now: repaired, compacted, and cut to a budget. */
+  context(at: At, options?: ContextOptions): Promise<Context>;
+  /**
+   * The whole session in its current state, so a head is refused (fork it there first). The file comes in pieces, in
+   * bounded memory except for the rows, which are gathered compressed.
+   */
+  export(at: At, options?: ExportOptions): AsyncIterable<Uint8Array>;
+  /**
+   * ArchiveCorrupted when the file is damaged, cut off or not one; UnsupportedSchemaVersion when it is of a later
+   * version; AlreadyExists when a session of that id is here and is another. Nothing is changed then.
+   */
+  import(source: ArchiveSource): Promise<ImportReport>;
+  /** The conversation as Markdown, for people. */
+  markdown(at: At): Promise<string>;
+  /** Of one session, or of all; with a head, of the calls that can be seen there, each under the session that made it. */
+  cost(at?: At): Promise<CostReport>;
+  /**
+   * Sessions with their branches, heads and edges: all that are linked with one, or the newest. With a head, only what leads
+   * to it: the sessions of its lineage, of each the branches, heads and invocations up to there.
+   */
+  tree(at?: At, options?: TreeOptions): Promise<Tree>;
+  /** What two heads or sessions have in common and what sets them apart. */
+  diff(a: At, b: At): Promise<Diff>;
 }
+
+/** Those that need no head, no branch and no archive. */
+export type SessionBasics = Pick<
+  Sessions,
+  "create" | "get" | "list" | "update" | "setAlias" | "removeAlias" | "delete"
+>;
+
+/** The verbs that read whole sessions. src/archive has their code, which is loaded with the first call of one. */
+export type ArchiveVerbs = Pick<Sessions, "export" | "import" | "markdown" | "cost" | "tree" | "diff">;
+
+/** What holdfast/edge has too. */
+export type LiveSessions = Omit<Sessions, keyof ArchiveVerbs>;

@@ -2,6 +2,7 @@
 // Promise: patches of different keys never lose each other; changes of a session through one handle happen in the order of
 // the calls, each as it was given at the call; every change is one commit with its event.
 import type { Json, JsonableObject, JsonObject } from "./json.ts";
+import type { At } from "./locators.ts";
 
 export interface StateOptions {
   /** Keys written by this call are gone after so many milliseconds; never when not given. */
@@ -16,26 +17,26 @@ export interface Versioned {
 
 export interface State {
   /** {} when there is none. */
-  get(session: string): Promise<JsonObject>;
-  getKey(session: string, key: string): Promise<Json | undefined>;
-  getVersioned(session: string): Promise<Versioned>;
+  get(session: At): Promise<JsonObject>;
+  getKey(session: At, key: string): Promise<Json | undefined>;
+  getVersioned(session: At): Promise<Versioned>;
   /** Replaces the whole. */
-  set<T extends object>(session: string, value: JsonableObject<T>, options?: StateOptions): Promise<Versioned>;
+  set<T extends object>(session: At, value: JsonableObject<T>, options?: StateOptions): Promise<Versioned>;
   /**
    * Replaces the given top-level keys; a key given as null keeps null, `remove` takes keys away. Answers with the whole as
    * this patch left it, and its own version. LimitExceeded when the whole would have more than `stateKeys` keys.
    */
   patch<T extends object>(
-    session: string,
+    session: At,
     patch: JsonableObject<T>,
     options?: StateOptions & { readonly remove?: readonly string[] },
   ): Promise<Versioned>;
   /** Replaces the whole if the version is still the one given; null when it is not. */
   compareAndSet<T extends object>(
-    session: string,
+    session: At,
     version: number,
     value: JsonableObject<T>,
     options?: StateOptions,
   ): Promise<Versioned | null>;
-  clear(session: string): Promise<void>;
+  clear(session: At): Promise<void>;
 }

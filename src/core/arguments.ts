@@ -115,7 +115,7 @@ function checkOfObject(schema: Schema, code: CodeChecks): Check {
       return (value, what) => checkGiven(value, what, schema.as);
     case "session":
       // Objects are checked where the session is looked up.
-      return schema.use === "id" ? checkId : (value) => value;
+      return schema.use === "id" ? checkIdOrObject : (value) => value;
     default:
       return (value) => value;
   }
@@ -129,6 +129,10 @@ function checkNumber(value: unknown, what: string, min: number): number {
 function checkDigest(value: unknown, what: string): string {
   if (typeof value !== "string" || !/^[0-9a-f]{64}$/.test(value)) throw invalid(what, "64 hex digits", value);
   return value;
+}
+
+function checkIdOrObject(value: unknown, what: string): unknown {
+  return typeof value === "object" && value !== null ? value : checkId(value, what);
 }
 
 function checkIdOrEmpty(value: unknown, what: string): string {

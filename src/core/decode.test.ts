@@ -5,7 +5,7 @@ import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { TABLES, type TableName } from "../contracts/storage/tables.ts";
-import type { TaskList } from "../contracts/tasks.ts";
+import type { Board } from "../contracts/tasks.ts";
 import { open } from "../open.ts";
 import type { Param } from "../storage/sql/driver.ts";
 import { sha256 } from "./bytes.ts";
@@ -48,7 +48,7 @@ for (const engine of ENGINES) {
   describe(`damaged rows on ${engine.name}`, () => {
     let ground: EngineStore;
     let hf: Holdfast;
-    let board: TaskList;
+    let board: Board;
     const ids: Record<string, unknown> = {};
     const run = (sql: string, params: readonly Param[]) =>
       ground.driver.transact(function* () {
@@ -64,7 +64,7 @@ for (const engine of ENGINES) {
       await hf.sessions.create({ id: "chat", agent: "helper", title: "t", request: "r", ...described });
       await hf.history.append(scope, { role: "user", content: "hi" }, { run: "r" });
       await hf.state.set("chat", { k: 1 });
-      board = await hf.tasks.createTaskList("chat", ["one"], { agentLabel: "l" });
+      board = await hf.tasks.create("chat", ["one"], { label: "l" });
       await hf.blobs.store(NOT_UTF8, { ttlMs: null });
       await hf.blobs.store(bytes("not JSON"), { ttlMs: null });
       Object.assign(ids, { board: board.id, task: board.tasks[0]?.id, block: block?.id });
@@ -107,10 +107,10 @@ for (const engine of ENGINES) {
       "blocks.load": () => hf.agents.loadBlocks("helper"),
       "block.get": () => hf.agents.getBlock("helper", "notes"),
       "block.versions": () => hf.agents.blockVersions("helper", "notes"),
-      "tasks.list": () => hf.tasks.getTaskList(board.id),
-      "tasks.main": () => hf.tasks.getByConversation("chat"),
-      "tasks.boards": () => hf.tasks.getBoardsByConversation("chat"),
-      "tasks.status": () => hf.tasks.updateStatus(board.id, task(), "planned"),
+      "tasks.list": () => hf.tasks.get(board.id),
+      "tasks.main": () => hf.tasks.root("chat"),
+      "tasks.boards": () => hf.tasks.boards("chat"),
+      "tasks.status": () => hf.tasks.move(board.id, task(), "planned"),
       "state.get": () => hf.state.get("chat"),
       "state.key": () => hf.state.getKey("chat", "k"),
       "state.versioned": () => hf.state.getVersioned("chat"),

@@ -3,6 +3,7 @@
 // commit of one is refused, and that work reads again.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
+import type { LiveSessions } from "../contracts/sessions.ts";
 import type { Commit, Outcome } from "../contracts/storage/commit.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { randomShare } from "./backoff.ts";
@@ -11,7 +12,9 @@ import { overrideStorage } from "./storage-overrides.ts";
 /** Where an open store keeps the way to its fences. Its users know nothing of it. */
 export const FENCE = Symbol("fence");
 
-export type FencedNouns = Pick<Holdfast, "sessions" | "history" | "heads" | "turns" | "calls" | "invocations">;
+export interface FencedNouns extends Pick<Holdfast, "history" | "heads" | "turns" | "calls" | "invocations"> {
+  readonly sessions: LiveSessions;
+}
 
 export interface Fence {
   /** Their commits to the session are refused with a Conflict once another writer has added to it. */

@@ -21,8 +21,8 @@ export type Locate = (at: unknown) => Locator | Promise<Locator>;
 /** The id of a session whose current state a verb works on. `action` says what is not done at a head, `hint` what to do instead. */
 type RequireCurrent = (at: unknown, action: string, hint?: string) => string | Promise<string>;
 
-/** The same for verbs that take text only, and that change a session in the order of the calls. */
-type ResolveSessionId = (session: string, action: string, hint?: string) => string | Promise<string>;
+/** The same for verbs that may create the session that an id names, and that change a session in the order of the calls. */
+type ResolveSessionId = (session: unknown, action: string, hint?: string) => string | Promise<string>;
 
 export function createSessionLookup(
   storage: Storage,
@@ -89,13 +89,13 @@ function createResolver(storage: Storage, requireCurrent: RequireCurrent): Resol
   /** A plain id may be new; a locator names a session that exists. */
   const find: ResolveSessionId = async (session, action, hint) => {
     const id = await requireCurrent(session, action, hint);
-    if (!isLocatorText(session)) return id;
+    if (isPlainId(session)) return id;
     const [row] = await storage.query("session.get", { id });
     // Each verb has an error of its own for a session that was deleted.
     return row?.id ?? (await existingSession(storage, id)).id;
   };
   return (session, action, hint) => {
-    if (last === null && !isLocatorText(session)) return session;
+    if (last === null && isPlainId(session)) return session;
     const before: Promise<unknown> = last ?? Promise.resolve();
     const found = before.then(
       () => find(session, action, hint),
@@ -108,6 +108,10 @@ function createResolver(storage: Storage, requireCurrent: RequireCurrent): Resol
     found.then(over, over);
     return found;
   };
+}
+
+function isPlainId(session: unknown): session is string {
+  return typeof session === "string" && !isLocatorText(session);
 }
 
 const CONTINUE_HINT =

@@ -192,8 +192,7 @@ function finder(
   const { locate, requireCurrent, resolveSessionId } = lookup;
   const find = (given: unknown): unknown => {
     if (use === "locator") return locate(given);
-    // The check of the arguments saw that it is a text.
-    if (use === "id") return resolveSessionId(given as string, action, hint);
+    if (use === "id") return resolveSessionId(given, action, hint);
     const id = requireCurrent(given, action, hint);
     return id instanceof Promise ? id.then((found) => checkId(found, name)) : checkId(id, name);
   };

@@ -1,7 +1,6 @@
 // Appending: the content of messages is checked, its bytes become payloads, and the messages become events of one commit. The
 // answer is made from what was written; nothing is read back.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { HistoryScope } from "../contracts/history.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { ContentBlock, Message, Role } from "../contracts/messages.ts";
@@ -172,7 +171,10 @@ function mediaOf(value: unknown, what: string, gathered: GatheredContent): Json 
   throw invalid(what, "bytes (data and mediaType), a ref, or a url", value);
 }
 
-export interface Appending extends HistoryScope {
+/** The messages of one agent in a session. */
+export type AgentScope = Pick<Message, "session" | "agent">;
+
+export interface Appending extends AgentScope {
   readonly run: string | undefined;
   readonly at: number;
 }
@@ -307,7 +309,7 @@ export function appendedMessage(scope: Appending, { ready, payload }: PreparedMe
   };
 }
 
-export function keyTaken(scope: HistoryScope, key: string): HoldfastError {
+export function keyTaken(scope: AgentScope, key: string): HoldfastError {
   return new HoldfastError("Conflict", `the session has another message with the key ${JSON.stringify(key)}`, {
     details: { session: scope.session, key },
     hint: "A key names one message until that is cleared; use a new one for other content.",

@@ -1,11 +1,12 @@
 // Clearing history: the messages of an agent, or of one of its runs, leave the store (rule LG6).
-import type { Erasure, HistoryScope } from "../contracts/history.ts";
+import type { Erasure } from "../contracts/history.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { decide } from "../core/decide.ts";
 import { clearRow, discardErased, type ErasureOutcome, forgetWrites, releaseWrites, tally } from "../core/erasure.ts";
 import { currentLineage } from "../core/lineage.ts";
 import { whileIdle } from "../core/session-guards.ts";
+import type { AgentScope } from "./append.ts";
 import { messageRowsAt } from "./at.ts";
 
 const NOTHING: Erasure = { removed: { messages: 0, blobs: 0, bytes: 0 }, kept: { blobs: 0 } };
@@ -13,7 +14,7 @@ const NOTHING: Erasure = { removed: { messages: 0, blobs: 0, bytes: 0 }, kept: {
 export async function eraseMessages(
   storage: Storage,
   payloads: Payloads,
-  scope: HistoryScope,
+  scope: AgentScope,
   run: string | undefined,
 ): Promise<Erasure> {
   const erased = await decide<ErasureOutcome | null>(storage, async () => {
@@ -78,7 +79,7 @@ function reportErased(
 /** Messages of other sessions that this one shows because it continues them: a clear hides them here, and erases none. */
 async function inheritedBy(
   storage: Storage,
-  { session, agent }: HistoryScope,
+  { session, agent }: AgentScope,
   run: string | undefined,
 ): Promise<{ readonly any: boolean; readonly live: number }> {
   const others = (await currentLineage(storage, session)).filter((segment) => segment.session !== session);
@@ -93,7 +94,7 @@ async function inheritedBy(
   return { any: others.length > 0, live };
 }
 
-async function countLive(storage: Storage, scope: HistoryScope, upTo: number): Promise<number> {
+async function countLive(storage: Storage, scope: AgentScope, upTo: number): Promise<number> {
   const [row] = await storage.query("history.countUpTo", { seq: upTo, agent: scope.agent, session: scope.session });
   return row?.n ?? 0;
 }

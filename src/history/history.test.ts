@@ -12,7 +12,7 @@ const scope = { session: "chat", agent: "helper" };
 const byId = {
   locate: (at: unknown) => ({ session: String(at) }),
   requireCurrent: (at: unknown) => String(at),
-  resolveSessionId: (session: string) => session,
+  resolveSessionId: (session: unknown) => session as string,
 };
 
 for (const engine of ENGINES) {

@@ -1,6 +1,6 @@
 // History: the transcript of an agent in a session.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Erasure, History, HistoryScope } from "../contracts/history.ts";
+import type { Erasure, History } from "../contracts/history.ts";
 import type { Message } from "../contracts/messages.ts";
 import type { Payloads, Prepare } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
@@ -15,6 +15,7 @@ import type { SessionLookup } from "../core/session-lookup.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import {
+  type AgentScope,
   type Appending,
   appendCommit,
   appendedMessage,
@@ -146,7 +147,7 @@ async function storeMedia(
 async function clear(
   storage: Storage,
   payloads: Payloads,
-  scope: HistoryScope,
+  scope: AgentScope,
   run: string | undefined,
 ): Promise<Erasure> {
   // A session that was only named by an alias or locator is not reported as gone.
@@ -229,7 +230,7 @@ async function decideKeyed(
 }
 
 /** Taken and cleared again by another handle while the message was on its way: its place among the others has passed. */
-function keyMoved({ session }: HistoryScope): HoldfastError {
+function keyMoved({ session }: AgentScope): HoldfastError {
   return new HoldfastError("Conflict", `others used the message's key in ${JSON.stringify(session)} and let it go`, {
     retryable: true,
     details: { session },

@@ -50,7 +50,7 @@ async function fill(hf: Holdfast, count: number): Promise<void> {
 
 async function exported(hf: Holdfast): Promise<Uint8Array[]> {
   const pieces: Uint8Array[] = [];
-  for await (const piece of hf.export(scope.session)) pieces.push(piece);
+  for await (const piece of hf.sessions.export(scope.session)) pieces.push(piece);
   return pieces;
 }
 
@@ -68,7 +68,7 @@ const READS: Readonly<Record<string, (hf: Holdfast) => Promise<unknown>>> = {
   "a context with a budget": (hf) => hf.sessions.context(scope.session, { budget: 1e9 }),
   "the messages at a point": async (hf) => (await hf.sessions.at(scope.session)).messages(),
   "the replay of a tail": replay,
-  Markdown: (hf) => hf.markdown(scope.session),
+  Markdown: (hf) => hf.sessions.markdown(scope.session),
   "an export": exported,
 };
 
@@ -103,7 +103,7 @@ describe.each(["a file", ":memory:"])("the event loop beside long work on SQLite
       }
     };
     const watching = watch();
-    const passes = await countPasses(() => other.import(pieces));
+    const passes = await countPasses(() => other.sessions.import(pieces));
     isOver = true;
     await watching;
     expect(passes).toBeGreaterThan(MESSAGES / MOST_ROWS);
@@ -121,7 +121,7 @@ testLong(
     const hf = await open(":memory:");
     await fill(hf, 130_000);
     expect(await (await hf.sessions.at(scope.session)).messages()).toHaveLength(130_000);
-    expect((await hf.markdown(scope.session)).match(/^## /gm)).toHaveLength(130_000);
+    expect((await hf.sessions.markdown(scope.session)).match(/^## /gm)).toHaveLength(130_000);
     await hf.close();
   },
 );

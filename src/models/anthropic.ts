@@ -5,7 +5,7 @@ import type { JsonObject } from "../contracts/json.ts";
 import type { ModelCall } from "../contracts/models.ts";
 import { copyJson } from "../core/check.ts";
 import { isObject } from "../core/object.ts";
-import { type AnthropicRequest, renderRequest } from "./anthropic-request.ts";
+import { type AnthropicOptions, type AnthropicRequest, renderRequest } from "./anthropic-request.ts";
 import { keepBlock, keepFields } from "./content.ts";
 import { streamCut, withFailures } from "./failure.ts";
 import { readToolInput } from "./tool-input.ts";
@@ -19,16 +19,6 @@ export interface AnthropicClient {
       options: { readonly signal: AbortSignal; readonly maxRetries: number },
     ): PromiseLike<AsyncIterable<AnthropicEvent>>;
   };
-}
-
-export interface AnthropicOptions extends ChatModelOptions {
-  readonly model: string;
-  /** The most tokens of one reply. */
-  readonly maxTokens: number;
-  /** Marks system prompt, tools and the last message for the provider's prompt cache. */
-  readonly cache?: boolean;
-  /** Further fields of the request, as the API names them: `thinking`, `temperature`, … */
-  readonly params?: Readonly<Record<string, unknown>>;
 }
 
 interface AnthropicUsage {

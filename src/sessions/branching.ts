@@ -4,7 +4,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { Moved } from "../contracts/lineage.ts";
 import type { Locator } from "../contracts/locators.ts";
-import type { Session } from "../contracts/sessions.ts";
+import type { Session } from "../contracts/session.ts";
 import type { EventDraft, Write } from "../contracts/storage/commit.ts";
 import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
 import type { SessionRow } from "../contracts/storage/rows.ts";

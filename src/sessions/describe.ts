@@ -1,6 +1,6 @@
 // What a session says of itself: checked, written with the event that creates or changes it, and read back from its row.
 import type { JsonObject } from "../contracts/json.ts";
-import type { Session, SessionKind, SessionStatus } from "../contracts/sessions.ts";
+import type { Session, SessionKind, SessionStatus } from "../contracts/session.ts";
 import type { Commit, Outcome, Write } from "../contracts/storage/commit.ts";
 import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { NEW_SESSION } from "../contracts/verbs/sessions.ts";

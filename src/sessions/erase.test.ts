@@ -51,7 +51,7 @@ describe("erasing on SQLite", () => {
     expect(times("plugh-kept")).toBeGreaterThanOrEqual(40);
     await hf.state.set("chat", { note: "plover-state" });
     await hf.log.annotate("chat", { note: "y2-note" });
-    await hf.tasks.createTaskList("chat", ["foobar-task"]);
+    await hf.tasks.create("chat", ["foobar-task"]);
     await hf.sessions.update("chat", { title: "quux-title" });
     expect(["plover-state", "y2-note", "foobar-task", "quux-title"].every((word) => times(word) > 0)).toBe(true);
     await hf.sessions.delete("chat");

@@ -1,8 +1,8 @@
 // Sessions: created, found, listed, described, named by aliases, erased.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Page } from "../contracts/json.ts";
-import type { SessionVerbs } from "../contracts/lineage.ts";
-import type { Session, Sessions } from "../contracts/sessions.ts";
+import type { Session } from "../contracts/session.ts";
+import type { LiveSessions } from "../contracts/sessions.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { SessionListParams } from "../contracts/storage/queries.ts";
 import type { SessionRow } from "../contracts/storage/rows.ts";
@@ -39,7 +39,7 @@ import {
 import { eraseSession } from "./erase-session.ts";
 import { viewAt } from "./view.ts";
 
-export function createSessions(storage: Storage, payloads: Payloads, lookup: SessionLookup): Sessions & SessionVerbs {
+export function createSessions(storage: Storage, payloads: Payloads, lookup: SessionLookup): LiveSessions {
   return bindVerbs(SESSION_VERBS, lookup, {
     create: (input) => create(storage, input),
     get: async (at) => {

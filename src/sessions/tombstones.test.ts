@@ -135,18 +135,18 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     for (const id of ["fork", "other"]) await home.sessions.fork("source", { id });
     const whole = await fileOf(home, "source");
     const other = await fileOf(home, "other");
-    await here.import(await fileOf(home, "fork"));
+    await here.sessions.import(await fileOf(home, "fork"));
     expect(await here.sessions.delete("source", { everywhere: true })).toEqual({
       removed: { messages: 1, events: 0, state: 0, annotations: 0, blobs: 0, bytes: expect.any(Number) },
       kept: { blobs: 0, events: 2 },
     });
-    await here.import(other);
-    await expect(here.import(whole)).rejects.toMatchObject({ code: "Conflict" });
+    await here.sessions.import(other);
+    await expect(here.sessions.import(whole)).rejects.toMatchObject({ code: "Conflict" });
     for (const id of ["fork", "other"]) expect([id, await shownBy(here, id)]).toEqual([id, [false]]);
     expect(await issues()).toEqual([]);
     // Cleared in its own session, too: then the event is known, and with it which heads still showed a placeholder.
     await home.history.clear({ session: "source", agent: "ada" });
-    await here.import(await fileOf(home, "other"));
+    await here.sessions.import(await fileOf(home, "other"));
     expect((await fileOf(here, "other")).equals(await fileOf(home, "other"))).toBe(true);
     expect(await issues()).toEqual([]);
   });
@@ -156,7 +156,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
       const store = await open(":memory:");
       await store.sessions.create({ id });
       await store.invocations.start(id, { session: { id: "kid" } });
-      await here.import(await fileOf(store, id));
+      await here.sessions.import(await fileOf(store, id));
       await store.close();
     }
     await expect(here.sessions.delete("kid")).rejects.toMatchObject({
@@ -176,7 +176,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
   test("AR1 a name that was left behind can be deleted", async () => {
     await home.sessions.create({ id: "boss" });
     await home.invocations.start("boss", { session: { id: "kid" } });
-    await here.import(await fileOf(home, "boss"));
+    await here.sessions.import(await fileOf(home, "boss"));
     await run("DELETE FROM invocations", "UPDATE sessions SET deleted_at = 1 WHERE id = 'boss'");
     expect(await here.sessions.delete("kid")).toMatchObject({ removed: { names: 1 } });
     expect(await here.sessions.delete("kid")).toBeNull();
@@ -185,7 +185,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
   test("AR3 what came in part goes with the last who inherits it, and its id is free", async () => {
     await say(home, "source", "secret");
     await home.sessions.fork("source", { id: "fork" });
-    await here.import(await fileOf(home, "fork"));
+    await here.sessions.import(await fileOf(home, "fork"));
     await here.sessions.delete("fork");
     expect(await here.sessions.create({ id: "source" })).toMatchObject({ seq: 1 });
     expect(await issues()).toEqual([]);
@@ -195,9 +195,9 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     await say(home, "source", "mine");
     const whole = await fileOf(home, "source");
     await home.sessions.fork("source", { id: "fork" });
-    await here.import(await fileOf(home, "fork"));
+    await here.sessions.import(await fileOf(home, "fork"));
     await eraseSession(
-      interrupted(() => here.import(whole)),
+      interrupted(() => here.sessions.import(whole)),
       createPayloads(storage),
       "fork",
       false,
@@ -210,10 +210,10 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     await say(home, "source", "mine");
     const whole = await fileOf(home, "source");
     await home.sessions.fork("source", { id: "fork" });
-    await here.import(await fileOf(home, "fork"));
+    await here.sessions.import(await fileOf(home, "fork"));
     await leave("fork");
     await shrinkTombstones(
-      interrupted(() => here.import(whole)),
+      interrupted(() => here.sessions.import(whole)),
       createPayloads(storage),
     );
     expect(await shownBy(here, "source")).toEqual([true]);
@@ -252,7 +252,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     await home.sessions.create({ id: "boss" });
     await home.invocations.start("boss", { session: { id: "kid" } });
     await home.heads.publish("boss");
-    await here.import(await fileOf(home, "boss"));
+    await here.sessions.import(await fileOf(home, "boss"));
     expect(await issues()).toEqual([]);
     await run("UPDATE invocations SET callee_head_before = (SELECT min(no) FROM heads)");
     expect(await issues()).toEqual([["row-mismatch", "boss#2"]]);

@@ -5,7 +5,7 @@ import type { Counts } from "../contracts/heads.ts";
 import type { Invocation, InvocationStatus, InvocationType } from "../contracts/invocations.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { View } from "../contracts/lineage.ts";
-import type { Session } from "../contracts/sessions.ts";
+import type { Session } from "../contracts/session.ts";
 import type { InvocationRow, StretchParams } from "../contracts/storage/lineage-queries.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";

@@ -5,7 +5,7 @@ import { LIMITS } from "../contracts/limits.ts";
 import type { Commit, Guard } from "../contracts/storage/commit.ts";
 import type { BoardRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import type { Task, TaskList } from "../contracts/tasks.ts";
+import type { Board, Task } from "../contracts/tasks.ts";
 import type { TASK_VERBS } from "../contracts/verbs/tasks.ts";
 import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { encodeText } from "../core/bytes.ts";
@@ -17,16 +17,16 @@ import { meaningful } from "./transitions.ts";
 
 const DEFAULT_RETRIES = 3;
 
-type BoardOptions = Partial<Pick<BoardRow, "label" | "parent" | "max_retries">>;
+type BoardColumns = Partial<Pick<BoardRow, "label" | "parent" | "max_retries">>;
 
-export type NewBoard = ValueOf<(typeof TASK_VERBS.createTaskList.params)[2]["schema"]>;
+export type NewBoard = ValueOf<(typeof TASK_VERBS.create.params)[2]["schema"]>;
 
 export async function createBoard(
   storage: Storage,
   session: string,
   taskTitles: readonly string[],
-  { agentId: agent, ifAbsent: isNew, ...options }: NewBoard,
-): Promise<TaskList> {
+  { agent, ifAbsent: isNew, ...options }: NewBoard,
+): Promise<Board> {
   const titles = meaningful(taskTitles);
   const chosen = columnsOf(options);
   const make = () =>
@@ -49,10 +49,10 @@ export async function createBoard(
 }
 
 /** Only what was given: a board that is made anew keeps the rest. */
-function columnsOf({ agentLabel, parentAgentId, maxRetries }: Omit<NewBoard, "agentId" | "ifAbsent">): BoardOptions {
+function columnsOf({ label, parent, maxRetries }: Omit<NewBoard, "agent" | "ifAbsent">): BoardColumns {
   return {
-    ...(agentLabel === undefined ? {} : { label: encodeText(agentLabel) }),
-    ...(parentAgentId === undefined ? {} : { parent: parentAgentId }),
+    ...(label === undefined ? {} : { label: encodeText(label) }),
+    ...(parent === undefined ? {} : { parent }),
     ...(maxRetries === undefined ? {} : { max_retries: maxRetries }),
   };
 }
@@ -61,11 +61,11 @@ function addBoard(
   storage: Storage,
   boards: readonly BoardRow[],
   isThere: boolean,
-  chosen: Pick<BoardRow, "session" | "agent"> & BoardOptions,
+  chosen: Pick<BoardRow, "session" | "agent"> & BoardColumns,
   tasks: readonly Task[],
-): Decision<TaskList> {
-  if (boards.length >= LIMITS.boardsPerConversation) {
-    throw limitExceeded("boardsPerConversation", "the conversation in boards", boards.length + 1);
+): Decision<Board> {
+  if (boards.length >= LIMITS.boardsPerSession) {
+    throw limitExceeded("boardsPerSession", "the session in boards", boards.length + 1);
   }
   const at = storage.environment.now();
   const board: BoardRow = {
@@ -100,7 +100,7 @@ function addBoard(
   return { commit, answer: () => boardOf(board, tasks) };
 }
 
-async function replaceTasks(storage: Storage, board: BoardRow, tasks: readonly Task[]): Promise<Decision<TaskList>> {
+async function replaceTasks(storage: Storage, board: BoardRow, tasks: readonly Task[]): Promise<Decision<Board>> {
   const old = await storage.query("tasks.byBoard", { board: board.id });
   const at = storage.environment.now();
   const commit: Commit = {
@@ -128,16 +128,16 @@ function facts({ id, agent, max_retries, parent }: BoardRow): JsonObject {
 }
 
 function boardExists({ id, session, agent }: BoardRow): HoldfastError {
-  const whose = agent === "" ? "a root board" : `a board of ${JSON.stringify(agent)}`;
-  return new HoldfastError("AlreadyExists", `${JSON.stringify(session)} has ${whose} already`, {
+  const owner = agent === "" ? "a root board" : `a board of ${JSON.stringify(agent)}`;
+  return new HoldfastError("AlreadyExists", `${JSON.stringify(session)} has ${owner} already`, {
     details: { kind: "board", id, session, agent },
-    hint: "Add to it with addTasks().",
+    hint: "Add to it with tasks.add().",
   });
 }
 
 export function noBoard(id: string): HoldfastError {
-  return new HoldfastError("NotFound", `there is no task list ${JSON.stringify(id)}`, {
+  return new HoldfastError("NotFound", `there is no board ${JSON.stringify(id)}`, {
     details: { kind: "board", id },
-    hint: "Create one with createTaskList(), or look for it with getByConversation().",
+    hint: "Create one with tasks.create(), or read those of a session with tasks.boards().",
   });
 }

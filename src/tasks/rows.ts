@@ -4,23 +4,23 @@ import type { Guard, Write } from "../contracts/storage/commit.ts";
 import type { BoardRow, TaskRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import type { RowOf } from "../contracts/storage/tables.ts";
-import { TASK_STATUSES, type Task, type TaskList } from "../contracts/tasks.ts";
+import { type Board, TASK_STATUSES, type Task } from "../contracts/tasks.ts";
 import { encodeText } from "../core/bytes.ts";
 import { decodeRow, oneOf, optional, text, utf8, whole } from "../core/decode.ts";
 import { newId } from "../core/new-id.ts";
 
 const BOARD = { agent: text, label: utf8, parent: optional(text), max_retries: whole, created_at: whole };
 
-export function boardOf(row: BoardRow, tasks: readonly Task[]): TaskList {
-  const found = decodeRow({ kind: "board", conversation: row.session, board: row.id }, row, BOARD);
+export function boardOf(row: BoardRow, tasks: readonly Task[]): Board {
+  const found = decodeRow({ kind: "board", session: row.session, board: row.id }, row, BOARD);
   return {
     id: row.id,
-    conversationId: row.session,
+    session: row.session,
     tasks,
     maxRetries: found.max_retries,
-    agentId: found.agent,
-    agentLabel: found.label,
-    parentAgentId: found.parent,
+    agent: found.agent,
+    label: found.label,
+    parent: found.parent,
     createdAt: found.created_at,
   };
 }

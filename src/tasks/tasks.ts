@@ -1,11 +1,11 @@
-// Task boards. Every change is an event of the conversation's log that names tasks and counts, never titles or notes.
+// Task boards. Every change is an event of the session's log that names tasks and counts, never titles or notes.
 // A change of a task guards that task alone, so agents working at once on one board do not stand in each other's way;
 // a change of which tasks there are guards the board, and taking tasks away guards each of them.
 import { LIMITS } from "../contracts/limits.ts";
 import type { EventDraft } from "../contracts/storage/commit.ts";
 import type { BoardRow, TaskRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import type { Task, TaskList, Tasks } from "../contracts/tasks.ts";
+import type { Board, Task, Tasks } from "../contracts/tasks.ts";
 import { TASK_VERBS } from "../contracts/verbs/tasks.ts";
 import { limitExceeded } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
@@ -18,22 +18,22 @@ import { changedFields, meaningful, moveTo, retitle, retry, revive, settled } fr
 
 export function createTasks(storage: Storage, lookup: SessionLookup): Tasks {
   return bindVerbs(TASK_VERBS, lookup, {
-    createTaskList: (session, titles, options) => createBoard(storage, session, titles, options),
-    getTaskList: (id) => readBoard(storage, id),
-    getByConversation: (session) => mainBoard(storage, session),
-    getBoardsByConversation: (session) => allBoards(storage, session),
-    updateStatus: (list, task, status, note, { from }) =>
-      changeTask(storage, list, task, (one) => moveTo(one, status, note, from)),
-    addTasks: (list, titles) => addTasks(storage, list, meaningful(titles)),
-    deleteTask: (list, task) => deleteTask(storage, list, task),
-    incrementRetry: (list, task) => changeTask(storage, list, task, (one, board) => retry(one, board.max_retries)),
-    forceRetry: (list, task) => changeTask(storage, list, task, revive),
-    updateTaskTitle: (list, task, title) => changeTask(storage, list, task, (one) => retitle(one, title)),
-    settle: (session, to, { agentId }) => settle(storage, session, to, agentId),
+    create: (session, titles, options) => createBoard(storage, session, titles, options),
+    get: (board) => readBoard(storage, board),
+    root: (session) => rootBoard(storage, session),
+    boards: (session) => allBoards(storage, session),
+    move: (board, task, status, { note, from }) =>
+      changeTask(storage, board, task, (one) => moveTo(one, status, note, from)),
+    add: (board, titles) => addTasks(storage, board, meaningful(titles)),
+    rename: (board, task, title) => changeTask(storage, board, task, (one) => retitle(one, title)),
+    delete: (board, task) => deleteTask(storage, board, task),
+    retry: (board, task) => changeTask(storage, board, task, (one, { max_retries }) => retry(one, max_retries)),
+    forceRetry: (board, task) => changeTask(storage, board, task, revive),
+    settle: (session, to, { agent }) => settle(storage, session, to, agent),
   });
 }
 
-async function readBoard(storage: Storage, id: string): Promise<TaskList | null> {
+async function readBoard(storage: Storage, id: string): Promise<Board | null> {
   const [[board], tasks] = await Promise.all([
     storage.query("board.get", { id }),
     storage.query("tasks.byBoard", { board: id }),
@@ -41,7 +41,7 @@ async function readBoard(storage: Storage, id: string): Promise<TaskList | null>
   return board === undefined ? null : boardOf(board, tasks.map(taskOf));
 }
 
-async function mainBoard(storage: Storage, session: string): Promise<TaskList | null> {
+async function rootBoard(storage: Storage, session: string): Promise<Board | null> {
   const boards = await storage.query("boards.bySession", { session });
   if (boards.length === 0) await refuseAlias(storage, session);
   const board = boards.find((one) => one.agent === "") ?? boards[0];
@@ -49,7 +49,7 @@ async function mainBoard(storage: Storage, session: string): Promise<TaskList | 
   return boardOf(board, (await storage.query("tasks.byBoard", { board: board.id })).map(taskOf));
 }
 
-async function allBoards(storage: Storage, session: string): Promise<readonly TaskList[]> {
+async function allBoards(storage: Storage, session: string): Promise<readonly Board[]> {
   const [boards, rows] = await Promise.all([
     storage.query("boards.bySession", { session }),
     storage.query("tasks.bySession", { session }),

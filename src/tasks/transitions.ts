@@ -62,6 +62,6 @@ function elsewhere(task: Task, from: TaskStatus): HoldfastError {
 function terminal(task: Task, to: TaskStatus): HoldfastError {
   return new HoldfastError("InvalidTransition", `the task ${task.id} is ${task.status}, which is final; not ${to}`, {
     details: { kind: "task", id: task.id, from: task.status, to },
-    hint: "A person can take it up again with forceRetry().",
+    hint: "A person can take it up again with tasks.forceRetry().",
   });
 }

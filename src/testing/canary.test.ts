@@ -53,26 +53,26 @@ const bugs: Readonly<Record<string, Bug>> = {
   },
   "a finished task can be taken up again": (store) => {
     const { tasks } = store;
-    const updateStatus: typeof tasks.updateStatus = async (board, task, status, note, options) => {
-      const found = (await tasks.getTaskList(board))?.tasks.find(({ id }) => id === task);
+    const move: typeof tasks.move = async (board, task, status, options) => {
+      const found = (await tasks.get(board))?.tasks.find(({ id }) => id === task);
       if (found?.status === "succeeded") await tasks.forceRetry(board, task);
-      return tasks.updateStatus(board, task, status, note, options);
+      return tasks.move(board, task, status, options);
     };
-    return { ...store, tasks: { ...tasks, updateStatus } };
+    return { ...store, tasks: { ...tasks, move } };
   },
   "a task that someone else has claimed can be claimed": (store) => {
     const { tasks } = store;
-    const updateStatus: typeof tasks.updateStatus = (board, task, status, note) =>
-      tasks.updateStatus(board, task, status, note);
-    return { ...store, tasks: { ...tasks, updateStatus } };
+    const move: typeof tasks.move = (board, task, status, { note } = {}) =>
+      tasks.move(board, task, status, note === undefined ? {} : { note });
+    return { ...store, tasks: { ...tasks, move } };
   },
   "settle says succeeded": (store) => {
     const { tasks } = store;
     const settle: typeof tasks.settle = async (id) => {
-      const boards = await tasks.getBoardsByConversation(id);
+      const boards = await tasks.boards(id);
       const open = boards.flatMap((board) => board.tasks.map((task) => ({ board: board.id, ...task })));
       const stuck = open.filter(({ status }) => status === "in_progress");
-      for (const task of stuck) await tasks.updateStatus(task.board, task.id, "succeeded");
+      for (const task of stuck) await tasks.move(task.board, task.id, "succeeded");
       return stuck.length;
     };
     return { ...store, tasks: { ...tasks, settle } };

@@ -4,8 +4,8 @@
 import { isHoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { Message } from "../contracts/messages.ts";
-import type { Session } from "../contracts/sessions.ts";
-import type { Task, TaskList, TaskStatus } from "../contracts/tasks.ts";
+import type { Session } from "../contracts/session.ts";
+import type { Board, Task, TaskStatus } from "../contracts/tasks.ts";
 import type { Model } from "./model.ts";
 
 export const SESSIONS = ["s0", "s1", "s2"] as const;
@@ -155,32 +155,32 @@ type TaskOperation = Exclude<
 
 async function applyToTasks({ tasks }: Model, operation: TaskOperation): Promise<unknown> {
   if (operation.op === "createBoard") {
-    const { session, agent: agentId, titles, maxRetries } = operation;
+    const { session, agent, titles, maxRetries } = operation;
     return shownBoard(
-      await tasks.createTaskList(session, titles, { agentId, ...(maxRetries === undefined ? {} : { maxRetries }) }),
+      await tasks.create(session, titles, { agent, ...(maxRetries === undefined ? {} : { maxRetries }) }),
     );
   }
   if (operation.op === "settle") {
     const { session, to, agent } = operation;
-    return tasks.settle(session, to, agent === undefined ? {} : { agentId: agent });
+    return tasks.settle(session, to, agent === undefined ? {} : { agent });
   }
-  const boards = await tasks.getBoardsByConversation(operation.session);
-  const board = boards.find(({ agentId }) => agentId === operation.agent);
-  if (operation.op === "addTasks") return (await tasks.addTasks(board?.id ?? "none", operation.titles)).map(shownTask);
+  const boards = await tasks.boards(operation.session);
+  const board = boards.find(({ agent }) => agent === operation.agent);
+  if (operation.op === "addTasks") return (await tasks.add(board?.id ?? "none", operation.titles)).map(shownTask);
   const ids = [board?.id ?? "none", board?.tasks[operation.index]?.id ?? "none"] as const;
   switch (operation.op) {
     case "updateStatus": {
       const { status, note, from } = operation;
-      return shownTask(await tasks.updateStatus(...ids, status, note, from === undefined ? {} : { from }));
+      return shownTask(await tasks.move(...ids, status, { note, ...(from === undefined ? {} : { from }) }));
     }
     case "incrementRetry":
-      return shownTask(await tasks.incrementRetry(...ids));
+      return shownTask(await tasks.retry(...ids));
     case "forceRetry":
       return shownTask(await tasks.forceRetry(...ids));
     case "retitle":
-      return shownTask(await tasks.updateTaskTitle(...ids, operation.title));
+      return shownTask(await tasks.rename(...ids, operation.title));
     case "deleteTask":
-      return tasks.deleteTask(...ids);
+      return tasks.delete(...ids);
   }
 }
 
@@ -194,7 +194,7 @@ function shownTask(task: Task | null): unknown {
   return rest;
 }
 
-function shownBoard(board: TaskList | null): unknown {
+function shownBoard(board: Board | null): unknown {
   if (board === null) return null;
   const { id: _, createdAt: __, tasks, ...rest } = board;
   return { ...rest, tasks: tasks.map(shownTask) };
@@ -214,8 +214,8 @@ export async function observe({ sessions, history, state, tasks }: Model): Promi
     state: await state.get(session),
     keys: await Promise.all(["k0", "k1", "__proto__"].map((key) => state.getKey(session, key))),
     hasState: (await state.getVersioned(session)).version > 0,
-    board: shownBoard(await tasks.getByConversation(session)),
-    boards: (await tasks.getBoardsByConversation(session)).map(shownBoard),
+    board: shownBoard(await tasks.root(session)),
+    boards: (await tasks.boards(session)).map(shownBoard),
     agents: await Promise.all(AGENTS.map((agent) => observeScope({ history }, session, agent))),
   }));
   return {

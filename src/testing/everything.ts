@@ -93,7 +93,7 @@ async function fillAround({ agents, tasks, blobs, sessions, history }: Everythin
   await agents.create({ id: "ada", name: "Ada" });
   await agents.saveBlocks("ada", [{ label: "facts", value: "Ada likes tea" }]);
   await agents.appendBlock("ada", "facts", ", and cake");
-  await tasks.createTaskList("board", ["first", "second"], { agentId: "ada" });
+  await tasks.create("board", ["first", "second"], { agent: "ada" });
   const image = await blobs.store(new Uint8Array([1, 2, 3]), { mediaType: "image/png", ttlMs: 60_000 });
   await history.append(
     { session: "images", agent: "ada" },

@@ -108,10 +108,10 @@ export function texts(messages: readonly Message[]): string[] {
 
 /** A session as one file. */
 export async function fileOf(
-  { export: out }: Pick<Holdfast, "export">,
-  ...asked: Parameters<Holdfast["export"]>
+  { sessions }: { readonly sessions: Pick<Holdfast["sessions"], "export"> },
+  ...asked: Parameters<Holdfast["sessions"]["export"]>
 ): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
-  for await (const piece of out(...asked)) pieces.push(piece);
+  for await (const piece of sessions.export(...asked)) pieces.push(piece);
   return Buffer.concat(pieces);
 }

@@ -2,7 +2,7 @@
 // sessions, history, state and tasks mean in the simplest way there is; property tests compare the real store with it,
 // and the contract suites prove the model itself. It believes its callers: it checks no types and knows no limits.
 import type { History } from "../contracts/history.ts";
-import type { Sessions } from "../contracts/sessions.ts";
+import type { SessionBasics } from "../contracts/sessions.ts";
 import type { State } from "../contracts/state.ts";
 import type { Tasks } from "../contracts/tasks.ts";
 import { modelHistory } from "./model/history.ts";
@@ -12,7 +12,7 @@ import { ModelStore } from "./model/store.ts";
 import { modelTasks } from "./model/tasks.ts";
 
 export interface Model {
-  readonly sessions: Sessions;
+  readonly sessions: SessionBasics;
   readonly history: History;
   readonly state: State;
   readonly tasks: Tasks;

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import * as nodeTest from "node:test";
 import type { Holdfast } from "../contracts/holdfast.ts";
-import type { Sessions } from "../contracts/sessions.ts";
+import type { ArchiveVerbs, SessionBasics } from "../contracts/sessions.ts";
 
 /** The part of a test framework that suites use. Vitest, Jest, Mocha and node:test all have it. */
 export interface Harness {
@@ -26,7 +26,7 @@ export interface Clock {
 /** A store made for one case and thrown away after it. */
 export interface Fixture {
   /** The nouns that are to be proven, and others that the cases may need beside them. */
-  readonly store: Partial<Omit<Holdfast, "sessions">> & { readonly sessions?: Sessions };
+  readonly store: Partial<Omit<Holdfast, "sessions">> & { readonly sessions?: SessionBasics };
   /** The clock that the store was given, when it can be moved. */
   readonly environment?: Clock;
   /** One more handle on the same store, as another process would have it. close() closes it too. */
@@ -35,12 +35,11 @@ export interface Fixture {
 }
 
 type LineageNouns = Pick<Holdfast, "sessions" | "heads" | "turns" | "calls" | "evals" | "snapshots" | "invocations">;
-type ArchiveVerbs = Pick<Holdfast, "export" | "import" | "markdown" | "diff" | "cost" | "tree">;
 
 /** What a case can ask for: nouns of the store, and what else a fixture may offer. */
 export interface CaseContext {
   readonly agents: Holdfast["agents"];
-  readonly sessions: Sessions;
+  readonly sessions: SessionBasics;
   readonly history: Holdfast["history"];
   readonly state: Holdfast["state"];
   readonly tasks: Holdfast["tasks"];
@@ -156,7 +155,7 @@ function caseContextOf({ store, environment, another }: Fixture): Partial<CaseCo
     close: store.close === undefined ? undefined : () => all(store).close(),
     runs: store.runs,
     lineage: store.heads === undefined ? undefined : all(store),
-    archives: store.export === undefined ? undefined : all(store),
+    archives: sessions !== undefined && "export" in sessions ? all(store).sessions : undefined,
     clock: environment,
     another,
   };

@@ -79,10 +79,10 @@ async function addInvocations(hf: Holdfast, call: string): Promise<void> {
 /** Boards of a session made for a request, messages cleared twice, and state that ends by itself or is taken away. */
 async function addWork(hf: Holdfast): Promise<void> {
   await hf.sessions.create({ id: "work", request: "request-1" });
-  const { id, tasks } = await hf.tasks.createTaskList("work", ["one", "two"], { agentId: "ada", parentAgentId: "" });
-  await hf.tasks.createTaskList("work", ["three"], { agentId: "bob" });
-  await hf.tasks.incrementRetry(id, tasks[0]?.id ?? "");
-  await hf.tasks.addTasks(id, ["four"]);
+  const { id, tasks } = await hf.tasks.create("work", ["one", "two"], { agent: "ada", parent: "" });
+  await hf.tasks.create("work", ["three"], { agent: "bob" });
+  await hf.tasks.retry(id, tasks[0]?.id ?? "");
+  await hf.tasks.add(id, ["four"]);
   for (const content of ["first", "second"]) {
     await hf.history.append({ session: "work", agent: "ada" }, { role: "user", content });
     await hf.history.clear({ session: "work", agent: "ada" });

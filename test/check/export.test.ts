@@ -21,7 +21,7 @@ for (const engine of ENGINES) {
     const exported = async (session: string): Promise<Uint8Array | HoldfastError> => {
       const pieces: Uint8Array[] = [];
       try {
-        for await (const piece of store.hf.export(session)) pieces.push(piece);
+        for await (const piece of store.hf.sessions.export(session)) pieces.push(piece);
       } catch (error) {
         if (error instanceof HoldfastError) return error;
         throw error;
@@ -31,7 +31,7 @@ for (const engine of ENGINES) {
     const imported = async (archive: Uint8Array): Promise<HoldfastError | null> => {
       const other = await open(":memory:");
       try {
-        await other.import([archive]);
+        await other.sessions.import([archive]);
         return null;
       } catch (error) {
         if (error instanceof HoldfastError) return error;
@@ -65,7 +65,7 @@ for (const engine of ENGINES) {
       await store.run("DELETE FROM events WHERE seq = 3 AND session_no = (SELECT no FROM sessions WHERE id = 'chat')");
       await refused("chat", "seq-gap at chat#3");
       await refused("fork", "seq-gap at chat#3");
-      for (const session of ["chat", "fork"]) expect(await store.hf.markdown(session)).toContain("# ");
+      for (const session of ["chat", "fork"]) expect(await store.hf.sessions.markdown(session)).toContain("# ");
     });
 
     test("AR6 a fork that inherits a damaged row beside the log is not exported", async () => {

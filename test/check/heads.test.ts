@@ -163,9 +163,9 @@ for (const engine of ENGINES) {
     try {
       for (const name of ["heads-1", "heads-1-fork"]) {
         const file = path.join(import.meta.dirname, `../fixtures/${name}.holdfast`);
-        await hf.import(createReadStream(file));
+        await hf.sessions.import(createReadStream(file));
         const parts: Uint8Array[] = [];
-        for await (const part of hf.export(name === "heads-1" ? "old" : "old fork")) parts.push(part);
+        for await (const part of hf.sessions.export(name === "heads-1" ? "old" : "old fork")) parts.push(part);
         expect(Buffer.concat(parts).equals(readFileSync(file)), "exported as it came").toBe(true);
       }
       expect((await hf.check()).issues).toEqual([]);

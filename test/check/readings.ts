@@ -17,7 +17,7 @@ export async function readAll(hf: Holdfast): Promise<Readings> {
   readings.captures = JSON.stringify(await readCaptures(hf));
   readings.facts = JSON.stringify(await readFacts(hf));
   const { nouns, blobs, sessions } = await hf.stats();
-  readings.store = JSON.stringify([await hf.cost(), await hf.tree(), nouns, blobs, sessions]);
+  readings.store = JSON.stringify([await hf.sessions.cost(), await hf.sessions.tree(), nouns, blobs, sessions]);
   return readings;
 }
 
@@ -34,10 +34,10 @@ async function readSession(hf: Holdfast, id: string): Promise<unknown> {
     await hf.heads.list(id),
     ...[await view.counts(), await view.messages(), await view.turns(), await view.evals(), await view.calls()],
     ...[await view.snapshots(), await view.heads(), await view.invocations(), await view.state()],
-    await hf.tasks.getBoardsByConversation(id),
-    await hf.markdown(id),
+    await hf.tasks.boards(id),
+    await hf.sessions.markdown(id),
     await hf.trace(id),
-    await digest(hf.export(id)),
+    await digest(hf.sessions.export(id)),
   ];
 }
 

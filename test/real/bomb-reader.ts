@@ -27,7 +27,7 @@ async function codeOf(work: () => Promise<unknown>): Promise<string> {
 }
 
 async function outcomesOf(store: Holdfast, kind: Bomb["kind"], bytes: Uint8Array): Promise<readonly string[]> {
-  if (kind === "archive") return [await codeOf(() => store.import(bytes))];
+  if (kind === "archive") return [await codeOf(() => store.sessions.import(bytes))];
   const blob = Buffer.from(bytes).toString("base64");
   const restored = await capture(
     main,

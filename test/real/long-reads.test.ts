@@ -50,9 +50,9 @@ describe.each(ENGINES)("a run beside long work on %s", (engine) => {
       expect(await store.history.get(scope)).toHaveLength(EVENTS);
       expect((await store.sessions.context(scope.session)).messages).toHaveLength(EVENTS);
       const pieces: Uint8Array[] = [];
-      for await (const piece of store.export(scope.session)) pieces.push(piece);
+      for await (const piece of store.sessions.export(scope.session)) pieces.push(piece);
       const other = await open(await stores.fresh(engine));
-      expect(await other.import(pieces)).toMatchObject({ session: scope.session });
+      expect(await other.sessions.import(pieces)).toMatchObject({ session: scope.session });
       await other.close();
       work.resolve(null);
       expect((await running).status).toBe("completed");

@@ -8,7 +8,7 @@ import type { CaptureSource } from "../../contracts/coding.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { JsonObject } from "../../contracts/json.ts";
-import type { Session } from "../../contracts/sessions.ts";
+import type { Session } from "../../contracts/session.ts";
 import { isSessionIdOf, mainFileOf } from "../../core/agent-sessions.ts";
 import { decodeText, encodeText, sha256Hex } from "../../core/bytes.ts";
 import { isObject } from "../../core/object.ts";

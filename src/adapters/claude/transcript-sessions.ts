@@ -5,15 +5,16 @@
 import { MIRROR } from "../../coding/conversation/mirror.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { Session, SessionFilter } from "../../contracts/session.ts";
 import type { ProjectScope, SessionKey } from "../../contracts/session-store.ts";
-import type { Session, SessionFilter, Sessions } from "../../contracts/sessions.ts";
+import type { SessionBasics } from "../../contracts/sessions.ts";
 import { MIRROR_TAG } from "../../core/agent-sessions.ts";
 import { encodeText, sha256, toHex } from "../../core/bytes.ts";
 import { checkSome, invalid } from "../../core/check.ts";
 import { isObject } from "../../core/object.ts";
 
 /** What this needs of a store, wherever it is. */
-export type SessionsOf = Pick<Holdfast, "history" | "state"> & { readonly sessions: Sessions };
+export type SessionsOf = Pick<Holdfast, "history" | "state"> & { readonly sessions: SessionBasics };
 
 export interface TranscriptKey {
   readonly projectKey: string;
@@ -163,7 +164,7 @@ export class TranscriptSessions {
     let cursor: string | null = null;
     do {
       const filter: SessionFilter = { tag, agent: this.#naming.agent, limit: PAGE };
-      const page: Awaited<ReturnType<Sessions["list"]>> = await this.#hf.sessions.list(
+      const page: Awaited<ReturnType<SessionBasics["list"]>> = await this.#hf.sessions.list(
         cursor === null ? filter : { ...filter, cursor },
       );
       found.push(...page.items.flatMap((session) => transcriptOf(session) ?? []));

@@ -4,7 +4,7 @@ import type { Capture, CodingAgent } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { Session } from "../../contracts/sessions.ts";
+import type { Session } from "../../contracts/session.ts";
 import type { Context, Options } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { quoted } from "../terminal.ts";

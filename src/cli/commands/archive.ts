@@ -52,7 +52,7 @@ export const exported: Command = {
     const at = await locate(holdfast, args.operand(0));
     if (args.flag("markdown")) {
       if (args.flag("children") || args.flag("no-aliases")) throw new UsageError("--markdown goes without the others");
-      return await writeMarkdown(await holdfast.markdown(at), at.session, context);
+      return await writeMarkdown(await holdfast.sessions.markdown(at), at.session, context);
     }
     if (at.head !== undefined) throw notAtHead(args.operand(0));
     const options = { children: args.flag("children"), aliases: !args.flag("no-aliases") };
@@ -61,11 +61,11 @@ export const exported: Command = {
       if (output.interactive)
         throw new UsageError("an archive does not belong on a terminal; use --out FILE or a pipe");
       if (output.json) throw new UsageError("--json needs --out FILE: the archive itself is no JSON");
-      for await (const piece of holdfast.export(at, options)) await output.bytes(piece);
+      for await (const piece of holdfast.sessions.export(at, options)) await output.bytes(piece);
       await noteLeftOut(await countLeftOut(holdfast, at, options.children), context);
       return undefined;
     }
-    const size = await writeFile(holdfast.export(at, options), out, context);
+    const size = await writeFile(holdfast.sessions.export(at, options), out, context);
     const leftOut = await countLeftOut(holdfast, at, options.children);
     const children = options.children ? (await familyOf(holdfast, at.session)).length - 1 : 0;
     const along = options.children ? ` and ${plural(children, "session")} it invoked` : "";
@@ -89,7 +89,7 @@ function notAtHead(named: string): UsageError {
 /** Sessions it invoked that are not in the file. */
 async function countLeftOut(holdfast: Holdfast, { session }: Locator, children: boolean): Promise<number> {
   if (children) return 0;
-  const { sessions } = await holdfast.tree({ session }, { limit: 1 });
+  const { sessions } = await holdfast.sessions.tree({ session }, { limit: 1 });
   const invoked = sessions.find(({ id }) => id === session)?.invocations.map(({ callee }) => callee) ?? [];
   return new Set(invoked.filter((callee) => callee !== null && callee !== session)).size;
 }
@@ -158,7 +158,7 @@ export const imported: Command = {
   run: async (context) => {
     const there = await openIfThere(context);
     const file = () => fileIn(context.args.operand(0), context.io);
-    const report = there === null ? await importIntoNew(context) : await there.import(file());
+    const report = there === null ? await importIntoNew(context) : await there.sessions.import(file());
     await context.output.answer(report, () => reportLines(report, context));
     for (const id of report.partial) {
       const heir = report.sessions.map((one) => one.id).join(", ");
@@ -174,7 +174,7 @@ export const imported: Command = {
 async function importIntoNew(context: Context): Promise<ImportReport> {
   return await withVerifiedArchive(context.args.operand(0), context.io, async (archive) => {
     const holdfast = await createStore(context);
-    return await holdfast.import(archive);
+    return await holdfast.sessions.import(archive);
   });
 }
 

@@ -87,7 +87,7 @@ async function withNearMessage(error: unknown, holdfast: Holdfast, session: stri
 
 /** What the fork was made at, as its own edge says: the current head may have moved since. */
 async function headBehind(holdfast: Holdfast, fork: string): Promise<string | null> {
-  const { sessions } = await holdfast.tree({ session: fork }, { limit: 1 });
+  const { sessions } = await holdfast.sessions.tree({ session: fork }, { limit: 1 });
   return sessions.find(({ id }) => id === fork)?.from?.head ?? null;
 }
 
@@ -100,7 +100,7 @@ async function after(holdfast: Holdfast, session: string, head: string, fork: st
   if (then?.session === session && then.branch === now.branch) {
     return await holdfast.history.session(session, { after: then.seq });
   }
-  return (await holdfast.diff({ session }, { session: fork })).a.messages;
+  return (await holdfast.sessions.diff({ session }, { session: fork })).a.messages;
 }
 
 function where(at: Locator, head: string | null, message: string | undefined): string {

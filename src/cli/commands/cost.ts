@@ -48,7 +48,7 @@ export const cost: Command = {
     const holdfast = await context.open();
     const [name] = context.args.operands;
     const at = name === undefined ? undefined : await locate(holdfast, name);
-    const report = context.args.flag("children") ? await costOfFamily(holdfast, at) : await holdfast.cost(at);
+    const report = context.args.flag("children") ? await costOfFamily(holdfast, at) : await holdfast.sessions.cost(at);
     const reported = await reportedBy(holdfast, report);
     const beside = sessionsBeside(report);
     await context.output.answer({ ...report, reported, beside }, () => lines(report, reported, context));
@@ -110,7 +110,7 @@ async function costOfFamily(holdfast: Holdfast, at: Locator | undefined): Promis
   if (at === undefined) throw new UsageError("--children goes with a SESSION; without one all are told");
   if (at.head !== undefined) throw new UsageError("--children goes with a session as it stands, not with a head");
   const reports: CostReport[] = [];
-  for (const session of await familyOf(holdfast, at.session)) reports.push(await holdfast.cost({ session }));
+  for (const session of await familyOf(holdfast, at.session)) reports.push(await holdfast.sessions.cost({ session }));
   return {
     total: reports.map(({ total }) => total).reduce(addSpending),
     sessions: reports.flatMap(({ sessions }) => sessions),

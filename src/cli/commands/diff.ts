@@ -31,7 +31,7 @@ export const diff: Command = {
   run: async (context) => {
     const holdfast = await context.open();
     const [a, b] = [await locate(holdfast, context.args.operand(0)), await locate(holdfast, context.args.operand(1))];
-    const found = await holdfast.diff(a, b);
+    const found = await holdfast.sessions.diff(a, b);
     await context.output.answer(found, () => lines(found, context.args.number("limit") ?? 20, context));
     return undefined;
   },

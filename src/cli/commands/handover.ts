@@ -3,7 +3,7 @@ import { handover } from "../../coding/conversation/handover.ts";
 import type { Capture } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { Session } from "../../contracts/sessions.ts";
+import type { Session } from "../../contracts/session.ts";
 import { fileOut } from "../bytes.ts";
 import { AGENT_OPTION, agentGiven } from "../captures/agent.ts";
 import { isExpired } from "../captures/expired.ts";

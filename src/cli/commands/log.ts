@@ -3,7 +3,7 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { Locator } from "../../contracts/locators.ts";
 import type { Anchor, LogEvent } from "../../contracts/log.ts";
-import type { Session } from "../../contracts/sessions.ts";
+import type { Session } from "../../contracts/session.ts";
 import { rowId } from "../../core/row-id.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";

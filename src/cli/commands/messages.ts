@@ -5,7 +5,7 @@ import { LIMITS } from "../../contracts/limits.ts";
 import type { MessageAt } from "../../contracts/lineage.ts";
 import type { Locator } from "../../contracts/locators.ts";
 import type { Message, MessageInput, Role } from "../../contracts/messages.ts";
-import type { Session } from "../../contracts/sessions.ts";
+import type { Session } from "../../contracts/session.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { readTextOperand } from "../input.ts";

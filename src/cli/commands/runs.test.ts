@@ -588,7 +588,7 @@ describe("verbs", () => {
   test("AR7 runs ls and show say that a run is held, and unpause lets it go on", async () => {
     const source = await open(":memory:");
     const { run: there } = await source.runs.execute(waits, { session: "far" }, { wait: false });
-    await hf.import(source.export("far"));
+    await hf.sessions.import(source.sessions.export("far"));
     await source.close();
     expect(await run("runs")).toMatch(/held: it came/);
     expect((await run("runs", "show", there.id)).replace(/\s+/g, " ")).toContain(

@@ -4,7 +4,7 @@ import type { Head } from "../../contracts/heads.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { Locator } from "../../contracts/locators.ts";
-import type { Session } from "../../contracts/sessions.ts";
+import type { Session } from "../../contracts/session.ts";
 import { rowId } from "../../core/row-id.ts";
 import type { Command, Context } from "../command.ts";
 import { LOCATOR_HELP, locate, shortHead } from "../locate.ts";
@@ -38,7 +38,7 @@ export const tree: Command = {
     const [name] = args.operands;
     const limit = args.number("limit") ?? 100;
     const at = name === undefined ? undefined : await locate(holdfast, name);
-    const found = await holdfast.tree(at, { limit });
+    const found = await holdfast.sessions.tree(at, { limit });
     await output.answer(found, () => {
       if (found.sessions.length === 0) return ["no sessions"];
       const drawing = { marked: at?.session ?? null, head: at?.head ?? null, heads: args.number("heads") ?? 5 };
@@ -95,7 +95,7 @@ interface Lineage {
 }
 
 async function lineageOf(holdfast: Holdfast, at: Locator): Promise<Lineage> {
-  const { sessions } = await holdfast.tree(at, { limit: LIMITS.page });
+  const { sessions } = await holdfast.sessions.tree(at, { limit: LIMITS.page });
   const { session: id } = at;
   const own = sessions.find((session) => session.id === id);
   const derived = (type: string) =>

@@ -2,7 +2,7 @@
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Erasure } from "../../contracts/history.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { Session, SessionFilter, SessionInput } from "../../contracts/sessions.ts";
+import type { Session, SessionFilter, SessionInput } from "../../contracts/session.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { UsageError } from "../failure.ts";

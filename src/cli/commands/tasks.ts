@@ -1,14 +1,9 @@
-// holdfast tasks: the Kanban boards of a session, which the board contract calls a conversation. Boards and tasks can be
-// named as a person would: the session's id for its root board, and a task's number as the board shows it.
+// holdfast tasks: the Kanban boards of a session, with --json in the names of the storage contracts. Boards and tasks can be named
+// as a person would: the session's id for its root board, and a task's number as the board shows it.
+import { taskListOf } from "../../adapters/task-list.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import {
-  TASK_STATUSES,
-  type Task,
-  type TaskList,
-  type TaskListOptions,
-  type TaskStatus,
-} from "../../contracts/tasks.ts";
+import { type Board, type BoardOptions, TASK_STATUSES, type Task, type TaskStatus } from "../../contracts/tasks.ts";
 import { didYouMean } from "../../core/distance.ts";
 import { boardLines } from "../board.ts";
 import type { Command, CommandGroup } from "../command.ts";
@@ -37,9 +32,9 @@ const show: Command = {
     const holdfast = await context.open();
     const named = context.args.operand(0);
     const session = await findSession(holdfast, named, WHOLE);
-    const boards = await holdfast.tasks.getBoardsByConversation(session?.id ?? named);
+    const boards = await holdfast.tasks.boards(session?.id ?? named);
     if (boards.length === 0 && session === null) throw missing("session", named, "`holdfast sessions` lists them");
-    await context.output.answer({ conversation: session?.id ?? named, boards }, () => {
+    await context.output.answer({ conversation: session?.id ?? named, boards: boards.map(taskListOf) }, () => {
       if (boards.length === 0) return ["no boards"];
       return boards.flatMap((board, i) => [...(i === 0 ? [] : [""]), ...boardLines(board, context.output)]);
     });
@@ -77,12 +72,12 @@ const add: Command = {
     const holdfast = await context.open();
     const named = args.operand(0);
     const conversation = (await findSession(holdfast, named, WHOLE))?.id ?? named;
-    const agentId = args.text("agent") ?? "";
+    const agent = args.text("agent") ?? "";
     const wanted = newBoard(args);
-    const made = await makeBoard(holdfast, conversation, titles, { ...wanted, agentId });
-    const board = made ?? (await boardOf(holdfast, conversation, agentId));
+    const made = await makeBoard(holdfast, conversation, titles, { ...wanted, agent });
+    const board = made ?? (await boardOf(holdfast, conversation, agent));
     if (made === null) refuseOther(board, wanted);
-    const added = made?.tasks ?? (await holdfast.tasks.addTasks(board.id, titles));
+    const added = made?.tasks ?? (await holdfast.tasks.add(board.id, titles));
     await output.answer({ board: board.id, created: made !== null, tasks: added }, () => [
       safe`added ${plural(added.length, "task")} to ${made === null ? "board" : "the new board"} ${board.id}`,
     ]);
@@ -95,28 +90,28 @@ async function makeBoard(
   holdfast: Holdfast,
   conversation: string,
   titles: readonly string[],
-  options: TaskListOptions,
-): Promise<TaskList | null> {
+  options: BoardOptions,
+): Promise<Board | null> {
   try {
-    return await holdfast.tasks.createTaskList(conversation, titles, { ...options, ifAbsent: true });
+    return await holdfast.tasks.create(conversation, titles, { ...options, ifAbsent: true });
   } catch (error) {
     if (!isHoldfastError(error) || error.code !== "AlreadyExists" || error.details.kind !== "board") throw error;
     return null;
   }
 }
 
-async function boardOf(holdfast: Holdfast, conversation: string, agentId: string): Promise<TaskList> {
-  const boards = await holdfast.tasks.getBoardsByConversation(conversation);
-  const board = boards.find((one) => one.agentId === agentId);
-  if (board === undefined) throw missing("board", agentId || conversation);
+async function boardOf(holdfast: Holdfast, conversation: string, agent: string): Promise<Board> {
+  const boards = await holdfast.tasks.boards(conversation);
+  const board = boards.find((one) => one.agent === agent);
+  if (board === undefined) throw missing("board", agent || conversation);
   return board;
 }
 
 /** A board that is there keeps its label, parent and limit: what is said of them is true of it, or a mistake. */
-function refuseOther(board: TaskList, wanted: TaskListOptions): void {
+function refuseOther(board: Board, wanted: BoardOptions): void {
   const given = [
-    ["--label", wanted.agentLabel, board.agentLabel],
-    ["--parent", wanted.parentAgentId, board.parentAgentId],
+    ["--label", wanted.label, board.label],
+    ["--parent", wanted.parent, board.parent],
     ["--max-retries", wanted.maxRetries, board.maxRetries],
   ] as const;
   const other = given.find(([, value, actual]) => value !== undefined && value !== actual);
@@ -132,11 +127,11 @@ function refuseOther(board: TaskList, wanted: TaskListOptions): void {
 function newBoard(args: {
   text(name: string): string | undefined;
   number(name: string): number | undefined;
-}): TaskListOptions {
-  const [agentLabel, parentAgentId, maxRetries] = [args.text("label"), args.text("parent"), args.number("max-retries")];
+}): BoardOptions {
+  const [label, parent, maxRetries] = [args.text("label"), args.text("parent"), args.number("max-retries")];
   return {
-    ...(agentLabel === undefined ? {} : { agentLabel }),
-    ...(parentAgentId === undefined ? {} : { parentAgentId }),
+    ...(label === undefined ? {} : { label }),
+    ...(parent === undefined ? {} : { parent }),
     ...(maxRetries === undefined ? {} : { maxRetries }),
   };
 }
@@ -168,10 +163,12 @@ const set: Command = {
     const status = statusOf(args.operand(2));
     const expected = args.text("from");
     const from = expected === undefined ? {} : { from: statusOf(expected) };
+    const said = args.text("note");
+    const note = said === undefined ? {} : { note: said };
     const holdfast = await context.open();
     const { board, task } = await find(holdfast, args.operand(0), args.operand(1));
     const changed = await holdfast.tasks
-      .updateStatus(board.id, task.id, status, args.text("note"), from)
+      .move(board.id, task.id, status, { ...note, ...from })
       .catch((error: unknown) => {
         throw isFinal(error) ? retryInstead(error, args.operand(0), args.operand(1)) : error;
       });
@@ -220,9 +217,7 @@ const retry: Command = {
     const holdfast = await context.open();
     const { board, task } = await find(holdfast, args.operand(0), args.operand(1));
     const counted = args.flag("counted");
-    const retried = counted
-      ? holdfast.tasks.incrementRetry(board.id, task.id)
-      : holdfast.tasks.forceRetry(board.id, task.id);
+    const retried = counted ? holdfast.tasks.retry(board.id, task.id) : holdfast.tasks.forceRetry(board.id, task.id);
     const changed = await retried.catch((error: unknown) => {
       throw isFinal(error) ? retryInstead(error, args.operand(0), args.operand(1)) : error;
     });
@@ -239,17 +234,17 @@ const retry: Command = {
   },
 };
 
-async function find(holdfast: Holdfast, boardName: string, taskName: string): Promise<{ board: TaskList; task: Task }> {
-  const board = (await holdfast.tasks.getTaskList(boardName)) ?? (await rootBoard(holdfast, boardName));
+async function find(holdfast: Holdfast, boardName: string, taskName: string): Promise<{ board: Board; task: Task }> {
+  const board = (await holdfast.tasks.get(boardName)) ?? (await rootBoard(holdfast, boardName));
   if (board === null) throw missing("board", boardName, "`holdfast tasks SESSION` shows boards with their ids");
   const task = board.tasks.find(({ id }) => id === taskName) ?? numbered(board.tasks, taskName);
-  if (task === undefined) throw missing("task", taskName, `\`holdfast tasks ${board.conversationId}\` shows them`);
+  if (task === undefined) throw missing("task", taskName, `\`holdfast tasks ${board.session}\` shows them`);
   return { board, task };
 }
 
-async function rootBoard(holdfast: Holdfast, name: string): Promise<TaskList | null> {
+async function rootBoard(holdfast: Holdfast, name: string): Promise<Board | null> {
   const session = await findSession(holdfast, name, WHOLE);
-  return await holdfast.tasks.getByConversation(session?.id ?? name);
+  return await holdfast.tasks.root(session?.id ?? name);
 }
 
 function numbered(tasks: readonly Task[], name: string): Task | undefined {

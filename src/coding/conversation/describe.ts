@@ -1,12 +1,12 @@
 // The session that a conversation is imported into: there is one, and it says whose it is.
 import { isHoldfastError } from "../../contracts/errors.ts";
-import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { SessionBasics } from "../../contracts/sessions.ts";
 import type { Conversation } from "./conversation.ts";
 import { described, saysMore, withTags } from "./facts.ts";
 import type { To } from "./import.ts";
 
 export async function describe(
-  hf: Pick<Holdfast, "sessions">,
+  hf: { readonly sessions: SessionBasics },
   conversation: Conversation,
   to: To,
   follows: string | undefined,

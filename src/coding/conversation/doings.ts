@@ -1,6 +1,6 @@
 // What was done, as the tool calls of a stored conversation say: files changed, commands, the task list, what is open.
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { Session } from "../../contracts/sessions.ts";
+import type { Session } from "../../contracts/session.ts";
 import { isObject, type Loose, textOf } from "./content.ts";
 import { isProgramText } from "./program-text.ts";
 import { type Spoken, saidAt, spokenIn } from "./spoken.ts";

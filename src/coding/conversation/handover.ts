@@ -2,7 +2,7 @@
 // it stands in code, where it is neither Markdown nor HTML, and controls of terminals are shown, never sent.
 import type { Capture } from "../../contracts/captures.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import type { Session } from "../../contracts/sessions.ts";
+import type { Session } from "../../contracts/session.ts";
 import type { ImportStores } from "../catch-up.ts";
 import { momentOf, plain, shortened } from "./brief.ts";
 import { isObject, type Loose, textOf } from "./content.ts";
@@ -20,7 +20,7 @@ export interface HandoverOptions {
   readonly storeOptions?: string;
 }
 
-type Stores = ImportStores & Pick<Holdfast, "cost">;
+type Stores = ImportStores & Pick<Holdfast, "sessions">;
 
 /** First the session's newest capture is imported. */
 export async function handover(hf: Stores, session: string, options: HandoverOptions = {}): Promise<string> {
@@ -186,7 +186,7 @@ async function spending(hf: Stores, sessions: readonly Session[]): Promise<reado
   const seen = new Set<string>();
   for (const { id } of sessions) await family(hf, id, seen);
   const spent: (typeof total)[] = [];
-  for (const one of seen) spent.push((await hf.cost({ session: one })).total);
+  for (const one of seen) spent.push((await hf.sessions.cost({ session: one })).total);
   for (const one of sessions) if (isMirror(one)) spent.push(...(await mirroredSpending(hf, one)));
   for (const one of spent) for (const name of Object.keys(total) as (keyof typeof total)[]) total[name] += one[name];
   const { calls, inputTokens, outputTokens, cachedTokens, costUsd, unknownCosts } = total;

@@ -106,7 +106,7 @@ describe.each(ENGINES)("a conversation as a session on $name", (engine) => {
     const view = await hf.sessions.at(at.session);
     expect((await view.turns()).map(({ status }) => status)).toEqual(["done", "done", "done", "done"]);
     expect(await view.invocations()).toMatchObject([{ callee: child, status: "done", label: "look around" }]);
-    expect((await hf.cost(at.session)).total).toMatchObject({ calls: 10, costUsd: 0, unknownCosts: 10 });
+    expect((await hf.sessions.cost(at.session)).total).toMatchObject({ calls: 10, costUsd: 0, unknownCosts: 10 });
     const { messages, compaction } = await hf.sessions.context(at.session);
     expect(messages[0]?.content[0]).toMatchObject({ text: expect.stringContaining("Fake summary") });
     expect(compaction).not.toBeNull();
@@ -114,12 +114,12 @@ describe.each(ENGINES)("a conversation as a session on $name", (engine) => {
 
     const archive = await fileOf(hf, at.session);
     await using fresh = await open(":memory:");
-    await fresh.import([archive]);
+    await fresh.sessions.import([archive]);
     expect(await fresh.history.session(at.session)).toEqual(await hf.history.session(at.session));
     const find = `[:find ?c :in $ ?s :where [?c :call/session ?s] [?c :call/model "claude-sonnet-4-5"]]`;
     const asked = await hf.query(find, [at.session]);
     expect(asked).toHaveLength(10);
-    expect(JSON.stringify(await hf.tree(at.session))).toContain(child);
+    expect(JSON.stringify(await hf.sessions.tree(at.session))).toContain(child);
   });
 
   test("CA7 QU1 the tools that were called can be asked for, also those of a later import", async () => {
@@ -247,7 +247,7 @@ describe.each(ENGINES)("a conversation as a session on $name", (engine) => {
     t.say("third");
     expect(await importConversation(hf, claude(t), at)).toMatchObject({ calls: 1, rewound: true });
     expect(await keys(at.session)).toEqual(claude(t).messages.map(({ key }) => key));
-    expect((await hf.cost(at.session)).total.calls).toBe(5);
+    expect((await hf.sessions.cost(at.session)).total.calls).toBe(5);
 
     // To the very beginning, and cut off between going back and going on.
     t.leaf = null;

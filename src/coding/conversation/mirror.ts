@@ -3,7 +3,7 @@
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { JsonObject } from "../../contracts/json.ts";
 import type { MessageInput } from "../../contracts/messages.ts";
-import type { Session } from "../../contracts/sessions.ts";
+import type { Session } from "../../contracts/session.ts";
 import { readClaude } from "./claude.ts";
 import { isObject, textOf } from "./content.ts";
 import type { Conversation } from "./conversation.ts";

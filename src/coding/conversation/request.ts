@@ -3,7 +3,7 @@
 import type { CodingAgent } from "../../contracts/captures.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { Session } from "../../contracts/sessions.ts";
+import type { Session } from "../../contracts/session.ts";
 import { type CatchUpProblem, catchUp, catchUpRequest, type ImportStores } from "../catch-up.ts";
 import { isObject, textOf } from "./content.ts";
 import { isMirror, mirroredId } from "./mirror.ts";
@@ -17,7 +17,7 @@ interface Held {
   readonly sessionId: string | null;
 }
 
-type Stores = Pick<Holdfast, "sessions" | "history" | "log">;
+type Stores = Pick<ImportStores, "sessions" | "history" | "log">;
 
 const PAGE = 100;
 /** How many sessions of a request are looked at, and how far back those go that were told of each other. */
@@ -89,7 +89,7 @@ async function wasTold(hf: Stores, session: Session): Promise<boolean> {
 
 /** Newest first, each session of the agent once. */
 async function heldOf(
-  hf: Pick<Holdfast, "sessions" | "log">,
+  hf: Pick<ImportStores, "sessions" | "log">,
   request: string,
   agent: CodingAgent | undefined,
 ): Promise<readonly Held[]> {

@@ -3,7 +3,7 @@
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { JsonObject } from "../../contracts/json.ts";
 import type { ContentBlock, ContentBlockInput, Role } from "../../contracts/messages.ts";
-import type { Session } from "../../contracts/sessions.ts";
+import type { Session } from "../../contracts/session.ts";
 import type { Conversation } from "./conversation.ts";
 import { metadataOf } from "./facts.ts";
 import { isMirror, mirroredConversation } from "./mirror.ts";

@@ -1,6 +1,5 @@
 // The catalogue: every public verb of a store, declared once. The compiler compares it with the interfaces of the contracts: no
 // verb may be missing or left over, and each must answer and take what its interface says.
-import type { Archives } from "../archive.ts";
 import type { Checking } from "../check.ts";
 import type { Holdfast } from "../holdfast.ts";
 import type { Querying } from "../query.ts";
@@ -12,15 +11,15 @@ import { HISTORY_VERBS } from "./history.ts";
 import { CALL_VERBS, EVAL_VERBS, HEAD_VERBS, INVOCATION_VERBS, SNAPSHOT_VERBS, TURN_VERBS } from "./lineage.ts";
 import { LOG_VERBS } from "./log.ts";
 import { RUN_VERBS } from "./runs.ts";
-import { SESSION_VERBS } from "./sessions.ts";
+import { ARCHIVE_VERBS, SESSION_VERBS } from "./sessions.ts";
 import { STATE_VERBS } from "./state.ts";
-import { ARCHIVE_VERBS, CHECK_VERBS, HANDLE_VERBS, QUERY_VERBS, STATS_VERBS, TRACE_VERBS } from "./store.ts";
+import { CHECK_VERBS, HANDLE_VERBS, QUERY_VERBS, STATS_VERBS, TRACE_VERBS } from "./store.ts";
 import { TASK_VERBS } from "./tasks.ts";
 import type { InputOf, Param, ResultForm, Verb, VerbKind } from "./vocabulary.ts";
 
 export const CATALOGUE = {
   agents: AGENT_VERBS,
-  sessions: SESSION_VERBS,
+  sessions: { ...SESSION_VERBS, ...ARCHIVE_VERBS },
   heads: HEAD_VERBS,
   turns: TURN_VERBS,
   calls: CALL_VERBS,
@@ -34,7 +33,6 @@ export const CATALOGUE = {
   captures: CAPTURE_VERBS,
   blobs: BLOB_VERBS,
   log: LOG_VERBS,
-  archives: ARCHIVE_VERBS,
   stats: STATS_VERBS,
   query: QUERY_VERBS,
   trace: TRACE_VERBS,
@@ -46,7 +44,6 @@ export type Catalogue = typeof CATALOGUE;
 
 /** The verbs that a store has itself, by the part that implements them. */
 interface StoreParts {
-  readonly archives: Archives;
   readonly stats: Pick<Holdfast, "stats">;
   readonly query: Querying;
   readonly trace: Tracing;

@@ -1,9 +1,11 @@
 // The verbs of sessions.
+import type { ArchiveSource } from "../archive.ts";
 import type { ContextOptions } from "../context.ts";
 import {
   BOOLEAN,
   CURSOR,
   callback,
+  checked,
   choice,
   currentSession,
   ID,
@@ -21,6 +23,7 @@ import {
   readLive,
   record,
   set,
+  streamBytes,
   text,
   whole,
   write,
@@ -104,4 +107,17 @@ export const SESSION_VERBS = {
   rewind: write(AT),
   attach: write(AT, param("attach", record("attach", { caller: CALLER, ...ATTACH_FIELDS }))),
   context: read(AT, param("options", CONTEXT_OPTIONS)),
+};
+
+/** Of whole sessions: their code is loaded with the first call of one of them. */
+export const ARCHIVE_VERBS = {
+  export: streamBytes(
+    AT,
+    param("options", options({ children: orElse(BOOLEAN, false), aliases: orElse(BOOLEAN, true) })),
+  ),
+  import: write(param("source", checked<ArchiveSource>("an archive, whole or in pieces"))),
+  markdown: read(AT),
+  diff: read(param("a", LOCATOR), param("b", LOCATOR)),
+  cost: read(param("at", optional(LOCATOR))),
+  tree: read(param("at", optional(LOCATOR)), param("options", options({ limit: limit("page", 100) }))),
 };

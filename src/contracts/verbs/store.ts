@@ -1,9 +1,7 @@
 // The verbs of the store itself.
-import type { ArchiveSource } from "../archive.ts";
 import type { CheckProgress } from "../check.ts";
 import { EVENT_RANGE } from "./log.ts";
 import {
-  BOOLEAN,
   callback,
   checked,
   choice,
@@ -16,24 +14,11 @@ import {
   param,
   ROW_ID,
   read,
-  streamBytes,
   whole,
   write,
 } from "./vocabulary.ts";
 
 const AT = param("at", LOCATOR);
-
-export const ARCHIVE_VERBS = {
-  export: streamBytes(
-    AT,
-    param("options", options({ children: orElse(BOOLEAN, false), aliases: orElse(BOOLEAN, true) })),
-  ),
-  import: write(param("source", checked<ArchiveSource>("an archive, whole or in pieces"))),
-  markdown: read(AT),
-  diff: read(param("a", LOCATOR), param("b", LOCATOR)),
-  cost: read(param("at", optional(LOCATOR))),
-  tree: read(param("at", optional(LOCATOR)), param("options", options({ limit: limit("page", 100) }))),
-};
 
 export const STATS_VERBS = {
   stats: read(param("options", options({ sessions: limit("page", 10) }))),

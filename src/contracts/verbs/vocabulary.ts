@@ -26,8 +26,8 @@ export interface Param {
 export type Fields = Readonly<Record<string, Schema>>;
 
 /**
- * How a verb takes a session. id: a text; a locator names a session that exists. current: also an object; a head is refused.
- * locator: also an object; a head is honoured.
+ * How a verb takes a session, always as an id, as the text of a locator, or as a locator. id: an id may be new, a locator names a
+ * session that exists; a head is refused. current: a head is refused. locator: a head is honoured.
  */
 export type SessionUse = "id" | "current" | "locator";
 
@@ -175,17 +175,16 @@ export const localLive = declare("local", "live");
 
 /** What a caller may give for a schema. */
 export type InputOf<S> = S extends { readonly nullable: true } ? PlainInput<S> | null : PlainInput<S>;
-type PlainInput<S> = S extends { readonly kind: "session"; readonly use: infer U }
-  ? U extends "id"
-    ? string
-    : At
-  : S extends Kind<"cursor">
-    ? string
-    : S extends { readonly kind: "record"; readonly fields: infer F }
-      ? RecordInput<F>
-      : S extends { readonly kind: "list"; readonly of: infer O }
-        ? readonly InputOf<O>[]
-        : PlainValue<S>;
+type PlainInput<S> =
+  S extends Kind<"session">
+    ? At
+    : S extends Kind<"cursor">
+      ? string
+      : S extends { readonly kind: "record"; readonly fields: infer F }
+        ? RecordInput<F>
+        : S extends { readonly kind: "list"; readonly of: infer O }
+          ? readonly InputOf<O>[]
+          : PlainValue<S>;
 type RecordInput<F> = { readonly [K in keyof F as IsOptional<F[K]> extends true ? never : K]: InputOf<F[K]> } & {
   readonly [K in keyof F as IsOptional<F[K]> extends true ? K : never]?: InputOf<F[K]> | undefined;
 };

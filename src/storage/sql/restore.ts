@@ -8,8 +8,8 @@ import {
   type RestoredRow,
 } from "../../contracts/storage/portable-rows.ts";
 import { type CheckedTable, coveredBy, rowChecksum } from "../../core/checksum.ts";
-import { isHeldRun } from "../../core/imported-runs.ts";
 import { memoize } from "../../core/memoize.ts";
+import { isHeldRun } from "../../core/run-owner.ts";
 import { type InterruptibleWork, runAtOnce } from "../../core/time-slice.ts";
 import type { BulkColumn, BulkSpec, Param } from "./driver.ts";
 

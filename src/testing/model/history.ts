@@ -3,8 +3,9 @@ import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { History, HistoryRange, HistoryScope } from "../../contracts/history.ts";
+import type { At } from "../../contracts/locators.ts";
 import type { ContentBlock, ContentBlockInput, Message, MessageInput } from "../../contracts/messages.ts";
-import type { ModelMessage, ModelSession, ModelStore } from "./store.ts";
+import { idOf, type ModelMessage, type ModelSession, type ModelStore } from "./store.ts";
 
 export function modelHistory(store: ModelStore): History {
   const appendMany: History["appendMany"] = async (scope, inputs, { run } = {}) => {
@@ -24,7 +25,7 @@ export function modelHistory(store: ModelStore): History {
     }
     return { removed: { messages: removed }, kept: {} };
   };
-  const all = (session: string) => store.find(session)?.messages.map(({ message }) => message) ?? [];
+  const all = (session: At) => store.find(session)?.messages.map(({ message }) => message) ?? [];
   const own = ({ session, agent }: HistoryScope) => all(session).filter((message) => message.agent === agent);
   return {
     append: async (scope, input, options) => (await appendMany(scope, [input], options))[0] as Message,
@@ -67,7 +68,7 @@ function draft({ session, agent }: HistoryScope, input: MessageInput, run: strin
   const { role, key, metadata } = input;
   const kept = metadata === undefined ? { content } : { content, metadata: structuredClone(metadata) };
   return {
-    session,
+    session: idOf(session),
     agent,
     role,
     at,

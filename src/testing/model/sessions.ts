@@ -1,10 +1,10 @@
 // The model's sessions.
 import { HoldfastError } from "../../contracts/errors.ts";
-import type { At } from "../../contracts/locators.ts";
-import type { Session, Sessions } from "../../contracts/sessions.ts";
-import type { ModelSession, ModelStore } from "./store.ts";
+import type { Session } from "../../contracts/session.ts";
+import type { SessionBasics } from "../../contracts/sessions.ts";
+import { idOf, type ModelSession, type ModelStore } from "./store.ts";
 
-export function modelSessions(store: ModelStore): Sessions {
+export function modelSessions(store: ModelStore): SessionBasics {
   const shown = (session: ModelSession): Session => {
     const { id, agent, title, status, tags, metadata, request, createdAt, updatedAt, seq, version } = session;
     const aliases = [...store.aliases].filter(([, owner]) => owner === id).map(([name]) => name);
@@ -12,7 +12,6 @@ export function modelSessions(store: ModelStore): Sessions {
     const born = { kind: "entry", origin: null, cacheId: id, head: null } as const;
     return structuredClone({ ...facts, ...born, chain: "", messages: session.messages.length });
   };
-  const idOf = (at: At) => (typeof at === "string" ? at : at.session);
   const byName = (name: string) => {
     if (store.sessions.some(({ id }) => id === name)) return store.find(name);
     const owner = store.aliases.get(name);

@@ -1,14 +1,15 @@
 // The model's state.
 import type { JsonObject } from "../../contracts/json.ts";
+import type { At } from "../../contracts/locators.ts";
 import type { State, Versioned } from "../../contracts/state.ts";
 import type { ModelSession, ModelStore } from "./store.ts";
 
 export function modelState(store: ModelStore): State {
-  const live = (session: string): JsonObject => {
+  const live = (session: At): JsonObject => {
     const slots = [...(store.find(session)?.state ?? [])].filter(([, { expiresAt }]) => expiresAt > store.now());
     return structuredClone(Object.fromEntries(slots.map(([key, { value }]) => [key, value])));
   };
-  const versioned = (session: string): Versioned => ({
+  const versioned = (session: At): Versioned => ({
     value: live(session),
     version: store.find(session)?.stateVersion ?? 0,
   });
@@ -19,7 +20,7 @@ export function modelState(store: ModelStore): State {
     session.stateVersion = ++session.seq;
     return versioned(session.id);
   };
-  const replace = (id: string, value: JsonObject, ttlMs: number | undefined): Versioned => {
+  const replace = (id: At, value: JsonObject, ttlMs: number | undefined): Versioned => {
     const session = store.ensure(id);
     session.state.clear();
     return write(session, value, ttlMs);

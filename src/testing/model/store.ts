@@ -1,9 +1,10 @@
 // What the model remembers: a list of sessions, each with everything it holds.
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Json, JsonObject } from "../../contracts/json.ts";
+import type { At } from "../../contracts/locators.ts";
 import type { Message } from "../../contracts/messages.ts";
-import type { SessionStatus } from "../../contracts/sessions.ts";
-import type { Task, TaskList } from "../../contracts/tasks.ts";
+import type { SessionStatus } from "../../contracts/session.ts";
+import type { Board, Task } from "../../contracts/tasks.ts";
 
 /** A message and its place among all messages of the store. */
 export interface ModelMessage {
@@ -16,7 +17,7 @@ interface Slot {
   readonly expiresAt: number;
 }
 
-export type ModelBoard = Omit<TaskList, "tasks"> & { tasks: Task[] };
+export type ModelBoard = Omit<Board, "tasks"> & { tasks: Task[] };
 
 export interface ModelSession {
   readonly id: string;
@@ -38,6 +39,9 @@ export interface ModelSession {
   boards: ModelBoard[];
 }
 
+/** The model has no heads: a locator is its session. */
+export const idOf = (at: At): string => (typeof at === "string" ? at : at.session);
+
 export class ModelStore {
   /** In order of creation, deleted ones too: ids are never used twice. */
   readonly sessions: ModelSession[] = [];
@@ -54,18 +58,21 @@ export class ModelStore {
     return ++this.#counter;
   }
 
-  find(id: string): ModelSession | undefined {
+  find(at: At): ModelSession | undefined {
+    const id = idOf(at);
     return this.sessions.find((session) => session.id === id && !session.deleted);
   }
 
-  existing(id: string): ModelSession {
+  existing(at: At): ModelSession {
+    const id = idOf(at);
     const session = this.find(id);
     if (session !== undefined) return session;
     const wasThere = this.sessions.some((one) => one.id === id);
     throw new HoldfastError(wasThere ? "SessionDeleted" : "NotFound", `there is no session ${id}`);
   }
 
-  ensure(id: string, agent: string | null = null): ModelSession {
+  ensure(at: At, agent: string | null = null): ModelSession {
+    const id = idOf(at);
     if (this.sessions.some((one) => one.id === id)) return this.existing(id);
     return this.add({ id, agent, request: null, title: null, tags: [], metadata: {} });
   }

@@ -1,6 +1,6 @@
 // The model's task boards.
 import { HoldfastError } from "../../contracts/errors.ts";
-import type { Task, TaskList, Tasks } from "../../contracts/tasks.ts";
+import type { Board, Task, Tasks } from "../../contracts/tasks.ts";
 import type { ModelBoard, ModelSession, ModelStore } from "./store.ts";
 
 const isTerminal = ({ status }: Task) => status === "succeeded" || status === "abandoned";
@@ -8,7 +8,7 @@ const isTerminal = ({ status }: Task) => status === "succeeded" || status === "a
 export function modelTasks(store: ModelStore): Tasks {
   const boards = () => store.sessions.flatMap((session) => session.boards);
   const boardOf = (id: string) => boards().find((board) => board.id === id);
-  const shown = (board: ModelBoard): TaskList => structuredClone(board);
+  const shown = (board: ModelBoard): Board => structuredClone(board);
   const add = (board: ModelBoard, titles: readonly string[]): readonly Task[] => {
     let first = Math.max(-1, ...board.tasks.map(({ order }) => order)) + 1;
     const meaningful = titles.filter((title) => title.trim() !== "");
@@ -20,7 +20,7 @@ export function modelTasks(store: ModelStore): Tasks {
     if (added.length > 0) sessionOf(board).seq++;
     return structuredClone(added);
   };
-  const sessionOf = (board: ModelBoard): ModelSession => store.existing(board.conversationId);
+  const sessionOf = (board: ModelBoard): ModelSession => store.existing(board.session);
   /** Null when the task is not there, or when the change says null. */
   const change = async (boardId: string, taskId: string, how: (task: Task, board: ModelBoard) => Task | null) => {
     const board = boardOf(boardId);
@@ -34,47 +34,47 @@ export function modelTasks(store: ModelStore): Tasks {
     return structuredClone(next);
   };
   return {
-    createTaskList: async (conversationId, titles, options = {}) => {
-      const session = store.ensure(conversationId);
-      const agentId = options.agentId ?? "";
-      const old = session.boards.find((board) => board.agentId === agentId);
+    create: async (id, titles, options = {}) => {
+      const session = store.ensure(id);
+      const agent = options.agent ?? "";
+      const old = session.boards.find((board) => board.agent === agent);
       if (old !== undefined && options.ifAbsent === true) throw new HoldfastError("AlreadyExists", `it is ${old.id}`);
       // What is not said of a board that is there already stays as it is.
-      const { agentLabel, parentAgentId, maxRetries } = {
-        ...(old ?? { agentLabel: "", parentAgentId: null, maxRetries: 3 }),
+      const { label, parent, maxRetries } = {
+        ...(old ?? { label: "", parent: null, maxRetries: 3 }),
         ...options,
       };
-      const { id, createdAt } = old ?? { id: `board_${store.next()}`, createdAt: store.now() };
-      const facts = { id, conversationId, maxRetries, agentId, agentLabel, parentAgentId, createdAt };
-      const board: ModelBoard = { ...facts, tasks: [] };
+      const kept = old ?? { id: `board_${store.next()}`, createdAt: store.now() };
+      const facts = { session: session.id, agent, label, parent, maxRetries };
+      const board: ModelBoard = { id: kept.id, ...facts, tasks: [], createdAt: kept.createdAt };
       if (old === undefined) session.boards.push(board);
       else session.boards[session.boards.indexOf(old)] = board;
       add(board, titles);
       return shown(board);
     },
-    getTaskList: async (id) => {
+    get: async (id) => {
       const board = boardOf(id);
       return board === undefined ? null : shown(board);
     },
-    getByConversation: async (id) => {
+    root: async (id) => {
       const all = store.find(id)?.boards ?? [];
-      const board = all.find(({ agentId }) => agentId === "") ?? all[0];
+      const board = all.find(({ agent }) => agent === "") ?? all[0];
       return board === undefined ? null : shown(board);
     },
-    getBoardsByConversation: async (id) => (store.find(id)?.boards ?? []).map(shown),
-    updateStatus: (board, task, status, note = "", { from } = {}) =>
+    boards: async (id) => (store.find(id)?.boards ?? []).map(shown),
+    move: (board, task, status, { note = "", from } = {}) =>
       change(board, task, (old) => {
         if (from !== undefined && old.status !== from) throw new HoldfastError("Conflict", `it is ${old.status}`);
         if (isTerminal(old) && old.status !== status)
           throw new HoldfastError("InvalidTransition", `it is ${old.status}`);
         return { ...old, status, note: note === "" ? old.note : note };
       }),
-    addTasks: async (id, titles) => {
+    add: async (id, titles) => {
       const board = boardOf(id);
       if (board === undefined) throw new HoldfastError("NotFound", `there is no board ${id}`);
       return add(board, titles);
     },
-    deleteTask: async (id, task) => {
+    delete: async (id, task) => {
       const board = boardOf(id);
       const kept = board?.tasks.filter((one) => one.id !== task) ?? [];
       if (board === undefined || kept.length === board.tasks.length) return false;
@@ -82,7 +82,7 @@ export function modelTasks(store: ModelStore): Tasks {
       sessionOf(board).seq++;
       return true;
     },
-    incrementRetry: (board, task) =>
+    retry: (board, task) =>
       change(board, task, (old, { maxRetries }) => {
         if (isTerminal(old)) throw new HoldfastError("InvalidTransition", `it is ${old.status}`);
         if (old.retryCount >= maxRetries) return null;
@@ -90,10 +90,10 @@ export function modelTasks(store: ModelStore): Tasks {
       }),
     forceRetry: (board, task) =>
       change(board, task, (old) => ({ ...old, status: "in_progress", retryCount: 0, note: "" })),
-    updateTaskTitle: (board, task, title) => change(board, task, (old) => ({ ...old, title })),
-    settle: async (id, to, { agentId } = {}) => {
+    rename: (board, task, title) => change(board, task, (old) => ({ ...old, title })),
+    settle: async (id, to, { agent } = {}) => {
       if (to !== "failed" && to !== "planned") throw new HoldfastError("InvalidArgument", "failed or planned");
-      const all = (store.find(id)?.boards ?? []).filter((board) => agentId === undefined || board.agentId === agentId);
+      const all = (store.find(id)?.boards ?? []).filter((board) => agent === undefined || board.agent === agent);
       const stuck = all.flatMap(({ id: board, tasks }) =>
         tasks.map(({ id: task, status }) => ({ board, task, status })),
       );

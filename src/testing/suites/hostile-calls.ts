@@ -46,7 +46,7 @@ export async function makeCallTargets(store: Holdfast): Promise<CallTargets> {
   await store.sessions.create({ id: "chat" });
   await store.history.append({ session: "chat", agent: "a" }, { role: "user", content: "hi" }, { run: "r" });
   await store.state.set("chat", { k: 1 });
-  const board = await store.tasks.createTaskList("chat", ["one"]);
+  const board = await store.tasks.create("chat", ["one"]);
   const { hash } = await store.log.anchor("chat");
   const stored = await store.blobs.store(noise(100, 1));
   await store.agents.create({ id: "second" });
@@ -166,24 +166,24 @@ function stateCalls({ store }: CallTargets): Call[] {
 
 function taskCalls({ store, board, task }: CallTargets): Call[] {
   const options = {
-    agentId: id("sub", "empty"),
-    agentLabel: text("Sub"),
-    parentAgentId: id("a", "empty", "null"),
+    agent: id("sub", "empty"),
+    label: text("Sub"),
+    parent: id("a", "empty", "null"),
     maxRetries: int(3),
     ifAbsent: flag(false),
   };
   return callsOf("tasks", store.tasks, {
-    createTaskList: [[2, id("chat"), [text("t")], options]],
-    getTaskList: [[1, id(board)]],
-    getByConversation: [[1, id("chat")]],
-    getBoardsByConversation: [[1, id("chat")]],
-    updateStatus: [[3, id(board), id(task), choice("blocked"), text("note"), { from: choice("planned") }]],
-    addTasks: [[2, id(board), [text("t")]]],
-    incrementRetry: [[2, id(board), id(task)]],
+    create: [[2, id("chat"), [text("t")], options]],
+    get: [[1, id(board)]],
+    root: [[1, id("chat")]],
+    boards: [[1, id("chat")]],
+    move: [[3, id(board), id(task), choice("blocked"), { note: text("note"), from: choice("planned") }]],
+    add: [[2, id(board), [text("t")]]],
+    retry: [[2, id(board), id(task)]],
     forceRetry: [[2, id(board), id(task)]],
-    updateTaskTitle: [[3, id(board), id(task), text("t")]],
-    settle: [[2, id("chat"), choice("failed"), { agentId: id("a", "empty") }]],
-    deleteTask: [[2, id(board), id(task)]],
+    rename: [[3, id(board), id(task), text("t")]],
+    settle: [[2, id("chat"), choice("failed"), { agent: id("a", "empty") }]],
+    delete: [[2, id(board), id(task)]],
   });
 }
 

@@ -11,20 +11,20 @@ import { type Case, prove } from "../suite.ts";
 import { plain } from "./hostile-values.ts";
 import { type Examples, exampleArguments, hostileCalls } from "./hostile-verbs.ts";
 
-type NounName = keyof typeof CATALOGUE;
+export type NounName = keyof typeof CATALOGUE;
 type AnyFunction = (...args: readonly unknown[]) => unknown;
 
 /** Verbs of the store itself are its own members. */
-const OF_STORE: readonly NounName[] = ["archives", "stats", "query", "trace", "check", "handle"];
+const OF_STORE: readonly NounName[] = ["stats", "query", "trace", "check", "handle"];
 
-async function makeExamples(store: Holdfast): Promise<Examples> {
+export async function makeExamples(store: Holdfast): Promise<Examples> {
   await store.sessions.create({ id: "chat" });
   await store.sessions.create({ id: "other" });
   await store.agents.create({ id: "a" });
   await store.agents.saveBlocks("a", [{ label: "notes", value: "one two" }]);
   await store.agents.create({ id: "b" });
   await store.history.append({ session: "chat", agent: "a" }, { role: "user", content: "hi" });
-  const board = await store.tasks.createTaskList("chat", ["one"]);
+  const board = await store.tasks.create("chat", ["one"]);
   const head = await store.heads.publish("chat");
   await store.blobs.store("another");
   const stored = await store.blobs.storeJson({ a: 1 });
@@ -36,14 +36,13 @@ async function makeExamples(store: Holdfast): Promise<Examples> {
         session,
         label: "notes",
         withAgent: "b",
-        conversationId: session,
         find: "one",
         put: "two",
         b: "other",
       },
       ...{
-        taskListId: board.id,
-        taskId: present(board.tasks[0]).id,
+        board: board.id,
+        task: present(board.tasks[0]).id,
         prefix: "hd-",
         sort: "size",
         path: "a/b",
@@ -88,7 +87,7 @@ const CAPTURE = {
   ],
 };
 
-function memberOf(store: Holdfast, noun: NounName, verb: string): AnyFunction {
+export function memberOf(store: Holdfast, noun: NounName, verb: string): AnyFunction {
   const holder = (OF_STORE.includes(noun) ? store : store[noun as keyof Holdfast]) as unknown as Record<
     string,
     AnyFunction
@@ -103,7 +102,7 @@ async function counts(store: Holdfast): Promise<unknown> {
 }
 
 /** A stream shows its mistakes when it is read. */
-function call(verb: Verb, member: AnyFunction, args: readonly unknown[]): unknown {
+export function callVerb(verb: Verb, member: AnyFunction, args: readonly unknown[]): unknown {
   const answer = member(...args);
   return verb.kind === "stream" ? collect(answer as AsyncIterable<unknown>, 1) : answer;
 }
@@ -114,7 +113,7 @@ async function refusedCalls(store: Holdfast, noun: NounName, name: string, verb:
   for (const { name: what, args, codes } of hostileCalls(verb, examples)) {
     let isThrown = true;
     const attempt = () => {
-      const answer = call(verb, member, args);
+      const answer = callVerb(verb, member, args);
       isThrown = false;
       return answer;
     };
@@ -133,7 +132,7 @@ async function acceptedCall(store: Holdfast, noun: NounName, name: string, verb:
     const { head } = examples.formed;
     // A rewind goes back to a head.
     const named = name === "rewind" ? { ...examples.named, at: `chat@${head}` } : examples.named;
-    await call(verb, memberOf(store, noun, name), exampleArguments(verb, { ...examples, named }).map(plain));
+    await callVerb(verb, memberOf(store, noun, name), exampleArguments(verb, { ...examples, named }).map(plain));
     return [];
   } catch (error) {
     if (isHoldfastError(error) && !mistakes.includes(error.code)) return [];

@@ -152,16 +152,16 @@ export const hostileIdCases: readonly Case[] = [
 
   prove("ST5 any Unicode names a conversation and its boards, and is text of a task", ["tasks"], async ({ tasks }) => {
     for (const id of IDS) {
-      const options = { agentId: id, agentLabel: id, parentAgentId: id };
-      await tasks.createTaskList("shared", [id], options);
-      const board = await tasks.createTaskList(id, [`${id}\u0000`], options);
-      await tasks.updateStatus(board.id, present(board.tasks[0]).id, "blocked", `${id}\u0000`);
+      const options = { agent: id, label: id, parent: id };
+      await tasks.create("shared", [id], options);
+      const board = await tasks.create(id, [`${id}\u0000`], options);
+      await tasks.move(board.id, present(board.tasks[0]).id, "blocked", { note: `${id}\u0000` });
     }
-    assert.equal((await tasks.getBoardsByConversation("shared")).length, IDS.length);
+    assert.equal((await tasks.boards("shared")).length, IDS.length);
     for (const id of IDS) {
-      const board = present(await tasks.getByConversation(id));
-      const { conversationId, agentId, agentLabel, parentAgentId } = board;
-      assert.deepEqual([conversationId, agentId, agentLabel, parentAgentId], [id, id, id, id]);
+      const board = present(await tasks.root(id));
+      const { session, agent, label, parent } = board;
+      assert.deepEqual([session, agent, label, parent], [id, id, id, id]);
       assert.deepEqual([board.tasks[0]?.title, board.tasks[0]?.note], [`${id}\u0000`, `${id}\u0000`]);
     }
   }),

@@ -6,13 +6,19 @@ import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { refuses } from "../expect.ts";
 import { type Case, type CaseContext, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
+import { sessionNameCases } from "./catalogue-sessions.ts";
 import { CALLS, type Call, type CallTargets, makeCallTargets } from "./hostile-calls.ts";
 import { catalogueCases } from "./hostile-catalogue.ts";
 import { hostileIdCases } from "./hostile-ids.ts";
 import { plain, variants } from "./hostile-values.ts";
 
 export function runHostileSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
-  runCases(`hostile input: ${name}`, [...typeCases, ...catalogueCases, ...hostileIdCases], make, options);
+  runCases(
+    `hostile input: ${name}`,
+    [...typeCases, ...catalogueCases, ...sessionNameCases, ...hostileIdCases],
+    make,
+    options,
+  );
 }
 
 const WHOLE = ["agents", "sessions", "history", "state", "tasks", "blobs", "log", "stats"] as const;

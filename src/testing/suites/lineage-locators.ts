@@ -252,13 +252,10 @@ export const locatorCases: readonly Case[] = [
         await state.compareAndSet(text, version, { c: 3 });
         assert.deepEqual([await state.get(text), await state.get("chat")], [{ c: 3 }, { c: 3 }]);
         assert.equal(await state.getKey(text, "c"), 3);
-        const board = await tasks.createTaskList(text, ["do it"], { agentId: text });
-        assert.equal(board.conversationId, "chat");
-        assert.equal(
-          (await tasks.getBoardsByConversation(text)).length,
-          (await tasks.getBoardsByConversation("chat")).length,
-        );
-        assert.notEqual(await tasks.getByConversation(text), null);
+        const board = await tasks.create(text, ["do it"], { agent: text });
+        assert.equal(board.session, "chat");
+        assert.equal((await tasks.boards(text)).length, (await tasks.boards("chat")).length);
+        assert.notEqual(await tasks.root(text), null);
         assert.equal(await tasks.settle(text, "failed"), 0);
         await state.clear(text);
         assert.deepEqual(await state.get("chat"), {});
@@ -270,7 +267,7 @@ export const locatorCases: readonly Case[] = [
         await refuses(["InvalidArgument", "NotFound"], () => history.append(scope, { role: "user", content: "x" }));
         await refuses(["InvalidArgument", "NotFound"], () => history.get(scope));
         await refuses(["InvalidArgument", "NotFound"], () => state.set(session, {}));
-        await refuses(["InvalidArgument", "NotFound"], () => tasks.createTaskList(session, ["x"]));
+        await refuses(["InvalidArgument", "NotFound"], () => tasks.create(session, ["x"]));
         assert.equal(await nouns.sessions.get({ session }), null);
       }
     },
@@ -314,7 +311,7 @@ export const locatorCases: readonly Case[] = [
           () => state.set(name, { a: 1 }),
           () => state.patch(name, { a: 1 }),
           () => state.compareAndSet(name, 0, { a: 1 }),
-          () => tasks.createTaskList(name, ["x"]),
+          () => tasks.create(name, ["x"]),
         ];
         for (const [i, make] of makers.entries()) {
           const error = await refuses("InvalidId", make, `${name} by ${i}`);
@@ -346,8 +343,8 @@ export const locatorCases: readonly Case[] = [
         await refuses("NotFound", () => history.session(session));
         await refuses("NotFound", () => state.set(session, {}));
         await refuses("NotFound", () => state.get(session));
-        await refuses("NotFound", () => tasks.createTaskList(session, ["x"]));
-        await refuses("NotFound", () => tasks.getByConversation(session));
+        await refuses("NotFound", () => tasks.create(session, ["x"]));
+        await refuses("NotFound", () => tasks.root(session));
       }
       assert.equal(await nouns.sessions.get("nobody"), null);
       assert.deepEqual(await history.session("nobody"), []);

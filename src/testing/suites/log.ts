@@ -33,11 +33,11 @@ async function everyKind(store: Writers, session: string): Promise<void> {
   await store.state.set(session, { a: 1 });
   await store.state.patch(session, { b: 2 });
   await store.state.clear(session);
-  const board = await store.tasks.createTaskList(session, ["one"]);
-  await store.tasks.createTaskList(session, ["two"]);
-  const [task] = await store.tasks.addTasks(board.id, ["three"]);
-  await store.tasks.updateStatus(board.id, present(task).id, "in_progress", "noted");
-  await store.tasks.deleteTask(board.id, present(task).id);
+  const board = await store.tasks.create(session, ["one"]);
+  await store.tasks.create(session, ["two"]);
+  const [task] = await store.tasks.add(board.id, ["three"]);
+  await store.tasks.move(board.id, present(task).id, "in_progress", { note: "noted" });
+  await store.tasks.delete(board.id, present(task).id);
   await store.log.annotate(session, { why: "because" }, { agent: "helper", run: "r1" });
 }
 
@@ -132,8 +132,8 @@ const chainCases: readonly Case[] = [
     await store.history.append(scope, { role: "user", content: secret, metadata: { secret } });
     await store.state.set("chat", { key: secret });
     await store.log.annotate("chat", { secret });
-    const board = await store.tasks.createTaskList("chat", ["zanzibar"]);
-    await store.tasks.updateStatus(board.id, present(board.tasks[0]).id, "blocked", "zanzibar");
+    const board = await store.tasks.create("chat", ["zanzibar"]);
+    await store.tasks.move(board.id, present(board.tasks[0]).id, "blocked", { note: "zanzibar" });
     const text = JSON.stringify(await store.log.read("chat"));
     assert.ok(!text.includes("zanzibar"));
     assert.ok(text.length < 6 * 1_000, `six events take ${text.length} characters`);
@@ -141,11 +141,11 @@ const chainCases: readonly Case[] = [
 
   prove("LG1 writers of every kind at once leave one contiguous, true chain", WRITERS, async (store) => {
     const scope = { session: "chat", agent: "helper" };
-    const board = await store.tasks.createTaskList("chat", ["one"]);
+    const board = await store.tasks.create("chat", ["one"]);
     const work = range(10).flatMap((n) => [
       store.history.append(scope, { role: "user", content: `${n}` }),
       store.state.patch("chat", { [`k${n}`]: n }),
-      store.tasks.addTasks(board.id, [`t${n}`]),
+      store.tasks.add(board.id, [`t${n}`]),
       store.log.annotate("chat", { n }),
       store.sessions.update("chat", { title: `${n}` }),
     ]);

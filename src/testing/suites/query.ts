@@ -29,7 +29,7 @@ async function fill({ sessions, history, state, tasks, agents }: Omit<Nouns, "qu
   await history.append(scope("one"), { role: "user", content: "hello" });
   await history.append(scope("one"), { role: "assistant", content: "a longer answer" });
   await state.set("one", { colour: "blue" });
-  await tasks.createTaskList("one", ["first", "second"]);
+  await tasks.create("one", ["first", "second"]);
 }
 
 async function ask(nouns: Nouns, text: string, ...inputs: unknown[]) {

@@ -186,9 +186,9 @@ export const taskRaceCases: readonly Case[] = [
   prove("TA3 boards made at once stand one after the other", ["tasks", "check", "another"], async (nouns) => {
     const stores = [nouns, nouns, await nouns.another()];
     for (const round of range(ROUNDS)) {
-      const made = stores.map(({ tasks }, who) => tasks.createTaskList(`s${round}`, [], { agentId: `a${who}` }));
+      const made = stores.map(({ tasks }, who) => tasks.create(`s${round}`, [], { agent: `a${who}` }));
       const boards = await Promise.all(made);
-      const listed = await nouns.tasks.getBoardsByConversation(`s${round}`);
+      const listed = await nouns.tasks.boards(`s${round}`);
       assert.deepEqual(listed.map(({ id }) => id).toSorted(), boards.map(({ id }) => id).toSorted());
     }
     assert.deepEqual((await nouns.check()).issues, []);
@@ -197,9 +197,9 @@ export const taskRaceCases: readonly Case[] = [
   prove("TA3 one board created at once by two handles is one board", ["tasks", "another"], async (nouns) => {
     const stores = [nouns, await nouns.another()];
     for (const round of range(ROUNDS)) {
-      const made = await Promise.all(stores.map(({ tasks }, who) => tasks.createTaskList(`s${round}`, [`t${who}`])));
+      const made = await Promise.all(stores.map(({ tasks }, who) => tasks.create(`s${round}`, [`t${who}`])));
       assert.equal(made[0]?.id, made[1]?.id);
-      const boards = await nouns.tasks.getBoardsByConversation(`s${round}`);
+      const boards = await nouns.tasks.boards(`s${round}`);
       assert.equal(boards.length, 1);
       assert.equal(boards[0]?.tasks.length, 1);
     }
@@ -207,11 +207,11 @@ export const taskRaceCases: readonly Case[] = [
 
   prove("TA3 tasks added at once by two handles have places of their own", ["tasks", "another"], async (nouns) => {
     const stores = [nouns, await nouns.another()];
-    const board = await nouns.tasks.createTaskList("chat", []);
+    const board = await nouns.tasks.create("chat", []);
     for (const round of range(ROUNDS)) {
-      await Promise.all(stores.map(({ tasks }, who) => tasks.addTasks(board.id, [`${round} ${who}`])));
+      await Promise.all(stores.map(({ tasks }, who) => tasks.add(board.id, [`${round} ${who}`])));
     }
-    const { tasks } = present(await nouns.tasks.getTaskList(board.id));
+    const { tasks } = present(await nouns.tasks.get(board.id));
     assert.equal(tasks.length, 2 * ROUNDS);
     assert.equal(new Set(tasks.map(({ order }) => order)).size, 2 * ROUNDS);
   }),
@@ -219,26 +219,26 @@ export const taskRaceCases: readonly Case[] = [
   prove("TA2 retries taken at once by two handles never pass the limit", ["tasks", "another"], async (nouns) => {
     const stores = [nouns, await nouns.another()];
     for (const round of range(ROUNDS)) {
-      const board = await nouns.tasks.createTaskList(`s${round}`, ["t"], { maxRetries: 1 });
+      const board = await nouns.tasks.create(`s${round}`, ["t"], { maxRetries: 1 });
       const task = present(board.tasks[0]).id;
-      const done = await Promise.all(stores.map(({ tasks }) => tasks.incrementRetry(board.id, task)));
+      const done = await Promise.all(stores.map(({ tasks }) => tasks.retry(board.id, task)));
       assert.equal(done.filter((one) => one !== null).length, 1);
     }
   }),
 
   prove("TA5 a task claimed at once through two handles goes to one of them", ["tasks", "another"], async (nouns) => {
     const stores = [nouns, await nouns.another()];
-    const board = await nouns.tasks.createTaskList(
+    const board = await nouns.tasks.create(
       "chat",
       range(ROUNDS).map((n) => `t${n}`),
     );
     for (const { id, title } of board.tasks) {
       const claims = stores.map(({ tasks }, who) => async () => {
-        return present(await tasks.updateStatus(board.id, id, "in_progress", `worker ${who}`, { from: "planned" }));
+        return present(await tasks.move(board.id, id, "in_progress", { note: `worker ${who}`, from: "planned" }));
       });
       const claimed = await oneHolds(claims, `claiming ${title}`);
       for (const { tasks } of stores) {
-        const read = present(await tasks.getTaskList(board.id)).tasks.find((task) => task.id === id);
+        const read = present(await tasks.get(board.id)).tasks.find((task) => task.id === id);
         assert.deepEqual(read, claimed);
       }
     }

@@ -15,7 +15,7 @@ async function fill(
   const source = { data: noise(1_000, id.length), mediaType: "image/png" };
   await store.history.append(scope, { role: "user", content: [{ type: "image", source }] });
   await store.state.set(id, { secret: id });
-  await store.tasks.createTaskList(id, ["one", "two"]);
+  await store.tasks.create(id, ["one", "two"]);
   await store.log.annotate(id, { note: `secret note on ${id}` });
 }
 
@@ -55,7 +55,7 @@ export const sessionDeleteCases: readonly Case[] = [
     );
     await refuses("SessionDeleted", () => state.set("chat", { a: 1 }));
     await refuses("SessionDeleted", () => state.patch("chat", { a: 1 }));
-    await refuses("SessionDeleted", () => tasks.createTaskList("chat", ["x"]));
+    await refuses("SessionDeleted", () => tasks.create("chat", ["x"]));
     await refuses(["SessionDeleted", "NotFound"], () => sessions.update("chat", { title: "x" }));
     await refuses(["SessionDeleted", "NotFound"], () => sessions.setAlias("chat", "name"));
     assert.equal(await sessions.get("chat"), null);
@@ -67,7 +67,7 @@ export const sessionDeleteCases: readonly Case[] = [
     async (store) => {
       await fill(store, "gone");
       await fill(store, "kept!");
-      const board = present(await store.tasks.getByConversation("gone"));
+      const board = present(await store.tasks.root("gone"));
       const messages = await store.history.session("gone");
       const erasure = present(await store.sessions.delete("gone"));
       assert.equal(erasure.removed.messages, 2);
@@ -75,14 +75,14 @@ export const sessionDeleteCases: readonly Case[] = [
       assert.deepEqual(await store.history.session("gone"), []);
       assert.deepEqual(await store.state.get("gone"), {});
       assert.equal((await store.state.getVersioned("gone")).version, 0);
-      assert.equal(await store.tasks.getTaskList(board.id), null);
-      assert.equal(await store.tasks.getByConversation("gone"), null);
-      assert.deepEqual(await store.tasks.getBoardsByConversation("gone"), []);
+      assert.equal(await store.tasks.get(board.id), null);
+      assert.equal(await store.tasks.root("gone"), null);
+      assert.deepEqual(await store.tasks.boards("gone"), []);
       for (const { ref } of messages) await refuses(["BlobNotFound", "BlobExpired"], () => store.blobs.resolve(ref));
 
       assert.equal((await store.history.session("kept!")).length, 2);
       assert.deepEqual(await store.state.get("kept!"), { secret: "kept!" });
-      assert.equal(present(await store.tasks.getByConversation("kept!")).tasks.length, 2);
+      assert.equal(present(await store.tasks.root("kept!")).tasks.length, 2);
       assert.equal(present(await store.sessions.get("kept!-alias")).id, "kept!");
       assert.equal((await store.log.verify("kept!")).ok, true);
     },

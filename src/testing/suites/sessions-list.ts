@@ -1,11 +1,16 @@
 // Sessions suite: lists. Newest first, by page, narrowed by filters; pages stay true while sessions come and go.
 import assert from "node:assert/strict";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { Session, SessionFilter, Sessions } from "../../contracts/sessions.ts";
+import type { Session, SessionFilter } from "../../contracts/session.ts";
+import type { SessionBasics } from "../../contracts/sessions.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 
-async function pages(sessions: Sessions, filter: SessionFilter, between?: () => Promise<unknown>): Promise<Session[]> {
+async function pages(
+  sessions: SessionBasics,
+  filter: SessionFilter,
+  between?: () => Promise<unknown>,
+): Promise<Session[]> {
   const all: Session[] = [];
   for (let cursor: string | undefined; ; ) {
     const page = await sessions.list(cursor === undefined ? filter : { ...filter, cursor });
@@ -19,7 +24,7 @@ async function pages(sessions: Sessions, filter: SessionFilter, between?: () => 
 
 const ids = (sessions: readonly Session[]) => sessions.map(({ id }) => id);
 
-async function listed(sessions: Sessions, filter: SessionFilter): Promise<string[]> {
+async function listed(sessions: SessionBasics, filter: SessionFilter): Promise<string[]> {
   return ids((await sessions.list(filter)).items);
 }
 

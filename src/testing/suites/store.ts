@@ -130,8 +130,8 @@ function calls(store: Pick<CaseContext, (typeof ALL)[number]>): readonly (() => 
     () => store.history.append(scope, { role: "user", content: "late" }),
     () => store.state.get("chat"),
     () => store.state.set("chat", {}),
-    () => store.tasks.getByConversation("chat"),
-    () => store.tasks.createTaskList("chat", ["x"]),
+    () => store.tasks.root("chat"),
+    () => store.tasks.create("chat", ["x"]),
     () => store.blobs.store("late"),
     () => store.blobs.stat(`sha256:${"0".repeat(64)}`),
     () => store.log.read("chat"),
@@ -197,7 +197,7 @@ const handleCases: readonly Case[] = [
     const session = await context.sessions.update("chat", { title: "kept", tags: ["t"] });
     await context.sessions.setAlias("chat", "name");
     const state = await context.state.set("chat", { kept: [1] });
-    const board = await context.tasks.createTaskList("chat", ["kept"]);
+    const board = await context.tasks.create("chat", ["kept"]);
     const ref = await context.blobs.store(noise(500_000, 1));
     const agent = await context.agents.create({ id: "kept", name: "kept" });
     const blocks = await context.agents.saveBlocks("kept", [{ label: "b", value: "kept" }]);
@@ -208,7 +208,7 @@ const handleCases: readonly Case[] = [
     assert.deepEqual(await store.history.get(scope), [message]);
     assert.equal(present(await store.sessions.get("name")).title, session.title);
     assert.deepEqual(await store.state.getVersioned("chat"), state);
-    assert.deepEqual(await store.tasks.getTaskList(board.id), board);
+    assert.deepEqual(await store.tasks.get(board.id), board);
     assert.equal((await store.blobs.verify(ref)).ok, true);
     assert.equal(present(await store.agents.get("kept")).name, agent.name);
     assert.deepEqual(await store.agents.loadBlocks("kept"), blocks);

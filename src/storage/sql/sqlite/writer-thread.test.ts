@@ -59,7 +59,7 @@ test("ST6 a large import is written by a thread that ends with it, and handles t
     const appends = Array.from({ length: 20 }, (_, i) =>
       other.history.append({ session: `s${i}`, agent: "ada" }, { role: "user", content: "beside" }),
     );
-    await Promise.all([hf.import([archive]), ...appends]);
+    await Promise.all([hf.sessions.import([archive]), ...appends]);
   });
   expect(threads.map(({ threadId }) => threadId)).toEqual([-1]);
   await expectWhole(other);
@@ -69,7 +69,7 @@ test("ST6 a large import is written by a thread that ends with it, and handles t
 
 test("ST6 two handles that import the same at once: one writes it, the other finds it there", async () => {
   const handles = [await open(file), await open(file)];
-  const reports = await Promise.all(handles.map((hf) => hf.import([archive])));
+  const reports = await Promise.all(handles.map((hf) => hf.sessions.import([archive])));
   expect(reports.map(({ sessions }) => sessions[0]?.outcome).toSorted()).toEqual(["imported", "there"]);
   for (const hf of handles) await expectWhole(hf);
   for (const hf of handles) await hf.close();
@@ -79,11 +79,11 @@ test("ST6 a large import waits for the write lock as long as busyMs says, and th
   const hf = await open(file, { busyMs: 50 });
   const holder = new DatabaseSync(file);
   holder.exec("BEGIN IMMEDIATE");
-  await expect(hf.import([archive])).rejects.toMatchObject({ code: "StoreBusy" });
+  await expect(hf.sessions.import([archive])).rejects.toMatchObject({ code: "StoreBusy" });
   holder.exec("ROLLBACK");
   holder.close();
   expect(await hf.history.count(scope)).toBe(0);
-  await hf.import([archive]);
+  await hf.sessions.import([archive]);
   await expectWhole(hf);
   await hf.close();
 });
@@ -98,11 +98,11 @@ test("ST1 when the thread dies in the middle, nothing is written, and the next i
     });
   };
   await threadsDuring(
-    () => expect(hf.import([archive])).rejects.toMatchObject({ code: "StoreUnreachable", retryable: true }),
+    () => expect(hf.sessions.import([archive])).rejects.toMatchObject({ code: "StoreUnreachable", retryable: true }),
     dying,
   );
   expect(await hf.history.count(scope)).toBe(0);
-  await hf.import([archive]);
+  await hf.sessions.import([archive]);
   await expectWhole(hf);
   await hf.close();
 });
@@ -115,7 +115,7 @@ test("ST1 where another file has taken the store's name, the import still goes i
   renameSync(path.join(folder, "here"), path.join(folder, "there"));
   mkdirSync(path.join(folder, "here"));
   const stranger = await open(file);
-  await hf.import([archive]);
+  await hf.sessions.import([archive]);
   expect(await stranger.sessions.list()).toMatchObject({ items: [] });
   await stranger.close();
   await hf.close();
@@ -131,7 +131,7 @@ test("ST1 where no thread may be started, the import is written all the same", (
     import { readFileSync } from "node:fs";
     import { open } from ${OPEN};
     const hf = await open(process.argv[1]);
-    await hf.import([readFileSync(process.argv[2])]);
+    await hf.sessions.import([readFileSync(process.argv[2])]);
     console.log(await hf.history.count(${JSON.stringify(scope)}));
     await hf.close();`;
   // Allowed everything but threads.
@@ -151,7 +151,7 @@ test("ST1 a process that is killed during a large import leaves all of it or not
     import { open } from ${OPEN};
     const hf = await open(process.argv[1]);
     process.on("worker", (thread) => thread.on("message", () => process.stdout.write("+")));
-    await hf.import([readFileSync(process.argv[2])]);
+    await hf.sessions.import([readFileSync(process.argv[2])]);
     process.stdout.write("!");
     setInterval(() => {}, 1000);`;
   const argv = ["--no-warnings", "--input-type=module", "--eval", program];

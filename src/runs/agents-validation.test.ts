@@ -2,8 +2,7 @@
 import { expect, test } from "vitest";
 import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import type { StandardSchema, ValidationResult } from "../contracts/standard-schema.ts";
-import { asksForApproval } from "./agents.ts";
-import { validateValue, validateVerdict } from "./validation.ts";
+import { asksForApproval, validateValue, validateVerdict } from "./agents.ts";
 
 function schema(validate: (value: unknown) => ValidationResult<unknown>): StandardSchema {
   return { "~standard": { version: 1, vendor: "test", validate } } as StandardSchema;
