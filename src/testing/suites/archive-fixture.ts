@@ -17,7 +17,7 @@ export const NEEDS = [
 export const CHECKED = [...NEEDS, "check"] as const;
 export type Nouns = Pick<CaseContext, (typeof NEEDS)[number]>;
 
-export const AGENT = "ada";
+const AGENT = "ada";
 export const scope = (session: string) => ({ session, agent: AGENT });
 
 /** Another store, on another engine than most. */

@@ -7,7 +7,7 @@ export const NEEDS = ["lineage", "sessions", "history", "state", "log"] as const
 export type Nouns = Pick<CaseContext, (typeof NEEDS)[number]>;
 
 export const AGENT = "ada";
-export const textOf = (message: Message | MessageAt): string => {
+const textOf = (message: Message | MessageAt): string => {
   if ("erased" in message) return "(erased)";
   const [block] = message.content;
   return block?.type === "text" ? block.text : "?";
