@@ -233,7 +233,7 @@ async function readLast(storage: Storage, segment: Segment, last: number): Promi
   return pages.reverse().flat();
 }
 
-/** The last messages of a session as it stands, erased ones left out. */
+/** The last messages of a session at its current position, without erased ones. */
 export async function lastMessageRows(
   storage: Storage,
   session: SessionRow,

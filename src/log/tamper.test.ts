@@ -145,7 +145,7 @@ for (const engine of ENGINES) {
       expect(await hf.log.verify("chat")).toMatchObject({ ok: true });
     });
 
-    test("LG4 an editor who hashes everything anew is found by an anchor kept elsewhere, and only by that", async () => {
+    test("LG4 an editor that hashes everything anew is found by an anchor kept elsewhere, and only by that", async () => {
       const anchor = await hf.log.anchor("chat");
       let chain: Uint8Array = genesis("chat");
       for (let seq = 1; seq <= 10; seq++) {

@@ -66,14 +66,7 @@ export function createState(storage: Storage, payloads: Payloads, lookup: Sessio
     async clear(session) {
       const at = storage.environment.now();
       const change: Change = { session, type: "state/cleared", at, values: [], removed: null, expiresAt: null };
-      await queue.run(session, () =>
-        decide<void>(storage, async () => {
-          const [row] = await storage.query("session.get", { id: session });
-          if (row === undefined) await refuseAlias(storage, session);
-          if (row === undefined || row.deleted_at !== null) return { answer: undefined };
-          return { commit: changeCommit([change]), answer: () => undefined };
-        }),
-      );
+      await queue.run(session, () => clear(storage, change));
     },
   });
 }
@@ -90,6 +83,16 @@ async function compareAndSet(storage: Storage, expected: number, change: Change)
       commit: changeCommit([change], guards),
       answer: ({ events }) => ({ value: wholeState(values.map(textOf)), version: events[0]?.seq ?? 0 }),
     };
+  });
+}
+
+async function clear(storage: Storage, change: Change): Promise<void> {
+  const { session } = change;
+  return decide<void>(storage, async () => {
+    const [row] = await storage.query("session.get", { id: session });
+    if (row === undefined) await refuseAlias(storage, session);
+    if (row === undefined || row.deleted_at !== null) return { answer: undefined };
+    return { commit: changeCommit([change]), answer: () => undefined };
   });
 }
 

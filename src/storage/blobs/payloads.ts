@@ -20,7 +20,7 @@ import { LARGE_BYTES } from "./write.ts";
 
 const NONE: readonly never[] = [];
 
-/** Content up to this size stands in its message's row: a blob of its own would cost several times as much. */
+/** Content up to this size is inline in its message's row: a blob of its own would cost several times as much. */
 const IN_ROW_BYTES = 1024;
 
 export function createPayloads(storage: Storage, backend?: BlobBackend): Payloads {

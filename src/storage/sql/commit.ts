@@ -65,11 +65,11 @@ function foundBy(steps: readonly Step[], rows: readonly (readonly Row[])[]): Fou
   return Object.fromEntries(found) as FoundRows;
 }
 
-/** On remembered sessions, without guards: the fence and everything else in one trip. */
+/** For cached sessions, whose guards their positions imply: the fence and everything else in one round trip. */
 export function* fencedPlan(batch: readonly Commit[], cached: CachedPositions): Plan<BatchResult> {
   const position = (id: string): SessionPosition => {
     const known = cached.sessions.get(id);
-    if (known === undefined) throw new Error(`bug: session ${id} is not remembered`);
+    if (known === undefined) throw new Error(`bug: session ${id} is not cached`);
     return known;
   };
   const writing = write(batch, position, cached.agents, new Set());

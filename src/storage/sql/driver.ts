@@ -62,7 +62,7 @@ export const NUL_ESCAPE = "5c7530303030";
 /** Where LOOKUP stands in a text, the engine puts its way of asking for one of many keys. */
 export const LOOKUP = "/*lookup*/";
 
-/** A session was not where the commit remembered it: it must be read again. Nothing was written. */
+/** A session was not at its cached position: the commit must read it again. Nothing was written. */
 export class StaleFence extends Error {}
 
 /** Others were faster, which a plan saw only once it had locked them out: it is made again. Nothing was written. */
