@@ -48,7 +48,7 @@ describe("heads among messages", () => {
   test("stand where they were published, with a word for what they are", async () => {
     const { final, aborted, plain, compaction } = await within(story);
     const all =
-      "chat#2 chat#4 (final: begun) chat#10 () chat#12 (current compaction: stands for all up to chat#4) chat#14";
+      "chat#2 chat#4 (final: begun) chat#10 () chat#12 (current compaction: replaces all up to chat#4) chat#14";
     expect(await order("chat")).toBe(all);
     expect(await order(`chat@${aborted}`)).toBe("chat#2 chat#4 (final: begun) chat#7 (aborted)");
     expect((await json("messages", "chat")).heads).toMatchObject([
@@ -75,9 +75,7 @@ describe("heads among messages", () => {
 
   test("are shown with the messages before them: a page has each once", async () => {
     await within(story);
-    expect(await order("chat", "--last", "2")).toBe(
-      "chat#12 (current compaction: stands for all up to chat#4) chat#14",
-    );
+    expect(await order("chat", "--last", "2")).toBe("chat#12 (current compaction: replaces all up to chat#4) chat#14");
     expect(await order("chat", "--limit", "2")).toBe("chat#2 chat#4");
     expect(await order("chat", "--after", "4", "--limit", "1")).toBe("(final: begun) chat#10");
     expect(await order("chat", "--after", "chat#10", "--limit", "9")).toMatch(/^\(\) chat#12 /);
@@ -108,7 +106,7 @@ describe("heads among messages", () => {
     db.close();
     const { code, stdout, stderr } = await cli(["messages", "chat", "--store", "holdfast.db"]);
     expect([code, stdout.match(/^chat#\d+ /gm)?.length]).toEqual([0, 5]);
-    expect(stderr).toMatch(/^heads are not shown: .*; `holdfast check --store holdfast.db` tells more\n$/);
+    expect(stderr).toMatch(/^heads are not shown: .*; `holdfast check --store holdfast.db` prints more\n$/);
   });
 });
 
@@ -226,7 +224,7 @@ describe("hints can be followed as they are", () => {
     await run("messages", "add", id, "--agent", "helper", "hello", ...store);
     const { stderr } = await cli(["publish", id, ...store]);
     expect(stderr).toMatch(
-      /^next: `holdfast fork 'it'\\''s `a` \$HOME@hd-\w{8}' --store 'my store.db'` goes on from it elsewhere\n$/,
+      /^next: `holdfast fork 'it'\\''s `a` \$HOME@hd-\w{8}' --store 'my store.db'` continues from it in a new session\n$/,
     );
     expect(await fails("sessions", "show", "nobody", ...store)).toContain("`holdfast sessions --store 'my store.db'`");
     expect(await fails("sessions", "show", "nobody")).toContain("`holdfast sessions` lists");

@@ -1,4 +1,4 @@
-// Tells the demo: numbered steps in plain words, real commands with their real output, and claims that were checked.
+// Prints the demo: numbered steps, real commands with their real output, and claims that were checked.
 import type { Captured } from "../capture.ts";
 import type { Context } from "../command.ts";
 import { type StoreChoice, storeEnvironment } from "../store.ts";
@@ -13,7 +13,7 @@ const INDENT = "   ";
 /** Wider lines are hard to read, however wide the terminal is. */
 const WIDEST = 80;
 
-export class Story {
+export class Narrator {
   readonly claims: Claim[] = [];
   readonly #context: Context;
   readonly #choice: StoreChoice;
@@ -25,14 +25,14 @@ export class Story {
     this.#choice = choice;
   }
 
-  /** Names the store on a command line, for whoever copies it into another terminal; one with a password cannot be named. */
+  /** The options that name the store, for a command that is copied into another terminal. A store with a password has none. */
   get store(): readonly string[] {
     const { name, blobDirectory } = this.#choice;
     if (name.includes("***")) return [];
     return ["--store", name, ...(blobDirectory === undefined ? [] : ["--blob-dir", blobDirectory])];
   }
 
-  get holds(): boolean {
+  get allHold(): boolean {
     return this.claims.every(({ holds }) => holds);
   }
 
@@ -74,7 +74,7 @@ export class Story {
   async run(...argv: readonly string[]): Promise<Captured> {
     const { output, io } = this.#context;
     const terminal = output.interactive ? { columns: Math.min(output.width, WIDEST) - INDENT.length - 2 } : {};
-    // The environment stands for --store, so that the shown commands are short and still the real ones.
+    // The environment names the store, so that the printed commands are short and still the real ones.
     const env = { ...io.env, ...storeEnvironment(this.#choice) };
     const captured = await this.#context.capture(argv, { ...terminal, env });
     const lines = (captured.stdout || captured.stderr).trimEnd().split("\n");
@@ -87,7 +87,7 @@ export class Story {
     return captured;
   }
 
-  /** What was checked, and whether it holds: a claim that does not fails the demo. */
+  /** A claim that was checked. The demo fails if one does not hold. */
   async claim(claim: string, holds: boolean): Promise<void> {
     const { style } = this.#context.output;
     this.claims.push({ claim, holds });

@@ -1,5 +1,5 @@
-// Messages up to the first one that is damaged: one bad message must not hide those before it, and the way past it is
-// told.
+// Reads messages up to the first damaged one, so that it does not hide those before it. The error says how to read the messages
+// after it.
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { HistoryRange } from "../contracts/history.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
@@ -11,16 +11,16 @@ import type { Session } from "../contracts/session.ts";
 import type { Range } from "./range.ts";
 import { quoted } from "./terminal.ts";
 
-export interface Reading<M extends MessageAt = Message> {
+export interface ReadableMessages<M extends MessageAt = Message> {
   readonly messages: readonly M[];
-  /** Why there are no more. */
+  /** The damage that ends the list. */
   readonly damage?: HoldfastError;
-  /** All that there are to show: on the session's line as it stands or at the head, inherited ones too. */
+  /** How many messages the session shows now or at the head, with inherited ones. */
   readonly total: number;
 }
 
 /** What messages are read from. */
-interface Source<M> {
+interface MessageSource<M> {
   read(part: ViewRange): Promise<readonly M[]>;
   count(): Promise<number>;
   readonly hint: (error: HoldfastError) => string;
@@ -31,29 +31,32 @@ export function readUpToDamage(
   { id: session }: Session,
   agent: string | undefined,
   range: Range<number | string>,
-): Promise<Reading> {
+): Promise<ReadableMessages> {
   const read = (part: HistoryRange) =>
     agent === undefined ? holdfast.history.session(session, part) : holdfast.history.get({ session, agent }, part);
-  const countAll = async () => countBy(read, (await (await holdfast.sessions.at({ session })).counts()).messages);
+  const countAll = async () => countBySearch(read, (await (await holdfast.sessions.at({ session })).counts()).messages);
   const count = () => (agent === undefined ? countAll() : holdfast.history.count({ session, agent }));
-  return readFrom({ read, count, hint: hintFor({ session }, agent) }, range);
+  return readSource({ read, count, hint: makeHint({ session }, agent) }, range);
 }
 
-/** The same of what was there at a head, where what was erased since has its place. */
+/** The same at a head, where messages that were erased since are marked. */
 export async function readAtUpToDamage(
   holdfast: Holdfast,
   at: Locator,
   agent: string | undefined,
   range: Range<number | string>,
-): Promise<Reading<MessageAt>> {
+): Promise<ReadableMessages<MessageAt>> {
   const view = await holdfast.sessions.at(at);
   const read = (part: ViewRange) => view.messages({ ...part, ...(agent === undefined ? {} : { agent }) });
   const most = async () => (await view.counts()).messages;
-  const count = async () => (agent === undefined ? most() : countBy(read, await most()));
-  return readFrom({ read, count, hint: hintFor(at, agent) }, range);
+  const count = async () => (agent === undefined ? most() : countBySearch(read, await most()));
+  return readSource({ read, count, hint: makeHint(at, agent) }, range);
 }
 
-async function readFrom<M extends MessageAt>(source: Source<M>, range: Range<number | string>): Promise<Reading<M>> {
+async function readSource<M extends MessageAt>(
+  source: MessageSource<M>,
+  range: Range<number | string>,
+): Promise<ReadableMessages<M>> {
   try {
     const messages = await source.read(range);
     const isAll = messages.length < (range.last ?? range.limit ?? Number.POSITIVE_INFINITY) && !range.after;
@@ -63,11 +66,11 @@ async function readFrom<M extends MessageAt>(source: Source<M>, range: Range<num
   }
   const total = await source.count();
   const { last = total, after = 0, limit = last } = range;
-  return { ...(await pages(source, after, Math.max(0, total - last), limit)), total };
+  return { ...(await readPages(source, after, Math.max(0, total - last), limit)), total };
 }
 
-/** A lineage counts what was cleared too, so `most` only says where to look for the last one that is still there. */
-async function countBy(read: Source<unknown>["read"], most: number): Promise<number> {
+/** A lineage also counts cleared messages, so `most` is an upper bound: a binary search finds the last message. */
+async function countBySearch(read: MessageSource<unknown>["read"], most: number): Promise<number> {
   const isThere = async (offset: number) => {
     try {
       return (await read({ offset, limit: 1 })).length === 1;
@@ -84,19 +87,19 @@ async function countBy(read: Source<unknown>["read"], most: number): Promise<num
   return low;
 }
 
-/** In pages that grow smaller where one cannot be read, until the bad message stands alone. */
-async function pages<M extends MessageAt>(
-  { read, hint }: Source<M>,
+/** Reads in pages. A page that cannot be read is halved until the damaged message is alone. */
+async function readPages<M extends MessageAt>(
+  { read, hint }: MessageSource<M>,
   from: number | string,
   skipped: number,
   most: number,
-): Promise<Omit<Reading<M>, "total">> {
+): Promise<Omit<ReadableMessages<M>, "total">> {
   const messages: M[] = [];
   let size: number = LIMITS.page;
   while (messages.length < most) {
     const limit = Math.min(size, most - messages.length);
     const last = messages.at(-1);
-    // By id: what is inherited has the numbers of another log.
+    // By id: inherited messages have seqs of another log.
     const start = last === undefined ? { after: from, offset: skipped } : { after: last.id };
     try {
       const page = await read({ ...start, limit });
@@ -117,7 +120,7 @@ function damagedSeq(error: unknown): number | undefined {
   return typeof seq === "number" ? seq : undefined;
 }
 
-function hintFor({ session, head }: Locator, agent: string | undefined): (error: HoldfastError) => string {
+function makeHint({ session, head }: Locator, agent: string | undefined): (error: HoldfastError) => string {
   const only = agent === undefined ? "" : ` --agent ${quoted(agent)}`;
   const named = quoted(head === undefined ? session : `${session}@${head.slice(0, 11)}`);
   return ({ details }) => {

@@ -1,15 +1,15 @@
-// The command line: what is understood, and what is told about what is not.
+// The command line: what the parser accepts, and what it says about the rest.
 import { describe, expect, test } from "vitest";
-import { editDistance, nearest } from "../core/distance.ts";
-import { checkArguments, GLOBAL_OPTIONS, readRequest } from "./arguments.ts";
-import { isGroup, type OptionSpec } from "./command.ts";
+import { isGroup } from "./command.ts";
+import { checkArguments, readCommandLine } from "./command-line.ts";
 import { UsageError } from "./failure.ts";
+import { GLOBAL_OPTIONS, type OptionSpec } from "./option.ts";
 import { COMMANDS } from "./registry.ts";
 
 function parse(...argv: string[]) {
-  const request = readRequest(argv, COMMANDS);
-  if (request.command === undefined) throw new Error("no command");
-  return { path: request.path, name: request.command.name, args: checkArguments(request, request.command) };
+  const line = readCommandLine(argv, COMMANDS);
+  if (line.command === undefined) throw new Error("no command");
+  return { path: line.path, name: line.command.name, args: checkArguments(line, line.command) };
 }
 
 function complaint(...argv: string[]): string {
@@ -21,6 +21,25 @@ function complaint(...argv: string[]): string {
   }
   return "none";
 }
+
+describe("choices", () => {
+  test("are those that the verb declares, and the nearest is offered", () => {
+    expect(parse("sessions", "--status", "open").args.choice("status", ["open", "closed"])).toBe("open");
+    expect(complaint("sessions", "--status", "opn")).toBe(
+      '--status takes open or closed, not "opn"; did you mean "open"?',
+    );
+    expect(complaint("runs", "--status", "waitng")).toBe(
+      "--status takes running, paused, waiting, recovering, completed, failed or cancelled, " +
+        'not "waitng"; did you mean "waiting"?',
+    );
+    expect(complaint("heads", "chat-1", "--order", "up")).toBe('--order takes newest or oldest, not "up"');
+    expect(complaint("blobs", "--sort", "name")).toBe('--sort takes age or size, not "name"');
+    expect(complaint("messages", "add", "chat-1", "hi", "--role", "assistent")).toMatch(/did you mean "assistant"\?$/);
+    expect(complaint("worker", "--agents", "a.ts", "--erased", "no")).toBe(
+      '--erased takes fail or placeholder, not "no"',
+    );
+  });
+});
 
 describe("arguments", () => {
   test("options stand before or after the command, in either form", () => {
@@ -115,21 +134,5 @@ describe("commands", () => {
       const argv = [...call.matchAll(/'((?:[^'])*)'|(\S+)/g)].map((match) => match[1] ?? match[2] ?? "");
       expect(`${command}: ${complaint(...argv)}`).toBe(`${command}: none`);
     }
-  });
-});
-
-describe("did you mean", () => {
-  test("counts insertions, deletions, replacements and swaps", () => {
-    expect(editDistance("sesions", "sessions")).toBe(1);
-    expect(editDistance("lgo", "log")).toBe(1);
-    expect(editDistance("", "abc")).toBe(3);
-    expect(editDistance("abc", "abc")).toBe(0);
-  });
-
-  test("offers the nearest name that is near enough", () => {
-    expect(nearest("verfy", ["verify", "version"])).toEqual(["verify"]);
-    expect(nearest("sess", ["messages", "sessions"])).toEqual(["sessions"]);
-    expect(nearest("runn", ["log", "run", "runs"])).toEqual(["run", "runs"]);
-    expect(nearest("xyzzy", ["verify", "log"])).toEqual([]);
   });
 });

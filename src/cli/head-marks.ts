@@ -1,4 +1,4 @@
-// Heads among messages: what is special about one, in a word, and where each stands in a transcript.
+// Heads in a transcript: the marks of a head (aborted, compaction, final), and after which message each head is shown.
 import { isHoldfastError } from "../contracts/errors.ts";
 import type { Head } from "../contracts/heads.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
@@ -6,12 +6,12 @@ import type { MessageAt } from "../contracts/lineage.ts";
 import type { Locator } from "../contracts/locators.ts";
 import { shortHead } from "./locate.ts";
 import type { Output } from "./output.ts";
-import { fitted, type Piece } from "./tree.ts";
+import { fitLine, type Piece } from "./tree.ts";
 
-export type Mark = "aborted" | "compaction" | "final";
+export type HeadMark = "aborted" | "compaction" | "final";
 
-export function marksOf({ status, compaction, finalRef }: Head): readonly Mark[] {
-  const marks: readonly [Mark, boolean][] = [
+export function marksOf({ status, compaction, finalRef }: Head): readonly HeadMark[] {
+  const marks: readonly [HeadMark, boolean][] = [
     ["aborted", status === "aborted"],
     ["compaction", compaction !== null],
     ["final", finalRef !== null],
@@ -20,52 +20,52 @@ export function marksOf({ status, compaction, finalRef }: Head): readonly Mark[]
 }
 
 /** A head in a transcript. */
-export interface HeadAmong extends Head {
-  readonly marks: readonly Mark[];
+export interface TranscriptHead extends Head {
+  readonly marks: readonly HeadMark[];
   readonly current: boolean;
-  /** The message shown before it; null when it stands before the first of them. */
+  /** The message shown before it; null: it is before the first message. */
   readonly after: string | null;
 }
 
-/** A place in the log of a session. */
-export interface Place {
+/** The position of an event. */
+export interface EventPosition {
   readonly session: string;
   readonly seq: number;
 }
 
-/** Which messages are shown: behind what, and whether more of them follow. */
-export interface Stretch {
+/** The messages that are shown, what they follow, and whether more messages follow them. */
+export interface ShownMessages {
   readonly messages: readonly MessageAt[];
-  /** Heads before the first message are shown when they are behind this; "there": none, messages before it are not shown. */
-  readonly behind: Place | "start" | "there";
-  readonly cut: boolean;
+  /** Heads before the first message are shown if they come after this; "first": none, because earlier messages are not shown. */
+  readonly startsAfter: EventPosition | "start" | "first";
+  readonly isCut: boolean;
 }
 
-/** The heads that stand among the messages shown, in order. What cannot be read is noted: it must not hide messages. */
-export async function headsAmong(
+/** The heads between the shown messages, in order. If heads cannot be read, a note says so: damage must not hide messages. */
+export async function findTranscriptHeads(
   holdfast: Holdfast,
   at: Locator,
-  stretch: Stretch,
+  stretch: ShownMessages,
   output: Output,
-): Promise<readonly HeadAmong[]> {
+): Promise<readonly TranscriptHead[]> {
   if (stretch.messages.length === 0) return [];
   try {
     const view = await holdfast.sessions.at(at);
     const heads = await view.heads();
     const names = new Set([...heads, ...stretch.messages].map(({ session }) => session));
-    const line = names.size > 1 ? await lineOf(holdfast, at.session) : [at.session];
-    return placed(heads, stretch, line).map(({ head, after }) => {
+    const line = names.size > 1 ? await findAncestors(holdfast, at.session) : [at.session];
+    return placeHeads(heads, stretch, line).map(({ head, after }) => {
       return { ...head, marks: marksOf(head), current: head.id === view.session.head, after };
     });
   } catch (error) {
     if (!isHoldfastError(error) || error.code !== "StoreCorrupted") throw error;
-    await output.note(`heads are not shown: ${error.message}; \`holdfast check\` tells more`);
+    await output.note(`heads are not shown: ${error.message}; \`holdfast check\` prints more`);
     return [];
   }
 }
 
-/** The sessions whose logs lead here, oldest first. One that was erased ends the walk: of what is older nothing is asked. */
-async function lineOf(holdfast: Holdfast, session: string): Promise<readonly string[]> {
+/** The session and the ones that it was forked from, oldest first. The walk ends at an erased session. */
+async function findAncestors(holdfast: Holdfast, session: string): Promise<readonly string[]> {
   const line: string[] = [];
   for (let next: string | undefined = session; next !== undefined && !line.includes(next); ) {
     line.unshift(next);
@@ -77,24 +77,24 @@ async function lineOf(holdfast: Holdfast, session: string): Promise<readonly str
   return line;
 }
 
-/** Both lists are in the order of the line, so one walk through both finds the places. */
-function placed(
+/** Both lists are in the order of the lineage, so one walk through both finds the message before each head. */
+function placeHeads(
   heads: readonly Head[],
-  { messages, behind, cut }: Stretch,
+  { messages, startsAfter, isCut }: ShownMessages,
   line: readonly string[],
 ): readonly { readonly head: Head; readonly after: string | null }[] {
-  const isBefore = (a: Place, b: Place) =>
+  const isBefore = (a: EventPosition, b: EventPosition) =>
     a.session === b.session ? a.seq < b.seq : line.indexOf(a.session) < line.indexOf(b.session);
   let passed = 0;
   return heads.flatMap((head) => {
     while (passed < messages.length && isBefore(messages[passed] as MessageAt, head)) passed++;
-    const isBehind = typeof behind === "string" ? behind === "start" : isBefore(behind, head);
-    if ((passed === 0 && !isBehind) || (passed === messages.length && cut)) return [];
+    const isShown = typeof startsAfter === "string" ? startsAfter === "start" : isBefore(startsAfter, head);
+    if ((passed === 0 && !isShown) || (passed === messages.length && isCut)) return [];
     return [{ head, after: messages[passed - 1]?.id ?? null }];
   });
 }
 
-/** In one line: as `sessions tree` draws it. On a terminal the beginning of an id is enough. */
+/** A head in one line, as `sessions tree` draws it. A terminal shows only the beginning of the id. */
 export function headLine(head: Head, current: boolean, session: string, output: Output): string {
   const { bad, faint, good, name, strong } = output.style;
   const marks = marksOf(head);
@@ -105,13 +105,13 @@ export function headLine(head: Head, current: boolean, session: string, output: 
   const pieces: Piece[] = [
     { text: head.status === "aborted" ? "○ " : "● ", paint: current ? good : faint },
     { text: output.interactive ? shortHead(head.id) : head.id, paint: name },
-    // One that is inherited is reached through its own session.
+    // An inherited head is named with its own session.
     ...(head.session === session ? [] : [{ text: ` of ${head.session}`, paint: faint }]),
     ...words,
-    ...(head.compaction === null ? [] : [{ text: `: stands for all up to ${head.compaction.upTo}` }]),
+    ...(head.compaction === null ? [] : [{ text: `: replaces all up to ${head.compaction.upTo}` }]),
     ...(head.finalSummary === null
       ? []
       : [{ text: `${words.length > 0 || head.session !== session ? ":" : ""} ${head.finalSummary}` }]),
   ];
-  return fitted("", pieces, output.frame);
+  return fitLine("", pieces, output.frame);
 }

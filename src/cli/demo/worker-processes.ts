@@ -6,18 +6,18 @@ import { programFile } from "../package-files.ts";
 import { type StoreChoice, storeEnvironment } from "../store.ts";
 import { BANK } from "./agent.ts";
 
-export interface Ended {
+export interface ProcessExit {
   readonly code: number | null;
   readonly signal: string | null;
 }
 
-export class Hand {
+export class WorkerProcess {
   readonly pid: number;
-  /** Rejects when it ends without being told to. */
+  /** Rejects if the process ends although the demo did not end it. */
   readonly lost: Promise<never>;
   readonly #child: ChildProcess;
-  readonly #ended: Promise<Ended>;
-  #isTold = false;
+  readonly #ended: Promise<ProcessExit>;
+  #isStopping = false;
 
   constructor(child: ChildProcess) {
     this.#child = child;
@@ -32,21 +32,21 @@ export class Hand {
       signal: typeof signal === "string" ? signal : null,
     }));
     this.lost = this.#ended.then(({ code }) => {
-      if (this.#isTold) return new Promise<never>(() => {});
+      if (this.#isStopping) return new Promise<never>(() => {});
       throw new HoldfastError("Internal", `the worker ended by itself (${code}): ${errors.trim() || "no message"}`);
     });
     this.lost.catch(() => {});
   }
 
-  end(signal: "SIGKILL" | "SIGTERM"): Promise<Ended> {
-    this.#isTold = true;
+  end(signal: "SIGKILL" | "SIGTERM"): Promise<ProcessExit> {
+    this.#isStopping = true;
     this.#child.kill(signal);
     return this.#ended;
   }
 }
 
-export class Crew {
-  readonly #hands: Hand[] = [];
+export class WorkerProcesses {
+  readonly #workers: WorkerProcess[] = [];
   readonly #choice: StoreChoice;
   readonly #book: string;
 
@@ -55,22 +55,22 @@ export class Crew {
     this.#book = book;
   }
 
-  hire(): Hand {
+  start(): WorkerProcess {
     const work = ["worker", "--agents", programFile("demo-agent"), "--poll", "100", "--json"];
     const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", programFile("holdfast"), ...work], {
-      // It leaves when we do, whatever ends us, because its input ends then; Ctrl-C is ours alone to handle.
+      // The worker ends with the demo, because its standard input ends then. Only the demo handles Ctrl-C.
       stdio: ["pipe", "pipe", "pipe"],
       detached: true,
-      // Not as arguments: those are shown to everybody on the machine, and a URL can hold a password.
+      // Not as arguments: every user of the machine can see those, and a URL can contain a password.
       env: { ...process.env, ...storeEnvironment(this.#choice), [BANK]: this.#book },
     });
-    const hand = new Hand(child);
-    this.#hands.push(hand);
+    const hand = new WorkerProcess(child);
+    this.#workers.push(hand);
     return hand;
   }
 
-  /** Whatever happened: no process outlives the demo. */
-  async dismiss(): Promise<void> {
-    await Promise.all(this.#hands.map((hand) => hand.end("SIGKILL")));
+  /** Kills all workers, so that none outlives the demo. */
+  async killAll(): Promise<void> {
+    await Promise.all(this.#workers.map((hand) => hand.end("SIGKILL")));
   }
 }

@@ -11,25 +11,25 @@ import { formatSpan } from "../units.ts";
 const INDENT = "     ";
 const NAME_WIDTH = 18;
 const TOOK_WIDTH = 7;
-/** Whatever this waits for takes a second or two. */
-const PATIENCE_MS = 15_000;
+/** Each event takes a second or two. */
+const LONGEST_WAIT_MS = 15_000;
 
-interface Begun {
+interface StartedStep {
   at: number;
   readonly name: string;
   isAsked: boolean;
 }
 
-export class Live {
+export class LogDisplay {
   readonly events: LogEvent[] = [];
   readonly #holdfast: Holdfast;
   readonly #session: string;
   readonly #output: Output;
   readonly #over = new AbortController();
-  readonly #steps = new Map<number, Begun>();
+  readonly #steps = new Map<number, StartedStep>();
   readonly #waiting = new Set<() => void>();
-  /** While something else is told, what happens is kept. */
-  #held: string[] | null = [];
+  /** The lines that are printed after the pause; null: the display is not paused. */
+  #delayed: string[] | null = [];
   #iteration = 0;
   #failure: unknown;
   #running: Promise<void> = Promise.resolve();
@@ -50,35 +50,38 @@ export class Live {
   async stop(): Promise<void> {
     this.#over.abort();
     await this.#running;
-    await this.hold();
+    await this.pause();
   }
 
-  async hold(): Promise<void> {
-    this.#held ??= [];
+  async pause(): Promise<void> {
+    this.#delayed ??= [];
     await this.#output.clearProgress();
   }
 
-  async goOn(): Promise<void> {
-    const held = this.#held ?? [];
-    this.#held = null;
+  async resume(): Promise<void> {
+    const held = this.#delayed ?? [];
+    this.#delayed = null;
     if (!this.#output.json) await this.#output.lines(held);
   }
 
-  /** The first event that is so, of those that came and those that come; `lost` and `signal` end the wait. */
-  async until(
+  /** The first event that fulfils the condition, of past and future ones. `lost` and `signal` end the wait. */
+  async waitFor(
     isSo: (event: LogEvent) => boolean,
     what: string,
     signal: AbortSignal,
     lost: Promise<never>,
   ): Promise<LogEvent> {
-    const deadline = performance.now() + PATIENCE_MS;
+    const deadline = performance.now() + LONGEST_WAIT_MS;
     for (;;) {
       const found = this.events.find(isSo);
       if (found !== undefined) return found;
       if (signal.aborted) throw new HoldfastError("Aborted", "the demo was stopped");
       if (this.#failure !== undefined) throw this.#failure;
       if (performance.now() > deadline) {
-        throw new HoldfastError("Internal", `the demo waited ${PATIENCE_MS / 1000} s for ${what}, and it did not come`);
+        throw new HoldfastError(
+          "Internal",
+          `the demo waited ${LONGEST_WAIT_MS / 1000} s for ${what}, and it did not come`,
+        );
       }
       const next = new Promise<void>((resolve) => {
         this.#waiting.add(resolve);
@@ -111,7 +114,7 @@ export class Live {
       }
       const name = `${data.kind} ${data.name}`;
       this.#steps.set(seq, { at, name, isAsked: false });
-      if (this.#held === null) await this.#output.progress(safe`${INDENT}  ${padEnd(name, NAME_WIDTH)} …`);
+      if (this.#delayed === null) await this.#output.progress(safe`${INDENT}  ${padEnd(name, NAME_WIDTH)} …`);
     }
     if (begun !== undefined && type === "step/done") {
       const took = begun.isAsked ? "decided" : formatSpan(at - begun.at);
@@ -119,31 +122,31 @@ export class Live {
     }
     if (begun !== undefined && type === "step/failed")
       await this.#line(`  ${padEnd(begun.name, NAME_WIDTH)}${style.bad("✗")}`);
-    if (type === "message/added") await this.#line(`  ${style.faint(await this.#said(seq))}`);
+    if (type === "message/added") await this.#line(`  ${style.faint(await this.#messageText(seq))}`);
     if (type === "run/claimed") {
       const how = data.status === "recovering" ? style.warn("took the run over") : "took the run";
       await this.#line(`${style.name(describeOwner(String(data.owner)).worker)} ${how}`);
     }
     if (begun !== undefined && type === "step/asked") {
       begun.isAsked = true;
-      await this.#line(`  ${padEnd(begun.name, NAME_WIDTH)}${style.warn("?  nobody knows whether it happened")}`);
+      await this.#line(`  ${padEnd(begun.name, NAME_WIDTH)}${style.warn("?  it may have happened")}`);
     }
     if (begun !== undefined && type === "step/again") {
       Object.assign(begun, { at, isAsked: false });
-      if (this.#held === null) await this.#output.progress(safe`${INDENT}  ${padEnd(begun.name, NAME_WIDTH)} …`);
+      if (this.#delayed === null) await this.#output.progress(safe`${INDENT}  ${padEnd(begun.name, NAME_WIDTH)} …`);
     }
     if (type === "run/completed") await this.#line(style.good("completed"));
   }
 
-  async #said(seq: number): Promise<string> {
+  async #messageText(seq: number): Promise<string> {
     const [message] = await this.#holdfast.history.session(this.#session, { after: seq - 1, limit: 1 });
     const [block] = message?.content ?? [];
     return block?.type === "text" ? truncate(safe`${block.text}`, 70) : "";
   }
 
   async #line(text: string): Promise<void> {
-    if (this.#held !== null) {
-      this.#held.push(`${INDENT}${text}`);
+    if (this.#delayed !== null) {
+      this.#delayed.push(`${INDENT}${text}`);
       return;
     }
     await this.#output.clearProgress();
