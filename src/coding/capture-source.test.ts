@@ -1,4 +1,4 @@
-// What is put back of a file that anybody may have made.
+// What is restored of a file that may be hostile.
 import { existsSync, mkdirSync } from "node:fs";
 import * as path from "node:path";
 import { afterAll, expect, test } from "vitest";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { KnownSecrets, learnSecrets, maskSecrets, maskSecretsIn, SecretScanner, scanSecrets } from "./secrets.ts";
 
-// Put together here, so that nobody who searches this file finds a secret.
+// The parts are joined here, so that a search of this file finds no secret.
 const join = (...parts: string[]) => parts.join("");
 const R = "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY";
 const SECRETS: Record<string, { text: string; secret: string }[]> = {

@@ -152,7 +152,7 @@ const harm = fc.oneof(
   fc.record({ kind: fc.constantFrom("hash", "short", "long", "throw", "twice", "size") }),
 );
 
-/** What reads of a capture can do to whoever believes them. */
+/** How a source may lie about a capture when it is read. */
 function harmed(
   source: CaptureSource,
   victim: CapturedFile,

@@ -26,7 +26,7 @@ function withSubagent(): Conversation {
 
 const turnsOf = ({ messages }: Conversation) => messages.filter(({ isPrompt }) => isPrompt).length;
 
-/** What it comes to, whoever did which part of it. */
+/** The result of the imports, whichever of them did which part. */
 async function sums(hf: Holdfast, session: string): Promise<unknown> {
   const view = await hf.sessions.at({ session });
   const [calls, turns, invocations] = [await view.calls(), await view.turns(), await view.invocations()];

@@ -1,4 +1,4 @@
-// Reading OpenCode's database beside it: whatever its state is, nothing of it is changed, and nobody waits.
+// Reads OpenCode's database while OpenCode uses it: whatever its state is, nothing is changed, and no writer waits.
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, watch, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
