@@ -283,7 +283,7 @@ describe("a forged archive", () => {
     60_000,
   );
 
-  test("AR2 that would link its invocations to somebody else's session is refused", async () => {
+  test("AR2 that would link its invocations to another store's session is refused", async () => {
     const source = await open(":memory:");
     await source.sessions.create({ id: "caller" });
     await source.invocations.spawn("caller", { session: { id: "child" } }, (child) =>

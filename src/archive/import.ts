@@ -43,7 +43,7 @@ export async function importArchive(
     const { contents, blobs, names } = await readContents(frames, intake, manifest, scratch, slice);
     const handOver = await intake.handOver(names);
     const { report, cleared, unused } = await writeOnce(storage, () =>
-      decideImport(storage, manifest, contents, blobs, handOver, slice),
+      decideImport(storage, { manifest, contents, blobs, handOver }, slice),
     );
     // Nothing was left to do, so no commit took them over.
     if (report.rows === 0) await intake.abandon();
@@ -161,12 +161,18 @@ interface ImportOutcome {
   readonly unused: readonly string[];
 }
 
+/** A verified archive, with its blobs received. */
+interface VerifiedArchive {
+  readonly manifest: Manifest;
+  readonly contents: readonly ArchivedSession[];
+  readonly blobs: ReadonlySet<string>;
+  /** What the commit needs so that the received blobs stay. */
+  readonly handOver: Pick<Commit, "writes" | "uses">;
+}
+
 async function decideImport(
   storage: Storage,
-  manifest: Manifest,
-  contents: readonly ArchivedSession[],
-  blobs: ReadonlySet<string>,
-  handOver: Pick<Commit, "writes" | "uses">,
+  { manifest, contents, blobs, handOver }: VerifiedArchive,
   slice: TimeSlice,
 ): Promise<Decision<ImportOutcome> | FinalAnswer<ImportOutcome>> {
   const at = storage.environment.now();
@@ -200,30 +206,34 @@ async function decideImport(
       sessions: [...created.map((id): SessionUse => ({ id, mode: "restore", at })), ...linked.sessions],
       agents: (await agentsOf(all, slice)).map((id) => ({ id, at })),
       guards: [
-        ...[
-          ...sources.guards,
-          ...aliases.guards,
-          ...(await boardGuards(storage, fresh)),
-          ...(await runGuards(storage, fresh)),
-        ],
-        ...[...completed.flatMap(({ guards }) => guards), ...linked.guards],
+        ...sources.guards,
+        ...aliases.guards,
+        ...(await boardGuards(storage, fresh)),
+        ...(await runGuards(storage, fresh)),
+        ...completed.flatMap(({ guards }) => guards),
+        ...linked.guards,
       ],
       replaces: completed.flatMap(({ replaces }) => replaces),
       restores: linked.restores.map(heldRuns),
       writes: [
-        ...[...(handOver.writes ?? []), ...sources.writes, ...completed.flatMap(({ writes }) => writes)],
+        ...(handOver.writes ?? []),
+        ...sources.writes,
+        ...completed.flatMap(({ writes }) => writes),
         ...linked.writes,
       ],
       uses: [...(handOver.uses ?? []), ...uses],
     },
     answer: () => ({
       report: { ...report, rows: rows.length },
-      cleared: [...completed, sources].every(({ cleared }) => cleared === null)
-        ? null
-        : [...completed, sources].flatMap(({ cleared }) => cleared ?? []),
+      cleared: allCleared([...completed, sources]),
       unused: [...blobs].filter((hex) => !used.has(hex)),
     }),
   };
+}
+
+function allCleared(parts: readonly Pick<ImportOutcome, "cleared">[]): ImportOutcome["cleared"] {
+  const cleared = parts.flatMap((part) => (part.cleared === null ? [] : [part.cleared]));
+  return cleared.length === 0 ? null : cleared.flat();
 }
 
 /** All of it is here: only what was erased since where it comes from is yet to be. */

@@ -24,7 +24,7 @@ export interface LinkNames {
 }
 
 /** As its events say: the one that began it, and, of a version that ends it, that one. */
-export function namedBy(first: Body, end: Body): LinkNames {
+function namedBy(first: Body, end: Body): LinkNames {
   const { callee, mode, source: from } = dataOf(first);
   const source = plainObject.read(from) ?? {};
   return {

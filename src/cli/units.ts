@@ -1,5 +1,8 @@
 // Numbers for people: sizes, counts, ages, times; and durations as people type them.
+import { formatCount, formatSpan } from "../core/format-numbers.ts";
 import { UsageError } from "./failure.ts";
+
+export { formatCount, formatSpan };
 
 const SIZE_UNITS = ["bytes", "kB", "MB", "GB", "TB"] as const;
 
@@ -16,15 +19,26 @@ export function formatBytes(bytes: number): string {
   return unit === 0 ? `${bytes} bytes` : `${value.toFixed(1)} ${SIZE_UNITS[unit]}`;
 }
 
-/** "12,345". toLocaleString is for what is no count: to load the rules of a language takes longer than to print a table. */
-export function formatCount(count: number): string {
-  if (!Number.isSafeInteger(count)) return count.toLocaleString("en-US");
-  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ",");
-}
-
 /** "1 message", "2,000 messages". */
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
+/** Nouns whose plural is not their key in counts, or whose key does not name them. */
+const NOUNS: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  branches: ["branch", "branches"],
+  deletedSessions: ["deleted session", "deleted sessions"],
+  inherited: ["message that forks inherit", "messages that forks inherit"],
+  partialSessions: ["session in part", "sessions in part"],
+  state: ["value of state", "values of state"],
+};
+
+/** "2 sessions, 1 branch"; counts of 0 are left out. */
+export function formatCounts(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => plural(count, ...(NOUNS[name] ?? ([name.replace(/s$/, ""), name] as const))))
+    .join(", ");
 }
 
 export function formatPercent(share: number): string {
@@ -36,26 +50,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Each unit up to where the next one begins. */
-const SPAN_UNITS = [
-  ["ms", 1, SECOND],
-  ["s", SECOND, MINUTE],
-  ["min", MINUTE, HOUR],
-  ["h", HOUR, 2 * DAY],
-] as const;
-
-/** "12 s", "3 min", "5 h", "12 d": rounded, and short enough for a table. */
-export function formatSpan(ms: number): string {
-  const span = Math.max(0, ms);
-  for (const [name, unit, end] of SPAN_UNITS) {
-    const count = Math.round(span / unit);
-    // 59.9 s would print as 60 s: the next unit begins where rounding reaches it.
-    if (count * unit < end) return `${count} ${name}`;
-  }
-  return `${formatCount(Math.round(span / DAY))} d`;
-}
-
-/** Clocks differ between machines, so what seems to lie ahead is "just now". */
+/** Clocks of machines differ, so a time in the future is "just now". */
 export function formatAge(at: number, now: number): string {
   const span = now - at;
   return span < SECOND ? "just now" : `${formatSpan(span)} ago`;

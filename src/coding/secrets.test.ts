@@ -1,8 +1,7 @@
 // Likely secrets are found and masked, hashes and code are not, and no text takes long.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { KnownSecrets } from "./known-secrets.ts";
-import { learnSecrets, maskSecrets, maskSecretsIn, SecretScanner, scanSecrets } from "./secrets.ts";
+import { KnownSecrets, learnSecrets, maskSecrets, maskSecretsIn, SecretScanner, scanSecrets } from "./secrets.ts";
 
 // Put together here, so that nobody who searches this file finds a secret.
 const join = (...parts: string[]) => parts.join("");

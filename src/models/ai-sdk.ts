@@ -24,14 +24,14 @@ export interface AiSdkLanguageModel {
 }
 
 /** A ReadableStream. */
-export interface AiSdkStream {
+interface AiSdkStream {
   getReader(): {
     read(): Promise<{ readonly done: boolean; readonly value?: AiSdkStreamPart | undefined }>;
     cancel(): Promise<void>;
   };
 }
 
-export interface AiSdkCallOptions {
+interface AiSdkCallOptions {
   readonly prompt: readonly object[];
   readonly tools?: readonly object[];
   readonly abortSignal?: AbortSignal;

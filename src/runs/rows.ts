@@ -16,7 +16,7 @@ import { describeOwner, isHeldRun } from "../core/run-owner.ts";
 import { idleReason, type OpenQuestion, type OpenQuestions, waitsOf } from "../core/run-waits.ts";
 import { errorIn, eventOf, loadEventPayload } from "./journal.ts";
 
-export const STATUSES: readonly RunStatus[] = [
+const STATUSES: readonly RunStatus[] = [
   ...(["running", "paused", "waiting", "recovering", "completed", "failed", "cancelled"] as const),
 ];
 

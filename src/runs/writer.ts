@@ -319,7 +319,7 @@ function isGoingOn(row: RunRow, changes: Changes): boolean {
   return true;
 }
 
-export function changesData(changes: Changes): JsonObject {
+function changesData(changes: Changes): JsonObject {
   const made: Record<string, Json> = {};
   for (const name in changes) {
     const value = changes[name as keyof Changes];

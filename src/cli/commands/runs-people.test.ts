@@ -1,14 +1,14 @@
 // Approvals, and the model calls behind messages, on the command line; through main(), on a real store.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { closeCliStore, json, openCliStore, refused, run } from "../../../test/cli-store.ts";
+import { enterOpen, json, leave, refused, runOnTerminal as run } from "../../../test/shell.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { defineAgent } from "../../index.ts";
 
 let hf: Holdfast;
 beforeEach(async () => {
-  ({ hf } = await openCliStore());
+  ({ hf } = await enterOpen());
 });
-afterEach(closeCliStore);
+afterEach(leave);
 
 describe("messages of runs", () => {
   test("name the model call that wrote them", async () => {

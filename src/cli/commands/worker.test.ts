@@ -2,18 +2,18 @@
 import { writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { closeCliStore, openCliStore } from "../../../test/cli-store.ts";
+import { enterOpen, leave } from "../../../test/shell.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { defineAgent } from "../../index.ts";
-import { capture } from "../capture.ts";
 import { main } from "../main.ts";
+import { captureOutput } from "../output-capture.ts";
 
 let cwd: string;
 let hf: Holdfast;
 beforeEach(async () => {
-  ({ cwd, hf } = await openCliStore());
+  ({ cwd, hf } = await enterOpen());
 });
-afterEach(closeCliStore);
+afterEach(leave);
 
 const ECHO =
   "{ id: 'echo', version: '1', iterate: (it) => it.input === 'bad' ? it.fail(new Error('no')) : it.done(it.input) }";
@@ -30,7 +30,7 @@ function agents(text: string, name = "agents.mjs"): string {
 async function work(argv: readonly string[], enough: (stdout: string) => boolean, columns?: number) {
   const over = new AbortController();
   let seen = "";
-  const ended = await capture(main, ["worker", ...argv, "--poll", "10"], {
+  const ended = await captureOutput(main, ["worker", ...argv, "--poll", "10"], {
     cwd,
     ...(columns === undefined ? {} : { columns }),
     signal: over.signal,
@@ -143,7 +143,7 @@ describe("worker", () => {
 
   test("says what is wrong with what it is given", async () => {
     const refused = async (...argv: string[]) => {
-      const { code, stderr } = await capture(main, ["worker", ...argv], { cwd });
+      const { code, stderr } = await captureOutput(main, ["worker", ...argv], { cwd });
       return `${code} ${stderr.split("\n")[0]}`;
     };
     expect(await refused()).toBe("2 holdfast: name the module that exports the agents: --agents FILE");
@@ -154,7 +154,7 @@ describe("worker", () => {
       /^2 .*c\.mjs cannot be loaded: /,
     );
     const twice = agents(`export const a = ${ECHO}; export const b = ${ECHO};`, "d.mjs");
-    expect(await refused("--agents", twice)).toBe('2 holdfast: two agents are called "echo"');
+    expect(await refused("--agents", twice)).toBe('2 holdfast: two agents have the id "echo"');
     expect(await refused("--agents", twice, "--grace", "soon")).toMatch(/^2 .*--grace takes a time/);
     const good = agents(`export default ${ECHO}`, "e.mjs");
     expect(await refused("--agents", good, "--store", "other.db")).toBe("3 holdfast: no store at other.db");
