@@ -4,8 +4,8 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { captureOutput } from "../../src/cli/output-capture.ts";
 import { main } from "../../src/cli/main.ts";
+import { captureOutput } from "../../src/cli/output-capture.ts";
 import { testLong } from "../long-test.ts";
 import { withAgents } from "./agents.ts";
 import { fidelityOf, WHOLE } from "./fidelity.ts";
