@@ -33,19 +33,17 @@ export interface CheckedCapture extends CaptureOrigin {
 }
 
 const INPUT = [
-  ...[
-    "request",
-    "agent",
-    "sessionId",
-    "cwd",
-    "configDir",
-    "key",
-    "agentVersion",
-    "files",
-    "basis",
-    "onConflict",
-    "ttlMs",
-  ],
+  "request",
+  "agent",
+  "sessionId",
+  "cwd",
+  "configDir",
+  "key",
+  "agentVersion",
+  "files",
+  "basis",
+  "onConflict",
+  "ttlMs",
   "session",
 ];
 

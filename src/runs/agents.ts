@@ -17,7 +17,17 @@ import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkOneOf, checkOptionalId, checkPlain, checkRecord, invalid } from "../core/check.ts";
 
 const AGENT = [
-  ...["id", "version", "input", "state", "output", "signals", "tools", "models", "limits", "initial", "iterate"],
+  "id",
+  "version",
+  "input",
+  "state",
+  "output",
+  "signals",
+  "tools",
+  "models",
+  "limits",
+  "initial",
+  "iterate",
 ] as const;
 const LIMITS = ["iterations", "wallMs", "tokens", "costUsd"] as const;
 const LONGEST_MS = 1e15;

@@ -10,7 +10,7 @@ import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { checkId } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
-import { existingSession } from "../core/existing.ts";
+import { existingSession } from "../core/existing-session.ts";
 import { checkSpawn, decideSpawn } from "../sessions/attach.ts";
 import { finishInvocation } from "../sessions/invocations.ts";
 import { checkLimits } from "./agents.ts";
@@ -146,7 +146,7 @@ async function begin(
             ...begun.commit,
             sessions: sessions ?? [],
             // At the parent's version: a child that begins while its parent ends would have no parent at work.
-            guards: [...[atEpoch(row), atVersion(row)], ...[...guards, ...(begun.commit.guards ?? [])]],
+            guards: [atEpoch(row), atVersion(row), ...guards, ...(begun.commit.guards ?? [])],
             // The invocation's event comes right before the intent.
             events: [...pending, ...events, draft, ...begun.events],
           },

@@ -17,7 +17,13 @@ import { idleReason, type OpenQuestion, type OpenQuestions, waitsOf } from "../c
 import { errorIn, eventOf, loadEventPayload } from "./journal.ts";
 
 const STATUSES: readonly RunStatus[] = [
-  ...(["running", "paused", "waiting", "recovering", "completed", "failed", "cancelled"] as const),
+  "running",
+  "paused",
+  "waiting",
+  "recovering",
+  "completed",
+  "failed",
+  "cancelled",
 ];
 
 const RUN = {

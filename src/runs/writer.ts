@@ -305,8 +305,23 @@ function update(row: RunRow, changes: Changes, next: RunRow, checkpointSeq: Cell
   }
   const { status, epoch, owner, wake_at, waits, cancel, pause_at, stop, ended_at } = next;
   const params: Cell[] = [
-    ...[status, version, epoch, owner, iteration, checkpointSeq, wake_at, waits, cancel, pause_at, stop, tokens],
-    ...[cost_usd, seq, updated_at, ended_at, id],
+    status,
+    version,
+    epoch,
+    owner,
+    iteration,
+    checkpointSeq,
+    wake_at,
+    waits,
+    cancel,
+    pause_at,
+    stop,
+    tokens,
+    cost_usd,
+    seq,
+    updated_at,
+    ended_at,
+    id,
   ];
   return { op: "run", statement: "run.move", params };
 }

@@ -117,13 +117,7 @@ describe("another agent on the same request", () => {
     const at = newStore();
     await new Machine().run(says("TURN LEFT"), lineOf(at, "fix-42"));
     const here = withOpenCode();
-    const line = (...more: string[]) => [
-      ...["--store", at, "--request", "fix-42", ...more],
-      "--",
-      "opencode",
-      "run",
-      "hi",
-    ];
+    const line = (...more: string[]) => ["--store", at, "--request", "fix-42", ...more, "--", "opencode", "run", "hi"];
     const refused = await here.run({}, line("--must-resume"));
     expect(refused.code).toBe(7);
     expect(refused.stderr).not.toContain("nothing is stored");

@@ -24,18 +24,16 @@ describe("CA3 fields of a transcript's line", () => {
     '\uFEFF{"uuid":"behind a mark"}',
     '{"uuid":"ä","type":"\u{1F600}"}',
     '{"uuid":"u"}\r',
-    ...[
-      '{"uuid":"u"',
-      '{"uuid":"u"}}',
-      '{"uuid":"u",}',
-      '{"uuid":"u"} x',
-      '{"uuid"',
-      '{"a":"\\',
-      "{}",
-      "[]",
-      "",
-      "null",
-    ],
+    '{"uuid":"u"',
+    '{"uuid":"u"}}',
+    '{"uuid":"u",}',
+    '{"uuid":"u"} x',
+    '{"uuid"',
+    '{"a":"\\',
+    "{}",
+    "[]",
+    "",
+    "null",
   ])("%j gives what parsing gives", (text) => {
     expect(some(text)).toEqual(pick(parseLine(Buffer.from(text))));
   });

@@ -43,9 +43,25 @@ interface Usage {
 
 /** Types of lines that have no uuid and are no part of the conversation. */
 const BESIDE = [
-  ...["queue-operation", "last-prompt", "mode", "atis-latch", "tools-used", "file-history-snapshot"],
-  ...["file-history-delta", "agent_metadata", "agent-name", "custom-title", "tag", "pr-link", "permission-mode"],
-  ...["api-request-shape", "api-request-blob", "api-request", "worktree-state", "agent-setting", "task-summary"],
+  "queue-operation",
+  "last-prompt",
+  "mode",
+  "atis-latch",
+  "tools-used",
+  "file-history-snapshot",
+  "file-history-delta",
+  "agent_metadata",
+  "agent-name",
+  "custom-title",
+  "tag",
+  "pr-link",
+  "permission-mode",
+  "api-request-shape",
+  "api-request-blob",
+  "api-request",
+  "worktree-state",
+  "agent-setting",
+  "task-summary",
 ] as const;
 
 /** Of lines with a uuid that are no message; whatever they are, the chain goes through them. */

@@ -41,9 +41,15 @@ describe("Claude Code's transcripts", () => {
       "user: question 0",
       "assistant: thinking",
       "assistant: let me see 0",
-      ...["assistant: calls Read", "assistant: calls Bash", "assistant: calls Grep"],
-      ...['tool: "Read done"', 'tool: "Bash done"', 'tool: "Grep done"'],
-      ...["assistant: calls Bash", 'tool: "Bash done"', "assistant: answer 0"],
+      "assistant: calls Read",
+      "assistant: calls Bash",
+      "assistant: calls Grep",
+      'tool: "Read done"',
+      'tool: "Bash done"',
+      'tool: "Grep done"',
+      "assistant: calls Bash",
+      'tool: "Bash done"',
+      "assistant: answer 0",
     ]);
     expect(openToolCalls(readClaude(t.text).conversation)).toEqual([]);
   });

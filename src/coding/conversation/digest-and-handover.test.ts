@@ -123,10 +123,16 @@ describe("the handover", () => {
     await importConversation(hf, main, { session: "told", request: "r 1" });
     const text = await handover(hf, "told");
     for (const line of [
-      ...["- Agent: `claude-code 2.1.325`", "- Directory: `/home/dev/app`"],
-      ...["- `/home/dev/app/a.txt`", "- `exit 3` (failed)", "- `Do thing` (`pending`)"],
-      ...["- `look around` (done) in `told/agent-af11a538400b63651`", "- Calls: 12", "- Cost: not known"],
-      ...["    holdfast run --request 'r 1' -- claude", GONE],
+      "- Agent: `claude-code 2.1.325`",
+      "- Directory: `/home/dev/app`",
+      "- `/home/dev/app/a.txt`",
+      "- `exit 3` (failed)",
+      "- `Do thing` (`pending`)",
+      "- `look around` (done) in `told/agent-af11a538400b63651`",
+      "- Calls: 12",
+      "- Cost: not known",
+      "    holdfast run --request 'r 1' -- claude",
+      GONE,
     ]) {
       expect(text.split("\n")).toContain(line);
     }
@@ -206,8 +212,14 @@ describe("the handover", () => {
         .filter((line) => line.startsWith("#"))
         .map((line) => line.split(":")[0]),
     ).toEqual([
-      ...["# Handover", "## What was asked", "## Last answer", "## Files changed", "## Commands", "## Open"],
-      ...["## Tokens and cost", "## How to continue"],
+      "# Handover",
+      "## What was asked",
+      "## Last answer",
+      "## Files changed",
+      "## Commands",
+      "## Open",
+      "## Tokens and cost",
+      "## How to continue",
     ]);
   });
 });

@@ -37,8 +37,16 @@ interface BranchMessage {
 }
 
 const TYPES = [
-  ...["session/created", "message/added", "call/started", "call/put", "turn/begun"],
-  ...["head/created", "head/moved", "branch/begun", "invocation/started", "invocation/finished"],
+  "session/created",
+  "message/added",
+  "call/started",
+  "call/put",
+  "turn/begun",
+  "head/created",
+  "head/moved",
+  "branch/begun",
+  "invocation/started",
+  "invocation/finished",
 ];
 
 export async function readImportedBranch(

@@ -1,12 +1,12 @@
 // Large commits: those of an import, with very many rows as they were. Their rows are made ready for the engine before the
-// transaction begins, in slices of time, and the engine gets them in trips of bounded size, so that neither making nor
+// transaction begins, in slices of time, and the engine gets them in round trips of bounded size, so that neither making nor
 // writing them holds the event loop, and the store is locked for as short as can be.
 import type { Environment } from "../../contracts/environment.ts";
 import type { Commit } from "../../contracts/storage/commit.ts";
 import { runInSlices, TimeSlice } from "../../core/time-slice.ts";
 import type { Plan, Step } from "./driver.ts";
-import { pieces } from "./pieces.ts";
 import { restoreInSteps } from "./restore.ts";
+import { pieces } from "./row-pieces.ts";
 import { Script } from "./writing.ts";
 
 /** A commit with more rows is large. With fewer, what it takes to treat it so costs more than it saves. */
@@ -14,7 +14,7 @@ const MOST_SMALL_ROWS = 2000;
 /** A step cannot be interrupted. */
 const ROWS_PER_STEP = 256;
 const BYTES_PER_STEP = 256 * 1024;
-const ROWS_PER_TRIP = 2048;
+const ROWS_PER_ROUND_TRIP = 2048;
 
 /** The steps of a large commit that do not depend on what is in the store; undefined: it is not large. */
 export async function prepareLarge(
@@ -30,13 +30,13 @@ export async function prepareLarge(
 }
 
 /** All of the steps; the last trip commits. None of them may be asked for its rows. */
-export function* inTrips(steps: readonly Step[]): Plan<void> {
+export function* inRoundTrips(steps: readonly Step[]): Plan<void> {
   let trip: Step[] = [];
   let rows = 0;
   for (const step of steps.flatMap(split)) {
     trip.push(step);
     rows += step.kind === "bulk" ? step.rows.length : 1;
-    if (rows < ROWS_PER_TRIP) continue;
+    if (rows < ROWS_PER_ROUND_TRIP) continue;
     yield { steps: trip, last: false };
     [trip, rows] = [[], 0];
   }

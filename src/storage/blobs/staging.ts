@@ -1,9 +1,9 @@
 // Blobs that arrive before the rows that refer to them, many of them and of any size: each is put in commits of a few
-// megabytes and held by a row of the intake's own (form 4) until one commit takes them all over. A crash leaves a
+// megabytes and held by a row of the staging's own (form 4) until one commit takes them all over. A crash leaves a
 // holder that expires, and with it every blob that no other row needs.
 
 import type { BlobWrite, Write } from "../../contracts/storage/commit.ts";
-import type { ArrivingBlob, Intake } from "../../contracts/storage/payloads.ts";
+import type { ArrivingBlob, BlobStaging } from "../../contracts/storage/payloads.ts";
 import { sameBytes, sha256 } from "../../core/bytes.ts";
 import { refusalError } from "../../core/decide.ts";
 import type { BlobContext } from "./byte-store.ts";
@@ -16,7 +16,7 @@ import { LARGE_BYTES, storeSource } from "./write.ts";
 /** Blobs of one commit. */
 const MOST_TOGETHER = 500;
 
-export function createIntake(context: BlobContext): Intake {
+export function createBlobStaging(context: BlobContext): BlobStaging {
   const held = new HeldBlobs(context);
   return {
     put: (blob, bytes) => held.put(blob, bytes),

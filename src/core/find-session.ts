@@ -4,7 +4,7 @@ import type { Locator } from "../contracts/locators.ts";
 import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
 import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { existingSession } from "./existing.ts";
+import { existingSession } from "./existing-session.ts";
 
 export async function findSession(storage: Storage, name: string): Promise<SessionRow> {
   const [byId] = await storage.query("session.get", { id: name });

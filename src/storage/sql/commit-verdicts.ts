@@ -40,7 +40,7 @@ export type Verdict = "accepted" | "later" | Refusal;
  * any commit that uses it. The same holds for a commit that publishes a head: what the head counts was read beside the
  * guards.
  */
-export function judge(batch: readonly Commit[], snapshot: CommitSnapshot): Verdict[] {
+export function judgeCommits(batch: readonly Commit[], snapshot: CommitSnapshot): Verdict[] {
   const touched = new Set<string>();
   const created = new Set<string>();
   const named = new Set<string>();

@@ -33,7 +33,7 @@ export function valuesInOrder<V>({ params }: CompiledText, values: Readonly<Reco
   return params.map((name) => values[name] as V);
 }
 
-export class Texts<N extends string> {
+export class StatementTexts<N extends string> {
   readonly #parts: readonly Part[];
   readonly #made = new Map<string, string>();
   /** Those that were looked up. */
