@@ -26,7 +26,7 @@ export async function treeOf(storage: Storage, locator: Locator | null, limit: n
 }
 
 async function newest(storage: Storage, limit: number): Promise<readonly SessionRow[]> {
-  return storage.query("sessions.list", { before: NOW, status: null, createdAfter: 0, createdBefore: NOW, limit });
+  return storage.query("sessions.list", { last: NOW, status: null, createdAfter: 0, createdBefore: NOW, limit });
 }
 
 /** The nearest first, whichever way the edges go; each once, so that circles end. */

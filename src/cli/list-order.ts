@@ -1,5 +1,5 @@
 // The order of lists, as an option: newest first unless the user asks otherwise.
-import type { ListOrder } from "../contracts/json.ts";
+import type { ListOrder } from "../core/cursor.ts";
 import type { Arguments } from "./arguments.ts";
 import type { OptionSpec } from "./command.ts";
 import { UsageError } from "./failure.ts";

@@ -1,7 +1,7 @@
 // Agents: registered identities with metadata and ordered core blocks that are needed on every request.
 // Promise: saveBlocks and loadBlocks write and read an agent's whole ordered set atomically; every edit of a block is
 // a version that can be read and restored.
-import type { JsonableObject, JsonObject, ListOrder, Page } from "./json.ts";
+import type { JsonableObject, JsonObject, Page, PageOptions } from "./json.ts";
 
 export interface Agent {
   readonly id: string;
@@ -31,15 +31,6 @@ export interface AgentInput<M extends object = JsonObject> {
 export interface AgentPatch<M extends object = JsonObject> extends Omit<AgentInput<M>, "id"> {
   /** Refuse with Conflict when the agent has another version. */
   readonly version?: number;
-}
-
-export interface AgentFilter {
-  readonly tag?: string;
-  readonly agentType?: string;
-  readonly limit?: number;
-  readonly cursor?: string;
-  /** Newest first when not given; a cursor goes with the order it was given for. */
-  readonly order?: ListOrder;
 }
 
 export interface Block {
@@ -83,8 +74,7 @@ export interface Agents {
   /** AlreadyExists when the id is taken. */
   create<M extends object = JsonObject>(input?: AgentInput<M>): Promise<Agent>;
   get(id: string): Promise<Agent | null>;
-  /** Newest first. */
-  list(filter?: AgentFilter): Promise<Page<Agent>>;
+  list(filter?: PageOptions & { readonly tag?: string; readonly agentType?: string }): Promise<Page<Agent>>;
   /** Only the given fields change. */
   update<M extends object = JsonObject>(id: string, patch: AgentPatch<M>): Promise<Agent>;
   /**
@@ -105,12 +95,7 @@ export interface Agents {
   rethinkBlock(agent: string, label: string, value: string, options?: EditOptions): Promise<Block>;
   /** The other agent sees, and edits, the same block from now on. */
   shareBlock(agent: string, label: string, withAgent: string): Promise<Block>;
-  /** Newest first. */
-  blockVersions(
-    agent: string,
-    label: string,
-    options?: { readonly limit?: number; readonly before?: number },
-  ): Promise<readonly BlockVersion[]>;
+  blockVersions(agent: string, label: string, page?: PageOptions): Promise<Page<BlockVersion>>;
   /** The old value becomes a new version; nothing is lost. */
   restoreBlock(agent: string, label: string, version: number): Promise<Block>;
 }

@@ -1,7 +1,7 @@
 // BlobStore of the storage contracts: content-addressed bytes, `sha256:<hex>` of what was given, one copy of each.
 // Promise: a ref is returned only after its bytes are durable; reads verify the hash; damage is BlobCorrupted naming
 // the blob; a ref expires by default unless it is pinned or a row refers to it.
-import type { Json, Jsonable, Page } from "./json.ts";
+import type { Json, Jsonable, Page, PageOptions } from "./json.ts";
 
 export interface StoreOptions {
   readonly mediaType?: string;
@@ -32,13 +32,6 @@ export interface BlobStat {
   readonly pinned: boolean;
   /** Rows that refer to it, and one more when it is named inside another blob. */
   readonly references: number;
-}
-
-export interface BlobRange {
-  readonly limit?: number;
-  readonly cursor?: string;
-  /** "age" (default): newest first. "size": largest first. A cursor goes with the sort it was given for. */
-  readonly sort?: "age" | "size";
 }
 
 export type ReferrerKind =
@@ -94,10 +87,11 @@ export interface Blobs {
   exists(ref: string): Promise<boolean>;
   stat(ref: string): Promise<BlobStat | null>;
   /**
-   * Newest first, by when the bytes first came, or largest first; includes expired blobs that are not collected yet.
+   * By when the bytes first came, or with `sort: "size"` the largest first, without `order`; a cursor goes with the sort it was
+   * given for. Includes expired blobs that are not collected yet.
    * Parts of larger blobs are not listed, nor is inline content: `stat` finds that by its ref.
    */
-  list(range?: BlobRange): Promise<Page<BlobStat>>;
+  list(filter?: PageOptions & { readonly sort?: "age" | "size" }): Promise<Page<BlobStat>>;
   /** Rows that refer to it, of the newest session first; 100 when no limit is given. This reads all rows of the store. */
   referrers(ref: string, range?: { readonly limit?: number }): Promise<readonly BlobReferrer[]>;
   /** Survives past expiry until unpinned. */

@@ -2,7 +2,7 @@
 // machine. Promise: what is restored is byte for byte what was there; a save is one commit, and a save that is not
 // based on the newest generation is a Conflict, or is kept beside it if the caller asks for that; every expiry is
 // announced.
-import type { Page } from "./json.ts";
+import type { Page, PageOptions } from "./json.ts";
 
 export type CodingAgent = "claude-code" | "opencode";
 
@@ -95,14 +95,12 @@ export interface NewCapture extends Partial<CaptureOrigin> {
   readonly ttlMs?: number | null;
 }
 
-export interface CaptureFilter {
+export interface CaptureFilter extends PageOptions {
   readonly request?: string;
   readonly agent?: CodingAgent;
   readonly sessionId?: string;
   /** Also those that are kept beside the newest. Default false. */
   readonly diverged?: boolean;
-  readonly limit?: number;
-  readonly cursor?: string;
 }
 
 /** What was not taken, and why. */

@@ -1,5 +1,5 @@
 // Questions to people about runs, and their answers.
-import type { Json, ListOrder } from "./json.ts";
+import type { Json, PageOptions } from "./json.ts";
 import type { Step } from "./steps.ts";
 
 /** in-doubt: the outcome of a step was lost. approval: a tool asks before its first try (`approve`). */
@@ -29,14 +29,10 @@ export interface Answer {
   readonly at: number;
 }
 
-export interface DecisionFilter {
+export interface DecisionFilter extends PageOptions {
   readonly run?: string;
   /** true: only answered decisions. false: only open ones. */
   readonly answered?: boolean;
-  readonly limit?: number;
-  readonly cursor?: string;
-  /** Newest first when not given; a cursor goes with the order it was given for. */
-  readonly order?: ListOrder;
 }
 
 export type AnswerInput = {

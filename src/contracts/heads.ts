@@ -1,7 +1,7 @@
 // Heads: positions in a session's log that never change.
 // Promise: a head's id commits to everything before it; what was at a head can be read for ever; the current head is the only
 // pointer that moves, and it moves by compare-and-set.
-import type { Json, ListOrder, Page } from "./json.ts";
+import type { Json, Page, PageOptions } from "./json.ts";
 import type { At } from "./locators.ts";
 
 export type HeadStatus = "complete" | "aborted";
@@ -78,12 +78,6 @@ export interface CompactInput {
   readonly expect?: string | null;
 }
 
-export interface HeadRange {
-  readonly limit?: number;
-  readonly cursor?: string | undefined;
-  readonly order?: ListOrder;
-}
-
 export interface Heads {
   get(id: string): Promise<Head | null>;
   /** Those whose ids begin like this (`hd-` and some digits), at most ten. */
@@ -94,7 +88,7 @@ export interface Heads {
    * Every head of the session, newest first, also aborted ones and those of other branches. With a head, those of the
    * session on the line that leads to it. A cursor goes with the order it was given for.
    */
-  list(at: At, range?: HeadRange): Promise<Page<Head>>;
+  list(at: At, page?: PageOptions): Promise<Page<Head>>;
   /** Publishes the current position of the session as a head, and makes it the current one. */
   publish(session: At, input?: HeadInput): Promise<Head>;
   /**

@@ -31,10 +31,17 @@ export type Jsonable<T> = T extends Json
 /** The same for what must be an object. */
 export type JsonableObject<T> = T extends readonly unknown[] ? JsonObject : Jsonable<T>;
 
-/** A page of a list, and where the next one starts; `next` is null at the end. */
-/** Lists are newest first unless the caller asks otherwise. */
-export type ListOrder = "newest" | "oldest";
+/** Of every list: which page of it. */
+export interface PageOptions {
+  /** 100 when not given, LIMITS.page at most. */
+  readonly limit?: number;
+  /** Where a page ended (its `next`), of a call with the same filter and order. */
+  readonly cursor?: string | undefined;
+  /** Newest first when not given. */
+  readonly order?: "newest" | "oldest";
+}
 
+/** A page of a list, and where the next one starts; `next` is null at the end. */
 export interface Page<T> {
   readonly items: readonly T[];
   readonly next: string | null;

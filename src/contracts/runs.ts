@@ -5,7 +5,7 @@
 import type { InputOf, RunnableAgent } from "./agent-definitions.ts";
 import type { Checkpoint, CheckpointInput } from "./checkpoints.ts";
 import type { AnswerInput, Decision, DecisionFilter } from "./decisions.ts";
-import type { Json, Page } from "./json.ts";
+import type { Json, Page, PageOptions } from "./json.ts";
 import type { At } from "./locators.ts";
 import type { LogEvent } from "./log.ts";
 import type { Run, RunError, RunLimits, RunStatus } from "./run-record.ts";
@@ -15,14 +15,12 @@ import type { ExecuteOptions, ResumeOptions } from "./run-waits.ts";
 import type { Step, StepRange } from "./steps.ts";
 import type { Token, Worker, WorkerOptions } from "./workers.ts";
 
-export interface RunFilter {
-  readonly session?: string;
+export interface RunFilter extends PageOptions {
+  readonly session?: At;
   readonly agent?: string;
   readonly status?: RunStatus;
   readonly createdAfter?: number;
   readonly createdBefore?: number;
-  readonly limit?: number;
-  readonly cursor?: string;
 }
 
 /** What a recovery found before it resumed the run. */
@@ -111,7 +109,7 @@ export interface Runs {
   /** Tokens of model calls in progress, of this handle's runs; ends when the signal aborts. */
   tokens(options?: { readonly run?: string; readonly signal?: AbortSignal }): AsyncIterable<Token>;
   /** The open questions, in the order of decisions(). */
-  pending(filter?: Pick<DecisionFilter, "run" | "limit" | "order">): Promise<readonly Decision[]>;
+  pending(filter?: PageOptions & { readonly run?: string }): Promise<Page<Decision>>;
   /**
    * All questions with their answers, as the log has them. The newest session comes first, and of each session its
    * newest question; `order: "oldest"` is the other way round.

@@ -1,5 +1,5 @@
 // One session: a long-lived conversation thread, the owner of a log.
-import type { JsonableObject, JsonObject } from "./json.ts";
+import type { JsonableObject, JsonObject, PageOptions } from "./json.ts";
 
 export type SessionStatus = "open" | "closed";
 
@@ -61,13 +61,11 @@ export interface SessionPatch<M extends object = JsonObject> {
   readonly version?: number;
 }
 
-export interface SessionFilter {
+export interface SessionFilter extends PageOptions {
   readonly agent?: string;
   readonly tag?: string;
   readonly status?: SessionStatus;
   readonly request?: string;
   readonly createdAfter?: number;
   readonly createdBefore?: number;
-  readonly limit?: number;
-  readonly cursor?: string;
 }

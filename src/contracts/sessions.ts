@@ -13,7 +13,6 @@ export interface Sessions {
   create<M extends object = JsonObject>(input?: SessionInput<M>): Promise<Session>;
   /** Its current state; null when there is none (a deleted session is none). at() shows what there was at a head. */
   get(at: At): Promise<Session | null>;
-  /** Newest first. */
   list(filter?: SessionFilter): Promise<Page<Session>>;
   update<M extends object = JsonObject>(id: At, patch: SessionPatch<M>): Promise<Session>;
   /** Points the name at the session; a name another session has moves only when `move` is given. */

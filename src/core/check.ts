@@ -1,9 +1,10 @@
 // Checks of what callers hand in, at the door: hostile or mistaken input becomes a typed error before anything is
 // written. Callers may be plain JavaScript, so types are not believed.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Json, ListOrder } from "../contracts/json.ts";
+import type { Json } from "../contracts/json.ts";
 import { LIMITS, type LimitName } from "../contracts/limits.ts";
 import { encodeText, fromRef } from "./bytes.ts";
+import type { ListOrder } from "./cursor.ts";
 import { nearest } from "./distance.ts";
 
 export function limitExceeded(limit: LimitName, what: string, actual: number): HoldfastError {

@@ -1,5 +1,8 @@
 // Cursors of lists: opaque to callers, the number of the last row seen to us.
 import { HoldfastError } from "../contracts/errors.ts";
+import type { PageOptions } from "../contracts/json.ts";
+
+export type ListOrder = NonNullable<PageOptions["order"]>;
 
 export function writeCursor(no: number): string {
   return Buffer.from(`n${no}`).toString("base64url");
@@ -9,6 +12,11 @@ export function writeCursor(no: number): string {
 export function readCursor(value: unknown): number | null {
   const [no] = read(value, /^n([0-9]{1,15})$/) ?? [null];
   return no ?? null;
+}
+
+/** Where a list by number starts when no cursor is given. */
+export function listStart(order: ListOrder): number {
+  return order === "newest" ? Number.MAX_SAFE_INTEGER : 0;
 }
 
 /** Of lists that are in order of two numbers. */

@@ -2,7 +2,6 @@
 
 import type { Answer, Decision, DecisionReason } from "../contracts/decisions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { ListOrder } from "../contracts/json.ts";
 import type { Run } from "../contracts/run-record.ts";
 import type { EventDraft } from "../contracts/storage/commit.ts";
 import type { Payloads, PreparedPayload } from "../contracts/storage/payloads.ts";
@@ -11,6 +10,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import type { ANSWER_INPUT } from "../contracts/verbs/runs.ts";
 import type { RowId, ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { encodeJson, invalid } from "../core/check.ts";
+import type { ListOrder } from "../core/cursor.ts";
 import { decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
 import { waitsFor } from "../core/run-waits.ts";

@@ -246,8 +246,9 @@ async function findQuestion(holdfast: Holdfast, decision: string): Promise<OpenQ
   const { session, seq } = parseRowId(decision, "decision");
   const [intent] = await holdfast.log.read(session, { after: seq - 1, limit: 1 }).catch(() => []);
   if (intent?.seq !== seq || typeof intent.run !== "string") return null;
-  const open = await holdfast.runs.pending({ run: intent.run, limit: LIMITS.page }).catch(() => []);
-  const reason = open.find(({ id }) => id === decision)?.reason;
+  const filter = { run: intent.run, limit: LIMITS.page };
+  const open = await holdfast.runs.pending(filter).catch(() => null);
+  const reason = open?.items.find(({ id }) => id === decision)?.reason;
   if (reason === undefined) return null;
   return { reason, wasApproved: reason === "in-doubt" && intent.data.approval === true };
 }

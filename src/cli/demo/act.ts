@@ -97,7 +97,7 @@ async function decide(
       "so the run does not guess. It waits, and asks:",
   );
   await story.run("runs", "pending", run.id, ...story.store);
-  const [decision] = await holdfast.runs.pending({ run: run.id });
+  const [decision] = (await holdfast.runs.pending({ run: run.id })).items;
   const payment = readBook(book).find(({ bill }) => bill === DOOMED);
   if (decision === undefined || payment === undefined) throw new Error("bug: the demo has nothing to decide");
   const { receipt, bill, eur } = payment;

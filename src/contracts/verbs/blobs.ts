@@ -11,11 +11,13 @@ import {
   optional,
   options,
   orElse,
+  PAGE,
   PAIR_CURSOR,
   param,
   REF,
   read,
   readBytes,
+  readPage,
   streamBytes,
   whole,
   write,
@@ -40,10 +42,15 @@ export const BLOB_VERBS = {
   stream: streamBytes(BLOB),
   exists: read(BLOB),
   stat: read(BLOB),
-  list: read(
+  list: readPage(
     param(
-      "range",
-      options({ limit: limit("page", 100), cursor: PAIR_CURSOR, sort: orElse(choice(["age", "size"]), "age") }),
+      "filter",
+      options({
+        ...PAGE,
+        order: optional(choice(["newest", "oldest"])),
+        cursor: PAIR_CURSOR,
+        sort: orElse(choice(["age", "size"]), "age"),
+      }),
     ),
   ),
   referrers: read(BLOB, param("range", options({ limit: limit("page", 100) }))),

@@ -3,7 +3,6 @@ import type { ArchiveSource } from "../archive.ts";
 import type { ContextOptions } from "../context.ts";
 import {
   BOOLEAN,
-  CURSOR,
   callback,
   checked,
   choice,
@@ -17,10 +16,12 @@ import {
   optional,
   options,
   orElse,
+  PAGE,
   param,
   ROW_ID,
   read,
   readLive,
+  readPage,
   record,
   set,
   streamBytes,
@@ -62,18 +63,17 @@ const AT = param("at", LOCATOR);
 export const SESSION_VERBS = {
   create: write(param("session", NEW_SESSION)),
   get: read(AT),
-  list: read(
+  list: readPage(
     param(
       "filter",
       options({
+        ...PAGE,
         agent: optional(ID),
         tag: optional(ID),
         status: orElse(STATUS, null),
         request: optional(ID),
         createdAfter: orElse(whole(), 0),
         createdBefore: orElse(whole(), Number.MAX_SAFE_INTEGER),
-        limit: limit("page", 100),
-        cursor: CURSOR,
       }),
     ),
   ),

@@ -1,9 +1,12 @@
 // Blobs as callers see them: one by its ref, or all there are, page by page.
-import type { BlobRange, BlobStat } from "../../contracts/blobs.ts";
+import type { BlobStat } from "../../contracts/blobs.ts";
 import type { Page } from "../../contracts/json.ts";
 import type { BlobRow } from "../../contracts/storage/rows.ts";
+import type { BLOB_VERBS } from "../../contracts/verbs/blobs.ts";
+import type { ValuesOf } from "../../contracts/verbs/vocabulary.ts";
 import { toHex, toRef } from "../../core/bytes.ts";
-import { readCursor, readPairCursor, writeCursor, writePairCursor } from "../../core/cursor.ts";
+import { invalid } from "../../core/check.ts";
+import { listStart, readCursor, readPairCursor, writeCursor, writePairCursor } from "../../core/cursor.ts";
 import type { BlobContext } from "./byte-store.ts";
 import { FORM, NO_TIME } from "./claims.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
@@ -37,19 +40,23 @@ const ROWS = 1000;
 
 export async function listBlobs(
   context: BlobContext,
-  range: BlobRange & { readonly limit: number },
+  { limit, sort, cursor, order: given }: ValuesOf<typeof BLOB_VERBS.list>[0],
 ): Promise<Page<BlobStat>> {
-  const { limit, sort, cursor } = range;
+  if (sort === "size" && given !== undefined) throw invalid("order", "left out where the largest come first", given);
   if (sort === "size") return listLargest(context, limit, cursor);
+  const order = given ?? "newest";
   const found: BlobRow[] = [];
-  let before = readCursor(cursor) ?? Number.MAX_SAFE_INTEGER;
+  let seen = readCursor(cursor) ?? listStart(order);
   // One more row than requested shows whether there is a next page.
   for (let asked = limit + 1; found.length <= limit; asked = ROWS) {
-    const rows = await context.storage.query("blobs.list", { beforeNo: before, limit: asked });
+    const rows = await context.storage.query(order === "newest" ? "blobs.list" : "blobs.list.oldest", {
+      last: seen,
+      limit: asked,
+    });
     for (const row of rows) if (!isMerePart(row)) found.push(row);
     const last = rows.at(-1);
     if (last === undefined || rows.length < asked) break;
-    before = last.no;
+    seen = last.no;
     await yieldToEventLoop(context.storage.environment);
   }
   const page = found.slice(0, limit);

@@ -245,7 +245,8 @@ class Simulator {
       open: () => Promise.reject(new Error("bug: a person opens no stores")),
     });
     for (;;) {
-      for (const decision of await client.patiently(() => client.store.runs.pending())) {
+      const { items } = await client.patiently(() => client.store.runs.pending());
+      for (const decision of items) {
         const answer = person(decision, this.#external);
         // Meant for this question: a second delivery must not answer the next one about the same step.
         if (answer !== null) await client.answer(decision.id, { ...answer, reason: decision.reason });

@@ -131,7 +131,7 @@ export const watchingCases: readonly Case[] = [
     await runs.execute(asks, { session: "asks", id: "asks" }, { wait: false });
     const STATUS = `[:find ?status . :where [?s :step/run "asks"] [?s :step/status ?status]]`;
     assert.deepEqual([(await runs.steps("asks"))[0]?.status, await query(STATUS)], ["asked", "asked"]);
-    await runs.answer(present((await runs.pending({ run: "asks" }))[0]).id, { verdict: "retry" });
+    await runs.answer(present((await runs.pending({ run: "asks" })).items[0]).id, { verdict: "retry" });
     await runs.resume(asks, "asks");
     assert.deepEqual([(await runs.steps("asks"))[0]?.status, await query(STATUS)], ["done", "done"]);
     const failed = await query(
@@ -160,7 +160,7 @@ export const watchingCases: readonly Case[] = [
       const { id } = await runs.start(pays, { session: "s" });
       await cutOff(runs, pays, id, held.reached);
       await runs.resume(pays, id);
-      const [decision] = await runs.pending({ run: id });
+      const [decision] = (await runs.pending({ run: id })).items;
       await runs.answer(present(decision).id, { verdict: "retry", by: "eve" });
       held.open();
       await runs.resume(pays, id);

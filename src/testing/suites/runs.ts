@@ -359,7 +359,7 @@ const doubtCases: readonly Case[] = [
       const before = recorder.count("pay");
       const asked = await runs.resume(pays, id);
       assert.deepEqual([asked.status, recorder.count("pay")], ["waiting", before], "it asks, and does nothing");
-      const [decision, ...others] = await runs.pending({ run: id });
+      const [decision, ...others] = (await runs.pending({ run: id })).items;
       const { id: question, step, input } = present(decision);
       assert.equal(others.length, 0);
       assert.deepEqual([step.name, step.status, input], ["pay", "started", { amount: 5 }]);
@@ -400,7 +400,7 @@ const doubtCases: readonly Case[] = [
     await cutOff(runs, pays, id, held.reached);
     for (const round of [1, 2]) {
       await runs.resume(pays, id);
-      const [decision] = await runs.pending({ run: id });
+      const [decision] = (await runs.pending({ run: id })).items;
       await runs.answer(present(decision).id, { verdict: "retry" });
       held = gate();
       await cutOff(runs, pays, id, held.reached);
@@ -410,7 +410,7 @@ const doubtCases: readonly Case[] = [
     assert.deepEqual([asked.status, recorder.count("pay")], ["waiting", 3]);
     assert.equal(new Set(recorder.effects.map(({ key }) => key)).size, 1);
     await runs.cancel(id);
-    assert.deepEqual(await runs.pending(), [], "a run that has ended asks nothing");
+    assert.deepEqual((await runs.pending()).items, [], "a run that has ended asks nothing");
   }),
   prove(
     "RU5 what is recorded is used, what is in doubt and idempotent is done again under its key",
