@@ -7,20 +7,17 @@ import type { Calls } from "./calls.ts";
 import type { Captures } from "./captures.ts";
 import type { Checking } from "./check.ts";
 import type { Environment } from "./environment.ts";
-import type { Graph } from "./graph.ts";
 import type { Heads } from "./heads.ts";
 import type { History } from "./history.ts";
 import type { Invocations, LeafCalls } from "./invocations.ts";
 import type { Evals, Snapshots, Turns } from "./lineage.ts";
 import type { Log } from "./log.ts";
-import type { LongTermMemory } from "./memory.ts";
 import type { Querying } from "./query.ts";
 import type { Runs } from "./runs.ts";
 import type { Sessions } from "./sessions.ts";
 import type { State } from "./state.ts";
 import type { Tasks } from "./tasks.ts";
 import type { Tracing } from "./trace.ts";
-import type { Vectors } from "./vectors.ts";
 
 export interface OpenOptions {
   /** "full" (default): an acknowledged write survives power loss. "normal": the last ones may not, the store does. */
@@ -33,9 +30,6 @@ export interface OpenOptions {
   readonly history?: History;
   readonly state?: State;
   readonly tasks?: Tasks;
-  readonly vectors?: Vectors;
-  readonly graph?: Graph;
-  readonly memory?: LongTermMemory;
   /** false: refuse to create a store that is not there yet, NotFound instead. Default true. */
   readonly create?: boolean;
   /** false: refuse to migrate an older store. Default true. */
@@ -127,10 +121,6 @@ export interface Holdfast {
   readonly captures: Captures;
   readonly blobs: Blobs;
   readonly log: Log;
-  /** Only there when handed to open(). */
-  readonly vectors?: Vectors;
-  readonly graph?: Graph;
-  readonly memory?: LongTermMemory;
   stats(options?: { readonly sessions?: number }): Promise<Stats>;
   /** Datalog over everything the store holds. */
   query: Querying["query"];

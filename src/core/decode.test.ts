@@ -159,7 +159,7 @@ for (const engine of ENGINES) {
       ["agent_blocks", "block_id", "gone", ["blocks.load"], { kind: "block", block: "gone" }],
       ["blocks", "description", NOT_UTF8, BLOCK, { kind: "block", column: "description" }],
       ["block_versions", "edit", "guessed", ["block.versions"], { kind: "block version", version: 1, column: "edit" }],
-      ["boards", "label", NOT_UTF8, BOARD, { kind: "board", conversation: "chat", column: "label" }],
+      ["boards", "label", NOT_UTF8, BOARD, { kind: "board", session: "chat", column: "label" }],
       ["tasks", "title", NOT_UTF8, TASK, { kind: "task", column: "title" }],
       ["tasks", "note", NOT_UTF8, TASK, { kind: "task", column: "note" }],
       ["tasks", "status", "done", TASK, { kind: "task", column: "status" }],

@@ -4,8 +4,8 @@ import { readClaude } from "../../coding/conversation/claude.ts";
 import { firstPrompt } from "../../coding/conversation/facts.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { MessageInput } from "../../contracts/messages.ts";
+import type { SessionsOf } from "../../contracts/session-store.ts";
 import { entryOf } from "./entries.ts";
-import type { SessionsOf } from "./transcript-sessions.ts";
 
 /** Sessions that are known to have one. */
 const REMEMBERED = 1000;

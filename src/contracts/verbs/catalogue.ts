@@ -52,8 +52,8 @@ interface StoreParts {
   readonly handle: Pick<Holdfast, "clock" | "close">;
 }
 
-/** What no verb is: facts about the store, nouns that only others implement, and another name of close. */
-type NoVerbs = "info" | "vectors" | "graph" | "memory" | typeof Symbol.asyncDispose;
+/** What no verb is: facts about the store, and another name of close. */
+type NoVerbs = "info" | typeof Symbol.asyncDispose;
 
 type Nouns = Omit<Holdfast, NoVerbs | MembersOf<StoreParts>>;
 type MembersOf<P> = { [K in keyof P]: keyof P[K] }[keyof P];
