@@ -7,16 +7,21 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const isLong = process.env.HOLDFAST_TEST_LONG === "1";
 /** How long a test that hangs may take; no test asserts how fast the machine is. */
 const HANG_MS = isLong ? 600_000 : 300_000;
-const shared = { pool: "forks", testTimeout: HANG_MS, hookTimeout: HANG_MS } as const;
+const shared = {
+  ...{ pool: "forks", testTimeout: HANG_MS, hookTimeout: HANG_MS },
+  setupFiles: "test/setup.ts",
+} as const;
 /** One more than there are cores as a rule: many tests wait for a disk, a server or an agent. */
 const WORKERS = 3;
 const elsewhere = ["**/node_modules/**", "**/dist/**"];
 
-/** Those that take longest, longest first: the last one to begin should not be the one that everybody waits for. */
+/** Those that take longest, longest first: no run should end with one worker in a long file and the others idle. */
 const LONG = [
-  ...["suites.postgres", "agents/run", "agents/cli", "suites.", "test/examples", "test/package", "blobs/store"],
-  ...["check/columns", "docs"],
-  ...["agents/opencode", "check/damage", "commands/run", "sim/", "check/", "archive/", "bad-input", "blobs/growth"],
+  ...["suites.postgres", "suites.", "agents/run", "agents/remembered", "agents/cli", "test/examples", "test/package"],
+  ...["opencode/restore", "conversation/import", "check/flips", "check/columns", "check/export", "blobs/store"],
+  ...["loop/loop", "archive/erased", "coding/secrets", "runs/reads", "bad-input", "sim/canaries", "sim/matrix", "docs"],
+  ...["agents/opencode", "blobs/growth", "core/decode", "check/", "commands/run", "sim/", "archive/", "recipes/"],
+  ...["tombstones", "commands/"],
 ];
 
 class LongFirst extends BaseSequencer {
@@ -40,6 +45,8 @@ export default defineConfig({
           include: ["src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
           exclude: [...elsewhere, "test/real/**", "test/agents/*.test.ts"],
           maxWorkers: WORKERS,
+          // A process runs file after file: starting one and loading the sources takes longer than most files do.
+          isolate: false,
           sequence: { groupOrder: 1 },
         },
       },

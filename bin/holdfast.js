@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The `holdfast` command. An old Node must be able to read this file in order to be told that it is too old, so the
-// syntax here is that of Node 14, and everything else is imported only after the check.
+// The `holdfast` command. An old Node must be able to read this file, so that the command can say that
+// this Node is too old. So the syntax here is that of Node 14, and everything else is imported after the check.
 import { NEWER_NODE, nodeRefusal } from "../dist/node-version.js";
 
 const refusal = nodeRefusal();
@@ -18,15 +18,15 @@ if (refusal !== undefined) {
       process.exitCode = code;
     })
     .catch((error) => {
-      // Failures that a user can meet are reported by main itself; what arrives here is a bug or a broken install.
+      // main() reports the failures that users meet. An error that arrives here is a bug or a broken install.
       console.error(error);
       process.exitCode = 1;
     });
 }
 
 /**
- * Node keeps the compiled code of this command, so that it starts faster the next time. Whoever can write there can make this
- * command do anything: the directory must be the user's own. NODE_COMPILE_CACHE names another one,
+ * Node keeps the compiled code of this command, so that it starts faster the next time. A program that can write there can make
+ * this command do anything, so the directory must be the user's own. NODE_COMPILE_CACHE names another one,
  * NODE_DISABLE_COMPILE_CACHE=1 turns it off.
  */
 function keepCompiledCode() {
@@ -36,11 +36,11 @@ function keepCompiledCode() {
     const folder = cacheFolder();
     if (folder !== undefined) enableCompileCache(folder);
   } catch {
-    // Without it, everything works as well and starts a little later.
+    // Without the cache the command works too and starts a little later.
   }
 }
 
-/** undefined where none is safe to use. */
+/** undefined if no folder is safe to use. */
 function cacheFolder() {
   const fs = process.getBuiltinModule("node:fs");
   const path = process.getBuiltinModule("node:path");
@@ -48,7 +48,7 @@ function cacheFolder() {
   const caches = XDG_CACHE_HOME || LOCALAPPDATA || (HOME && path.join(HOME, ".cache"));
   if (NODE_DISABLE_COMPILE_CACHE || !caches || !path.isAbsolute(caches)) return undefined;
   const folder = path.join(caches, "holdfast", "compiled");
-  // One by one: where nothing can be made, as in /proc, a recursive mkdir never ends.
+  // One folder at a time: a recursive mkdir never ends where nothing can be created, as in /proc.
   for (const one of [caches, path.dirname(folder), folder]) {
     if (!fs.existsSync(one)) fs.mkdirSync(one, { mode: 0o700 });
   }

@@ -14,11 +14,23 @@ Written by \`npm run api-report\`; do not edit. Every exported name of each entr
 
 /** The report on the package in that folder; throws when its source does not compile to declarations. */
 export function apiReport(root: string): string {
+  const { options } = readProject(root);
+  return reportOn(root, ts.createProgram(sourcesOf(root, entryPoints(root)), options));
+}
+
+/** The options and files of tsconfig.json. */
+export function readProject(root: string): ts.ParsedCommandLine {
+  const { config } = ts.readConfigFile(path.join(root, "tsconfig.json"), ts.sys.readFile);
+  return ts.parseJsonConfigFileContent(config, ts.sys, root);
+}
+
+/**
+ * The report on a program that has the entry points among its files. The order of inferred unions follows the order in which
+ * the checker meets their parts: pass a program that nothing has checked yet.
+ */
+export function reportOn(root: string, sources: ts.Program): string {
   const entries = entryPoints(root);
-  const program = declarationProgram(
-    root,
-    entries.map((entry) => entry.source),
-  );
+  const program = declarationProgram(root, sourcesOf(root, entries), sources);
   const checker = program.getTypeChecker();
   const modules = entries.map(({ name, source }) => {
     const file = program.getSourceFile(declarationOf(source));
@@ -32,6 +44,12 @@ export function apiReport(root: string): string {
   return HEADER + sections.join("");
 }
 
+/** What is wrong with the committed report, if anything is. */
+export function staleness(root: string, report: string): string | undefined {
+  const isCurrent = ts.sys.readFile(path.join(root, REPORT)) === report;
+  return isCurrent ? undefined : `${REPORT} is stale: run npm run api-report and review the difference`;
+}
+
 /** `"./testing": { "types": "./dist/types/testing/entry.d.ts" }` is written in src/testing/entry.ts. */
 function entryPoints(root: string): { name: string; source: string }[] {
   const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
@@ -43,27 +61,21 @@ function entryPoints(root: string): { name: string; source: string }[] {
   });
 }
 
-/** Declarations are emitted in memory and read back: there, inferred types are spelled out and bodies are gone. */
-function declarationProgram(root: string, sources: string[]): ts.Program {
+function sourcesOf(root: string, entries: readonly { readonly source: string }[]): string[] {
+  const sources = entries.map(({ source }) => source);
   const missing = sources.filter((source) => !ts.sys.fileExists(source));
   if (missing.length > 0) {
     throw new Error(
       `no such file: ${missing.map((file) => path.relative(root, file)).join(", ")} (package.json exports)`,
     );
   }
-  const config = ts.readConfigFile(path.join(root, "tsconfig.json"), ts.sys.readFile);
-  const { options } = ts.parseJsonConfigFileContent(config.config, ts.sys, root);
-  options.noEmit = false;
-  options.declaration = true;
-  options.emitDeclarationOnly = true;
-  options.removeComments = true;
+  return sources;
+}
 
-  const emitted = new Map<string, string>();
-  const program = ts.createProgram(sources, options);
-  const { diagnostics } = program.emit(undefined, (file, text) => emitted.set(path.normalize(file), text));
-  const errors = [...program.getSyntacticDiagnostics(), ...diagnostics];
-  if (errors.length > 0) throw new Error(ts.formatDiagnostics(errors, formatHost(root)));
-
+/** Declarations are emitted in memory and read back: there, inferred types are spelled out and bodies are gone. */
+function declarationProgram(root: string, entries: readonly string[], sources: ts.Program): ts.Program {
+  const emitted = emitDeclarations(root, sources);
+  const options = sources.getCompilerOptions();
   const host = ts.createCompilerHost(options);
   const { fileExists, readFile, getSourceFile } = host;
   const isOwnSource = (file: string) => emitted.has(declarationOf(path.normalize(file)));
@@ -71,18 +83,45 @@ function declarationProgram(root: string, sources: string[]): ts.Program {
   host.readFile = (file) => emitted.get(path.normalize(file)) ?? readFile(file);
   host.getSourceFile = (file, ...rest) => {
     const text = emitted.get(path.normalize(file));
-    return text === undefined
-      ? getSourceFile(file, ...rest)
-      : ts.createSourceFile(file, text, ts.ScriptTarget.ES2023, true);
+    if (text !== undefined) return ts.createSourceFile(file, text, ts.ScriptTarget.ES2023, true);
+    return sources.getSourceFile(file) ?? getSourceFile(file, ...rest);
   };
-  return ts.createProgram(sources.map(declarationOf), options, host);
+  return ts.createProgram(entries.map(declarationOf), options, host);
+}
+
+/** TypeScript's own tools pass `forceDeclarations` too; it is not among the parameters that its types name. */
+type EmitDeclarations = (
+  file: ts.SourceFile,
+  writeFile: ts.WriteFileCallback,
+  cancellation: undefined,
+  onlyDeclarations: true,
+  transformers: undefined,
+  forceDeclarations: true,
+) => ts.EmitResult;
+
+/** The text of the declarations of every file below src but tests, by path. */
+function emitDeclarations(root: string, program: ts.Program): ReadonlyMap<string, string> {
+  const folder = path.join(root, "src") + path.sep;
+  const files = program
+    .getSourceFiles()
+    .filter(({ fileName }) => path.normalize(fileName).startsWith(folder) && !fileName.endsWith(".test.ts"))
+    .toSorted((a, b) => (a.fileName < b.fileName ? -1 : 1));
+  const emitted = new Map<string, string>();
+  const emit: EmitDeclarations = program.emit;
+  const errors = files.flatMap((file) => [
+    ...program.getSyntacticDiagnostics(file),
+    ...emit(file, (name, text) => emitted.set(path.normalize(name), text), undefined, true, undefined, true)
+      .diagnostics,
+  ]);
+  if (errors.length > 0) throw new Error(ts.formatDiagnostics(errors, formatHost(root)));
+  return emitted;
 }
 
 function declarationOf(source: string): string {
   return source.replace(/(?<!\.d)\.ts$/, ".d.ts");
 }
 
-function formatHost(root: string): ts.FormatDiagnosticsHost {
+export function formatHost(root: string): ts.FormatDiagnosticsHost {
   return { getCurrentDirectory: () => root, getCanonicalFileName: (file) => file, getNewLine: () => "\n" };
 }
 
@@ -182,14 +221,13 @@ function print(node: ts.Node): string {
 
 if (import.meta.main) {
   const root = path.resolve(import.meta.dirname, "..");
-  const file = path.join(root, REPORT);
   const report = apiReport(root);
-  const before = ts.sys.readFile(file);
+  const stale = staleness(root, report);
   if (process.argv.includes("--write")) {
-    if (report !== before) writeFileSync(file, report);
-    console.log(report === before ? `${REPORT} is up to date` : `wrote ${REPORT}`);
-  } else if (report !== before) {
-    console.error(`${REPORT} is stale: run npm run api-report and review the difference`);
+    if (stale !== undefined) writeFileSync(path.join(root, REPORT), report);
+    console.log(stale === undefined ? `${REPORT} is up to date` : `wrote ${REPORT}`);
+  } else if (stale !== undefined) {
+    console.error(stale);
     process.exitCode = 1;
   }
 }

@@ -1,14 +1,13 @@
-// Everything that can be said about the code without running it: types, lint and format, dead code, layers and tidiness.
+// Everything that can be said about the code without running it: types, the API report, lint and format, dead code, layers and tidiness.
 // The parts run side by side, each to its end, so that one run shows all there is to mend. `--no-tests` is for `npm test`,
 // which runs the tests of layers and tidiness with all others.
 
 import { spawn } from "node:child_process";
-import { mkdirSync } from "node:fs";
 import * as path from "node:path";
 
 interface Part {
   readonly heading: string;
-  /** Below node_modules. */
+  /** A path from the root. */
   readonly program: string;
   readonly flags: readonly string[];
 }
@@ -20,25 +19,23 @@ interface Result extends Part {
 }
 
 const root = path.resolve(import.meta.dirname, "..");
-/** What tsc found out about files that have not changed since. */
-const cache = path.join(root, "node_modules", ".cache", "holdfast");
 
 /** The one that takes longest first. */
 const PARTS: readonly Part[] = [
+  { heading: "types and api-report.md: node scripts/types.ts", program: "scripts/types.ts", flags: [] },
   {
-    heading: "types: tsc --noEmit",
-    program: "typescript/bin/tsc",
-    flags: ["--noEmit", "--incremental", "--tsBuildInfoFile", path.join(cache, "types.tsbuildinfo")],
+    heading: "layers and tidiness: vitest run test/tidy",
+    program: "node_modules/vitest/vitest.mjs",
+    flags: ["run", "test/tidy"],
   },
-  { heading: "layers and tidiness: vitest run test/tidy", program: "vitest/vitest.mjs", flags: ["run", "test/tidy"] },
   {
     heading: "lint and format: biome check . (npm run format mends most of it)",
-    program: "@biomejs/biome/bin/biome",
+    program: "node_modules/@biomejs/biome/bin/biome",
     flags: ["check", ".", "--error-on-warnings"],
   },
   {
     heading: "dead code: knip (unused files, exports, types and dependencies; knip.json lists what programs start)",
-    program: "knip/bin/knip.js",
+    program: "node_modules/knip/bin/knip.js",
     flags: ["--no-progress", "--treat-config-hints-as-errors"],
   },
 ];
@@ -46,7 +43,7 @@ const PARTS: readonly Part[] = [
 function runPart(part: Part): Promise<Result> {
   const started = performance.now();
   const colour = process.stdout.isTTY ? { FORCE_COLOR: "1" } : {};
-  const child = spawn(process.execPath, [path.join(root, "node_modules", part.program), ...part.flags], {
+  const child = spawn(process.execPath, [path.join(root, part.program), ...part.flags], {
     cwd: root,
     env: { ...process.env, ...colour },
     stdio: ["ignore", "pipe", "pipe"],
@@ -65,7 +62,6 @@ function runPart(part: Part): Promise<Result> {
   });
 }
 
-mkdirSync(cache, { recursive: true });
 const parts = process.argv.includes("--no-tests") ? PARTS.filter(({ flags }) => !flags.includes("test/tidy")) : PARTS;
 const results = await Promise.all(
   parts.map(async (part) => {

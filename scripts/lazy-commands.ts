@@ -1,5 +1,5 @@
 // The command line knows the names and options of every command before it runs one of them. In a bundle these come as data, read
-// from the sources while building; the words of help are a module of their own, and a command's module is loaded when it runs.
+// from the sources while building; the help is a module of its own, and a command's module is loaded when it runs.
 
 import { readdirSync } from "node:fs";
 import * as path from "node:path";
@@ -7,19 +7,19 @@ import type { Plugin } from "rolldown";
 import { type AnyCommand, isGroup } from "../src/cli/command.ts";
 import { SECTIONS } from "../src/cli/registry.ts";
 
-const LESSONS = "./command-help.js";
+const HELP = "./command-help.js";
 
 /** Replaces src/cli/registry.ts. */
 export function lazyCommands(folder: string): Plugin {
   const registry = path.join(folder, "registry.ts");
-  const lessons = path.join(folder, LESSONS);
+  const help = path.join(folder, HELP);
   return {
     name: "lazy-commands",
-    resolveId: (id) => (id === LESSONS ? lessons : null),
+    resolveId: (id) => (id === HELP ? help : null),
     load: {
-      filter: { id: [registry, lessons] },
+      filter: { id: [registry, help] },
       handler: async (id) => ({
-        code: id === registry ? await registryCode(path.join(folder, "commands")) : lessonsCode(),
+        code: id === registry ? await registryCode(path.join(folder, "commands")) : helpCode(),
         moduleType: "js",
       }),
     },
@@ -33,7 +33,7 @@ const lazy = (command, load) =>
     ? { ...command, commands: command.commands.map((one, i) => lazy(one, async () => (await load()).commands[i])) }
     : { ...command, run: async (context) => (await load()).run(context) };
 export const COMMANDS = DATA.map((one) => lazy(one, LOAD[one.name]));
-export const loadSections = async () => (await import("${LESSONS}")).SECTIONS;
+export const loadHelp = () => import("${HELP}");
 `;
 
 const COMMANDS = SECTIONS.flatMap(({ commands }) => commands);
@@ -51,9 +51,9 @@ async function registryCode(folder: string): Promise<string> {
   );
 }
 
-function lessonsCode(): string {
+function helpCode(): string {
   const data = SECTIONS.map(({ title, commands }) => ({ title, commands: commands.map(dataOf) }));
-  return `export const SECTIONS = ${parsed(data)};`;
+  return `export * from "./help.ts";\nexport const SECTIONS = ${parsed(data)};`;
 }
 
 /** V8 reads a text as JSON sooner than as code. */
@@ -65,11 +65,19 @@ function parsed(data: unknown): string {
 function syntaxOf(command: AnyCommand): unknown {
   const { name, hidden } = command;
   if (isGroup(command)) return { name, hidden, fallback: command.fallback, commands: command.commands.map(syntaxOf) };
-  const { aliases, operands, tellsExposure, rest } = command;
-  const options = Object.entries(command.options).map(([option, { type, short, min, max }]) => {
-    return [option, { type, short, min, max }] as const;
+  const { aliases, operands, warnsOfExposedFiles, passesArguments } = command;
+  const options = Object.entries(command.options).map(([option, { type, short, min, max, choices }]) => {
+    return [option, { type, short, min, max, choices }] as const;
   });
-  return { name, hidden, aliases, operands, tellsExposure, rest, options: Object.fromEntries(options) };
+  return {
+    name,
+    hidden,
+    aliases,
+    operands,
+    warnsOfExposedFiles,
+    passesArguments,
+    options: Object.fromEntries(options),
+  };
 }
 
 interface CommandExport {

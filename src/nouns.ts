@@ -7,7 +7,7 @@ import type { LiveSessions } from "./contracts/sessions.ts";
 import type { Payloads } from "./contracts/storage/payloads.ts";
 import type { Storage } from "./contracts/storage/storage.ts";
 import { CALL_VERBS } from "./contracts/verbs/lineage.ts";
-import type { SessionLookup } from "./core/locate.ts";
+import type { SessionLookup } from "./core/session-lookup.ts";
 import { bindVerbs } from "./core/verbs.ts";
 import { createLog } from "./log/log.ts";
 import { createCalls } from "./sessions/calls.ts";

@@ -18,14 +18,12 @@ import { checkFields, checkInt, checkOneOf, checkRecord } from "./core/check.ts"
 import { realEnvironment } from "./core/environment.ts";
 import { createFence, FENCE, type Fencing } from "./core/fence.ts";
 import { checkFileMode, FILE_MODE } from "./core/file-mode.ts";
-import { LazyModule, LazyParts, type LazyVerbs } from "./core/lazy.ts";
-import { createSessionLookup, type SessionLookup } from "./core/locate.ts";
+import { LazyModule, LazyParts, type LazyVerbs, Lifetime } from "./core/lifetime.ts";
+import { createSessionLookup, type SessionLookup } from "./core/session-lookup.ts";
 import { parseStoreUrl, type StoreTarget } from "./core/store-url.ts";
 import { STORED, type StoredCapture, type StoredCaptures } from "./core/stored-capture.ts";
 import { createHistory } from "./history/history.ts";
-import { Lifetime } from "./lifetime.ts";
 import type { Nouns } from "./nouns.ts";
-import { factNames } from "./query/catalogue.ts";
 import { createRuns } from "./runs/on-demand.ts";
 import { type FileBlobsOptions, fileBlobs } from "./storage/blobs/file.ts";
 import { createPayloads } from "./storage/blobs/payloads.ts";
@@ -156,7 +154,6 @@ function compose(info: StoreInfo, base: Base): ComposedStore {
       lazy.members(captures, (part) => part, CATALOGUE.captures),
       CATALOGUE.captures,
     ),
-    ...lifetime.of({ facts: factNames }, { facts: FACTS }),
     ...lifetime.of(createStoreCalls(base, nouns.blobs), STORE_VERBS),
     close,
     [Symbol.asyncDispose]: close,
@@ -200,11 +197,10 @@ function createNouns({ storage, payloads, settings, options, lookup, lazy }: Bas
   };
 }
 
-const { facts: FACTS, ...QUERY_VERBS } = CATALOGUE.query;
-const { check, trace, stats } = CATALOGUE;
-const STORE_VERBS = { ...check, ...trace, ...QUERY_VERBS, ...stats };
+const { check, trace, query, stats } = CATALOGUE;
+const STORE_VERBS = { ...check, ...trace, ...query, ...stats };
 
-type StoreCalls = Checking & Tracing & Omit<Querying, "facts"> & Pick<Holdfast, "stats">;
+type StoreCalls = Checking & Tracing & Querying & Pick<Holdfast, "stats">;
 
 /** The calls of the store itself, each with the code that it needs. */
 function createStoreCalls({ storage, lookup, lazy }: Base, blobs: Blobs): StoreCalls {
@@ -214,7 +210,7 @@ function createStoreCalls({ storage, lookup, lazy }: Base, blobs: Blobs): StoreC
   const check = lazy.part(CHECK, ({ createChecking }) => createChecking(storage, blobs, lookup));
   return {
     ...lazy.members(stats, (part) => part, CATALOGUE.stats),
-    ...lazy.members(query, (part) => part, QUERY_VERBS),
+    ...lazy.members(query, (part) => part, CATALOGUE.query),
     ...lazy.members(trace, (part) => part, CATALOGUE.trace),
     ...lazy.members(check, (part) => part, CATALOGUE.check),
   };

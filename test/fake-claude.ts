@@ -13,6 +13,8 @@ export interface FakeClaude {
   readonly hasty?: boolean;
   /** Before anything is written. */
   readonly waitMs?: number;
+  /** Nothing is written before this file is there. */
+  readonly after?: string;
   /** In these sessions one after the other; "own" is the one of its command line, another name a new one. "": it began.
    * `until` a file is there. */
   readonly sessions?: readonly {
@@ -29,7 +31,7 @@ export interface FakeClaude {
 }
 
 const told = JSON.parse(process.env.FAKE_CLAUDE ?? "{}") as FakeClaude;
-const { silent, hasty, waitMs = 0, sessions = [], exit = 0, deaf = false, graceful = false } = told;
+const { silent, hasty, waitMs = 0, after, sessions = [], exit = 0, deaf = false, graceful = false } = told;
 const STOPS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 if (deaf) for (const signal of STOPS) process.on(signal, () => {});
 if (graceful) for (const signal of STOPS) process.on(signal, () => process.exit(exit));
@@ -55,6 +57,7 @@ function register(sessionId: string): void {
 
 register(own);
 await sleep(waitMs);
+while (after !== undefined && !existsSync(after)) await sleep(20);
 for (const { session, says, waitMs: pause = 0, until } of sessions) {
   const sessionId = session === "own" ? own : session;
   if (!hasty) register(sessionId);

@@ -1,21 +1,40 @@
 // A machine with a program that behaves like Claude Code, and `holdfast run` on it as a process of its own.
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
-import { afterAll } from "vitest";
 import { projectKey } from "../src/coding/claude/key.ts";
 import { open } from "../src/open.ts";
 import { COMPILED } from "./compiled.ts";
 import type { FakeClaude } from "./fake-claude.ts";
+import { onFileEnd } from "./file-end.ts";
 
 export const CLI = path.resolve(import.meta.dirname, "../src/cli/entry.ts");
 const FAKE = path.resolve(import.meta.dirname, "fake-claude.ts");
 export const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "holdfast-run-")));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 let machines = 0;
+
+/** The test files of one worker share this module: the folder goes with each file, and comes back with the next. */
+function makeFolder(): void {
+  mkdirSync(folder, { recursive: true });
+  onFileEnd(removeFolder);
+}
+
+function removeFolder(): void {
+  rmSync(folder, { recursive: true, force: true });
+}
 
 /** A home, a directory, and `claude` in the PATH; as npm installs programs, a script may stand before it. */
 export class Machine {
@@ -24,6 +43,7 @@ export class Machine {
   readonly bin = path.join(this.home, "bin");
 
   constructor({ wrapped = false } = {}) {
+    makeFolder();
     mkdirSync(this.bin, { recursive: true });
     mkdirSync(this.cwd);
     const start = `"${process.execPath}" "${FAKE}" "$@"`;
@@ -48,7 +68,7 @@ export class Machine {
       },
       stdio: ["pipe", "pipe", "pipe"],
     });
-    if (env.STDIN === "open") afterAll(() => child.stdin.destroy());
+    if (env.STDIN === "open") onFileEnd(() => child.stdin.destroy());
     else child.stdin.end();
     let [stdout, stderr] = ["", ""];
     child.stdout.setEncoding("utf8").on("data", (text) => {
@@ -66,6 +86,12 @@ export class Machine {
     return JSON.parse(readFileSync(path.join(this.home, "args.json"), "utf8"));
   }
 
+  /** True when the agent has said something in some session, which is then there to be saved. */
+  hasSpoken(): boolean {
+    const project = path.join(this.home, ".claude/projects", projectKey(this.cwd));
+    return existsSync(project) && readdirSync(project).some((name) => name.endsWith(".jsonl"));
+  }
+
   transcript(sessionId: string): string {
     return path.join(this.home, ".claude/projects", projectKey(this.cwd), `${sessionId}.jsonl`);
   }
@@ -80,7 +106,10 @@ export interface ProgramResult {
 export const says = (...texts: string[]): FakeClaude => ({
   sessions: texts.map((text) => ({ session: "own", says: text })),
 });
-export const newStore = () => path.join(folder, `store-${randomUUID()}.db`);
+export function newStore(): string {
+  makeFolder();
+  return path.join(folder, `store-${randomUUID()}.db`);
+}
 export const lineOf = (store: string, request: string, ...more: string[]) => [
   ...["--store", store, "--request", request, ...more],
   ...["--", "claude", "-p", "go"],

@@ -4,7 +4,7 @@ import type { Holdfast } from "../src/contracts/holdfast.ts";
 import { TABLES } from "../src/contracts/storage/tables.ts";
 import { open } from "../src/open.ts";
 import { SCHEMA_VERSION } from "../src/storage/sql/migrations.ts";
-import { SCHEMA_CHECK_MS } from "../src/storage/sql/schema-fence.ts";
+import { SCHEMA_CHECK_MS } from "../src/storage/sql/store.ts";
 import { adjustableEnvironment } from "../src/testing/environment.ts";
 import { type FilledStore, fillStore } from "../src/testing/everything.ts";
 import { fillRuns } from "../src/testing/everything-runs.ts";

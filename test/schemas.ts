@@ -4,12 +4,12 @@
 // than all that a case does with it.
 import { randomBytes } from "node:crypto";
 import postgres from "postgres";
-import { afterAll } from "vitest";
 import { realEnvironment } from "../src/core/environment.ts";
 import type { Driver } from "../src/storage/sql/driver.ts";
 import { migrate } from "../src/storage/sql/migrations.ts";
 import { openPostgres } from "../src/storage/sql/postgres/driver.ts";
 import { bound } from "../src/testing/sim/driver.ts";
+import { onFileEnd } from "./file-end.ts";
 
 export function postgresUrl(): string {
   const url = process.env.HOLDFAST_TEST_POSTGRES;
@@ -193,9 +193,15 @@ class Schemas {
 
 /** Those of one file of tests. */
 let all: Schemas | undefined;
-afterAll(() => all?.end());
 
 export function takeSchema(): Promise<Schema> {
-  all ??= new Schemas();
+  if (all === undefined) {
+    const made = new Schemas();
+    all = made;
+    onFileEnd(() => {
+      all = undefined;
+      return made.end();
+    });
+  }
   return all.take();
 }

@@ -9,6 +9,7 @@ import type { Holdfast } from "../src/contracts/holdfast.ts";
 import { open } from "../src/open.ts";
 
 let cwd = "";
+let opened: Holdfast | null = null;
 
 /** A fresh folder, with a store made by `init`. */
 export async function enter(): Promise<string> {
@@ -17,7 +18,16 @@ export async function enter(): Promise<string> {
   return cwd;
 }
 
-export function leave(): void {
+/** A fresh folder, with a store that stays open in this process until `leave`. */
+export async function enterOpen(): Promise<{ readonly cwd: string; readonly hf: Holdfast }> {
+  cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));
+  opened = await open(path.join(cwd, "holdfast.db"));
+  return { cwd, hf: opened };
+}
+
+export async function leave(): Promise<void> {
+  await opened?.close();
+  opened = null;
   rmSync(cwd, { recursive: true, force: true });
 }
 
@@ -32,9 +42,26 @@ export async function run(...argv: string[]): Promise<string> {
   return stdout;
 }
 
+/** The same on a terminal of 80 columns: no line is wider. */
+export async function runOnTerminal(...argv: string[]): Promise<string> {
+  const { code, stdout, stderr } = await cli(argv, { columns: 80, env: { NO_COLOR: "1" } });
+  expect(`${argv.join(" ")}: ${code} ${code === 0 ? "" : stderr}`).toBe(`${argv.join(" ")}: 0 `);
+  expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
+  return stdout;
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: what a program gets is whatever the command says
 export async function json(...argv: string[]): Promise<any> {
-  return JSON.parse(await run(...argv, "--json"));
+  const { code, stdout, stderr } = await cli([...argv, "--json"]);
+  expect([argv.join(" "), code, stderr]).toEqual([argv.join(" "), 0, ""]);
+  return JSON.parse(stdout);
+}
+
+/** A command that must fail with this exit code: what it says. */
+export async function refused(code: number, ...argv: string[]): Promise<string> {
+  const answer = await cli(argv);
+  expect([argv.join(" "), answer.code, answer.stdout]).toEqual([argv.join(" "), code, ""]);
+  return answer.stderr;
 }
 
 /** A command that must fail: its exit code and what it says. */

@@ -11,7 +11,7 @@ import { AGENT_VERBS } from "../contracts/verbs/agents.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { encodeText } from "../core/bytes.ts";
 import { encodeJson } from "../core/check.ts";
-import { listStart, writeCursor } from "../core/cursor.ts";
+import { listStart, readPage, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { newId } from "../core/new-id.ts";
 import { bindVerbs } from "../core/verbs.ts";
@@ -158,16 +158,13 @@ async function list(storage: Storage, filter: AgentArguments<"list">[0]): Promis
   const { tag, agentType: type, limit, order, cursor } = filter;
   const isNewest = order === "newest";
   const last = cursor ?? listStart(order);
-  // One more row than requested shows whether there is a next page.
-  const rows =
-    tag === undefined
-      ? await storage.query(isNewest ? "agents.list" : "agents.oldest", { last, agentType: type, limit: limit + 1 })
-      : await storage.query(isNewest ? "agents.byTag" : "agents.oldestByTag", {
-          tag,
-          last,
-          agentType: type,
-          limit: limit + 1,
-        });
-  const page = rows.slice(0, limit);
-  return { items: page.map(agentOf), next: rows.length > limit ? writeCursor(page.at(-1)?.no ?? last) : null };
+  return readPage({
+    limit,
+    read: (most) =>
+      tag === undefined
+        ? storage.query(isNewest ? "agents.list" : "agents.oldest", { last, agentType: type, limit: most })
+        : storage.query(isNewest ? "agents.byTag" : "agents.oldestByTag", { tag, last, agentType: type, limit: most }),
+    item: (row) => agentOf(row),
+    cursor: ({ no }) => writeCursor(no),
+  });
 }

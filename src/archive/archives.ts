@@ -3,7 +3,7 @@ import type { ArchiveVerbs } from "../contracts/sessions.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { ARCHIVE_VERBS } from "../contracts/verbs/sessions.ts";
-import type { SessionLookup } from "../core/locate.ts";
+import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { diffOf } from "./diff.ts";
 import { exportSession } from "./export.ts";

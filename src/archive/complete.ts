@@ -8,8 +8,8 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
 import { replaceWrites } from "../sessions/erase-rows.ts";
 import { blobsOf, compareErased, olderArchive } from "./erasures.ts";
+import type { ArchivedSession } from "./restores.ts";
 import { readKeptSeqs } from "./sources.ts";
-import type { Contents } from "./verify.ts";
 
 export interface Completion {
   readonly guards: readonly Guard[];
@@ -22,7 +22,7 @@ export interface Completion {
   readonly cleared: readonly DiscardedRow[] | null;
 }
 
-export async function completePart(storage: Storage, one: Contents, row: SessionRow): Promise<Completion> {
+export async function completePart(storage: Storage, one: ArchivedSession, row: SessionRow): Promise<Completion> {
   const held = await readKeptSeqs(storage, row);
   const events = new Map((one.tables.get("events") ?? []).map((event) => [event.seq, event]));
   for (const upto of held.values()) await checkSamePast(storage, one.id, events.get(upto), upto);

@@ -15,7 +15,7 @@ import type { ErasedRow } from "../contracts/storage/statement-names.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { toHex } from "../core/bytes.ts";
 import { logged } from "./gather.ts";
-import type { Contents } from "./verify.ts";
+import type { ArchivedSession } from "./restores.ts";
 
 /** Content that is no blob. */
 const TEXT_COLUMNS = ["words", "label", "final_summary"];
@@ -48,7 +48,7 @@ export interface ErasureComparison {
 /** What is here in part beside what the archive holds of the same stretches. */
 export async function compareErased(
   storage: Storage,
-  one: Contents,
+  one: ArchivedSession,
   { no, seq }: SessionRow,
   held: ReadonlyMap<number, number>,
 ): Promise<ErasureComparison> {

@@ -13,7 +13,7 @@ import {
 import type { Storage } from "../contracts/storage/storage.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
 import { IN_PART } from "../core/existing.ts";
-import { isHeldRun, toggleHold } from "../core/imported-runs.ts";
+import { isHeldRun, toggleHold } from "../core/run-owner.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { lastOf, type Stretch } from "../log/inherited.ts";
 import { encodeFrame, FRAME_BYTES } from "./frames.ts";

@@ -15,17 +15,17 @@ import { fromHex, isBytes, sameBytes, toHex } from "../core/bytes.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import { discardErased } from "../core/erasure.ts";
 import { deletedSession, IN_PART } from "../core/existing.ts";
-import { isHeldRun, toggleHold } from "../core/imported-runs.ts";
+import { isHeldRun, toggleHold } from "../core/run-owner.ts";
 import { runInSlices, TimeSlice } from "../core/time-slice.ts";
 import { type Completion, completePart } from "./complete.ts";
-import type { Manifest } from "./export.ts";
 import { type ReadFrame, readFrames } from "./frames.ts";
 import { linkRows } from "./links.ts";
+import type { Manifest } from "./manifest.ts";
 import { type ReceivedArchive, readManifest, receiveArchive } from "./receive.ts";
-import { agentsOf, rowsOf, usesOf } from "./restores.ts";
+import { type ArchivedSession, agentsOf, rowsOf, usesOf } from "./restores.ts";
 import { checkContents, type OpenScratch } from "./scratch.ts";
 import { decideSources, knownErasures, type Sources } from "./sources.ts";
-import { type Contents, verifyArchive } from "./verify.ts";
+import { verifyArchive } from "./verify.ts";
 
 export async function importArchive(
   storage: Storage,
@@ -83,7 +83,7 @@ async function hasItsHash(
 }
 
 interface ReadContents extends Omit<ReceivedArchive, "rows"> {
-  readonly contents: readonly Contents[];
+  readonly contents: readonly ArchivedSession[];
 }
 
 /** All of the file, verified. */
@@ -164,7 +164,7 @@ interface ImportOutcome {
 async function decideImport(
   storage: Storage,
   manifest: Manifest,
-  contents: readonly Contents[],
+  contents: readonly ArchivedSession[],
   blobs: ReadonlySet<string>,
   handOver: Pick<Commit, "writes" | "uses">,
   slice: TimeSlice,
@@ -252,7 +252,10 @@ async function discarded(
 }
 
 /** Of those that are here in part. */
-async function completions(storage: Storage, fresh: readonly Contents[]): Promise<ReadonlyMap<string, Completion>> {
+async function completions(
+  storage: Storage,
+  fresh: readonly ArchivedSession[],
+): Promise<ReadonlyMap<string, Completion>> {
   const found = new Map<string, Completion>();
   for (const one of fresh) {
     const [row] = await storage.query("session.get", { id: one.id });
@@ -276,7 +279,7 @@ interface Aliases {
   readonly guards: readonly Guard[];
 }
 
-async function freeAliases(storage: Storage, manifest: Manifest, fresh: readonly Contents[]): Promise<Aliases> {
+async function freeAliases(storage: Storage, manifest: Manifest, fresh: readonly ArchivedSession[]): Promise<Aliases> {
   const free = new Set<string>();
   const taken: string[] = [];
   const ids = new Set(manifest.sessions.map(({ id }) => id));
@@ -300,7 +303,7 @@ function heldRuns(restored: RestoredRow): RestoredRow {
   return { table, row: { ...row, beat: toggleHold(beat) } };
 }
 
-async function runGuards(storage: Storage, fresh: readonly Contents[]): Promise<readonly Guard[]> {
+async function runGuards(storage: Storage, fresh: readonly ArchivedSession[]): Promise<readonly Guard[]> {
   const ids = fresh.flatMap(({ tables }) => (tables.get("runs") ?? []).map((row) => String(row.id)));
   for (const id of ids) {
     const [run] = await storage.query("run.get", { id });
@@ -323,7 +326,7 @@ function deletedRun(id: string): HoldfastError {
   });
 }
 
-async function boardGuards(storage: Storage, fresh: readonly Contents[]): Promise<readonly Guard[]> {
+async function boardGuards(storage: Storage, fresh: readonly ArchivedSession[]): Promise<readonly Guard[]> {
   const ids = fresh.flatMap(({ tables }) => (tables.get("boards") ?? []).map((row) => String(row.id)));
   for (const id of ids) {
     const [board] = await storage.query("board.get", { id });
@@ -338,7 +341,7 @@ async function boardGuards(storage: Storage, fresh: readonly Contents[]): Promis
 }
 
 /** Without names that others have here. */
-function withoutTaken(one: Contents, free: ReadonlySet<string>): Contents {
+function withoutTaken(one: ArchivedSession, free: ReadonlySet<string>): ArchivedSession {
   const aliases = (one.tables.get("aliases") ?? []).filter(({ name }) => free.has(String(name)));
   return { ...one, tables: new Map([...one.tables, ["aliases", aliases]]) };
 }

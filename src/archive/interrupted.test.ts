@@ -4,7 +4,7 @@ import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { realEnvironment } from "../core/environment.ts";
-import { createSessionLookup } from "../core/locate.ts";
+import { createSessionLookup } from "../core/session-lookup.ts";
 import { open } from "../open.ts";
 import { createInvocations } from "../sessions/invocations.ts";
 import { createPayloads } from "../storage/blobs/payloads.ts";

@@ -10,7 +10,7 @@ import { genesis } from "../core/chain.ts";
 import { refusalError } from "../core/decide.ts";
 import { jsonObject, plainObject } from "../core/decode.ts";
 import { IN_PART } from "../core/existing.ts";
-import type { Contents } from "./verify.ts";
+import type { ArchivedSession } from "./restores.ts";
 
 type Body = PortableCell | undefined;
 
@@ -46,7 +46,7 @@ function text(value: unknown): string | null {
 /** Bodies of a session's events, by seq. */
 export type Bodies = ReadonlyMap<Body, Body>;
 
-export function bodiesOf({ tables }: Contents): Bodies {
+export function bodiesOf({ tables }: ArchivedSession): Bodies {
   return new Map((tables.get("events") ?? []).map(({ seq, body }) => [seq, body]));
 }
 
@@ -64,7 +64,7 @@ export interface LinkedRows {
 }
 
 export interface Arrival {
-  readonly contents: readonly Contents[];
+  readonly contents: readonly ArchivedSession[];
   /** Rows to be written, of all tables. */
   readonly restores: readonly RestoredRow[];
   /** Sessions whose row is written with them. */

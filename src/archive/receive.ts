@@ -7,9 +7,9 @@ import { checkId, limitExceeded } from "../core/check.ts";
 import { hasAtMostParts } from "../core/json-parts.ts";
 import type { TimeSlice } from "../core/time-slice.ts";
 import { tooMuchUnpacked, unpackedAllowance } from "../core/unpack.ts";
-import type { BlobHead, Manifest } from "./export.ts";
 import { corrupted, type Frame, type ReadFrame } from "./frames.ts";
 import { decodeLine } from "./lines.ts";
+import type { BlobHead, Manifest } from "./manifest.ts";
 
 /** Of what an archive, or a message, can name. */
 const MOST_PARTS = 10 * LIMITS.archiveSessions;

@@ -9,10 +9,9 @@ import {
 } from "../contracts/storage/portable-rows.ts";
 import { toHex } from "../core/bytes.ts";
 import type { TimeSlice } from "../core/time-slice.ts";
-import type { Contents } from "./verify.ts";
 
 /** Of all tables of all sessions. */
-export async function rowsOf(contents: readonly Contents[], slice: TimeSlice): Promise<readonly RestoredRow[]> {
+export async function rowsOf(contents: readonly ArchivedSession[], slice: TimeSlice): Promise<readonly RestoredRow[]> {
   const rows: RestoredRow[] = [];
   for (const { tables } of contents) {
     for (const [table, found] of tables) {
@@ -55,4 +54,11 @@ function* blobsOf(table: ArchivedTable, row: PortableRow): Generator<Uint8Array>
     const cell = row[name];
     if (type === "blob" && cell instanceof Uint8Array) yield cell;
   }
+}
+
+/** Rows of one session. */
+export interface ArchivedSession {
+  readonly id: string;
+  readonly whole: boolean;
+  readonly tables: ReadonlyMap<ArchivedTable, readonly PortableRow[]>;
 }

@@ -11,8 +11,8 @@ import { refusalError } from "../core/decide.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { corrupted } from "./frames.ts";
 import { linkRows } from "./links.ts";
-import { agentsOf, rowsOf, usesOf } from "./restores.ts";
-import { type Contents, DAMAGED_BEFORE } from "./verify.ts";
+import { type ArchivedSession, agentsOf, rowsOf, usesOf } from "./restores.ts";
+import { DAMAGED_BEFORE } from "./verify.ts";
 
 /** An empty store in memory; the caller closes it. */
 export type OpenScratch = () => Promise<Storage>;
@@ -31,7 +31,7 @@ const ISSUES_NAMED = 5;
 
 export async function checkContents(
   open: OpenScratch,
-  contents: readonly Contents[],
+  contents: readonly ArchivedSession[],
   blobs: ReadonlySet<string>,
   names: Names,
 ): Promise<void> {
@@ -42,7 +42,7 @@ export async function checkContents(
 /** ArchiveCorrupted where rows cannot even be restored, or read again. */
 export async function issuesOf(
   open: OpenScratch,
-  contents: readonly Contents[],
+  contents: readonly ArchivedSession[],
   blobs: ReadonlySet<string>,
   kinds = KINDS,
   names: Names = new Map(),
@@ -61,7 +61,7 @@ type Names = ReadonlyMap<Uint8Array, readonly Uint8Array[]>;
 
 async function restoreInto(
   storage: Storage,
-  contents: readonly Contents[],
+  contents: readonly ArchivedSession[],
   blobs: ReadonlySet<string>,
   names: Names,
 ): Promise<void> {

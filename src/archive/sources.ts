@@ -8,7 +8,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
 import { IN_PART } from "../core/existing.ts";
 import { blobsOf, compareErased, eraseRows, olderArchive } from "./erasures.ts";
-import type { Contents } from "./verify.ts";
+import type { ArchivedSession } from "./restores.ts";
 
 export interface Sources {
   /** Sessions that were not here at all. */
@@ -22,7 +22,11 @@ export interface Sources {
   readonly cleared: readonly DiscardedRow[] | null;
 }
 
-export async function decideSources(storage: Storage, sources: readonly Contents[], at: number): Promise<Sources> {
+export async function decideSources(
+  storage: Storage,
+  sources: readonly ArchivedSession[],
+  at: number,
+): Promise<Sources> {
   const decided: Sources[] = [];
   for (const source of sources) {
     const [row] = await storage.query("session.get", { id: source.id });
@@ -38,7 +42,7 @@ export async function decideSources(storage: Storage, sources: readonly Contents
  * Of an archive whose sessions are all here: what it knows to be erased of those they continue. What else it holds of
  * them is not asked for, so that nothing of it is refused.
  */
-export async function knownErasures(storage: Storage, sources: readonly Contents[]): Promise<Sources> {
+export async function knownErasures(storage: Storage, sources: readonly ArchivedSession[]): Promise<Sources> {
   const decided: Sources[] = [];
   for (const source of sources) {
     const [row] = await storage.query("session.get", { id: source.id });
@@ -64,7 +68,7 @@ function together(decided: readonly Sources[]): Sources {
 
 const NOTHING: Sources = { created: [], grown: [], restores: [], guards: [], writes: [], cleared: null };
 
-function whollyNew({ id, tables }: Contents, at: number): Sources {
+function whollyNew({ id, tables }: ArchivedSession, at: number): Sources {
   const restores = [...tables].flatMap(([table, rows]) =>
     rows.map((row) => ({ table, row: table === "sessions" ? { ...row, deleted_at: at, updated_at: at } : row })),
   );
@@ -72,7 +76,7 @@ function whollyNew({ id, tables }: Contents, at: number): Sources {
 }
 
 /** Its chain hash where the inherited part ends says that all before it is the same. */
-async function living(storage: Storage, source: Contents, row: SessionRow): Promise<Sources> {
+async function living(storage: Storage, source: ArchivedSession, row: SessionRow): Promise<Sources> {
   const last = lastOf(source.tables.get("events") ?? []);
   if (last === undefined || !(await isHere(storage, source.id, last))) throw otherPast(source.id);
   return { ...NOTHING, guards: [{ check: "session.version", key: [source.id], expect: row.version }] };
@@ -98,7 +102,7 @@ type Erasures = Pick<Sources, "writes" | "cleared"> & { readonly isOlder: boolea
  */
 async function erasures(
   storage: Storage,
-  source: Contents,
+  source: ArchivedSession,
   row: SessionRow,
   held: ReadonlyMap<number, number>,
 ): Promise<Erasures> {
@@ -108,7 +112,7 @@ async function erasures(
 }
 
 /** Of a session that was deleted here, what is kept serves as it is. Nothing that went comes back with a fork. */
-async function kept(storage: Storage, source: Contents, row: SessionRow): Promise<Sources> {
+async function kept(storage: Storage, source: ArchivedSession, row: SessionRow): Promise<Sources> {
   const held = await readKeptSeqs(storage, row);
   for (const { branch, upto } of source.tables.get("remains") ?? []) {
     if (Number(upto) > (held.get(Number(branch)) ?? 0)) throw deletedHere(source.id);
@@ -118,7 +122,7 @@ async function kept(storage: Storage, source: Contents, row: SessionRow): Promis
 }
 
 /** Only what is missing of each branch, when what is here of it is the same. */
-async function grown(storage: Storage, source: Contents, row: SessionRow): Promise<Sources> {
+async function grown(storage: Storage, source: ArchivedSession, row: SessionRow): Promise<Sources> {
   const { id, tables } = source;
   const held = await readKeptSeqs(storage, row);
   const guards: Guard[] = [
@@ -152,7 +156,7 @@ export async function readKeptSeqs(storage: Storage, { no }: SessionRow): Promis
 /** As far as both reach; and that it is still kept when the rows are written. */
 async function samePast(
   storage: Storage,
-  source: Contents,
+  source: ArchivedSession,
   held: ReadonlyMap<number, number>,
 ): Promise<readonly Guard[]> {
   if (!(await isSamePast(storage, source, held))) throw otherPast(source.id);
@@ -161,7 +165,7 @@ async function samePast(
 
 async function isSamePast(
   storage: Storage,
-  { id, tables }: Contents,
+  { id, tables }: ArchivedSession,
   held: ReadonlyMap<number, number>,
 ): Promise<boolean> {
   const events = tables.get("events") ?? [];
@@ -173,7 +177,7 @@ async function isSamePast(
   return true;
 }
 
-function stillHeld({ id, tables }: Contents, held: ReadonlyMap<number, number>): readonly Guard[] {
+function stillHeld({ id, tables }: ArchivedSession, held: ReadonlyMap<number, number>): readonly Guard[] {
   return (tables.get("remains") ?? []).map(
     ({ branch }): Guard => ({
       check: "remains.upto",
@@ -183,7 +187,7 @@ function stillHeld({ id, tables }: Contents, held: ReadonlyMap<number, number>):
   );
 }
 
-function missing(tables: Contents["tables"], held: ReadonlyMap<number, number>): readonly RestoredRow[] {
+function missing(tables: ArchivedSession["tables"], held: ReadonlyMap<number, number>): readonly RestoredRow[] {
   const branches = new Map((tables.get("events") ?? []).map(({ seq, branch }) => [seq, Number(branch)]));
   const isNew = (table: ArchivedTable, row: PortableRow) => {
     if (table === "sessions") return false;

@@ -19,16 +19,10 @@ import { IN_PART } from "../core/existing.ts";
 import { headOf } from "../core/head.ts";
 import type { InterruptibleWork } from "../core/time-slice.ts";
 import { sessionOf } from "../sessions/describe.ts";
-import type { Manifest } from "./export.ts";
 import { corrupted as damaged } from "./frames.ts";
 import { bodiesOf, namesOf } from "./links.ts";
-
-/** Rows of one session. */
-export interface Contents {
-  readonly id: string;
-  readonly whole: boolean;
-  readonly tables: ReadonlyMap<ArchivedTable, readonly PortableRow[]>;
-}
+import type { Manifest } from "./manifest.ts";
+import type { ArchivedSession } from "./restores.ts";
 
 /** Its bytes are those that were written, so that neither writing nor fetching it once more makes it another. */
 export const DAMAGED_BEFORE =
@@ -55,7 +49,7 @@ export function* verifyArchive(
   manifest: Manifest,
   rows: readonly RestoredRow[],
   blobs: ReadonlySet<string>,
-): InterruptibleWork<readonly Contents[]> {
+): InterruptibleWork<readonly ArchivedSession[]> {
   if (rows.length !== manifest.rows) throw corrupted("it has another number of rows than it says");
   yield* checkRows(rows, blobs);
   const boards = new Map(rows.flatMap(({ table, row }) => (table === "boards" ? [[row.id, row.session]] : [])));
@@ -64,7 +58,7 @@ export function* verifyArchive(
   const bySession = Map.groupBy(rows, owner);
   yield;
   if (manifest.sessions.length !== bySession.size) throw corrupted("it holds rows of other sessions than it says");
-  const contents: Contents[] = [];
+  const contents: ArchivedSession[] = [];
   for (const { id, whole } of manifest.sessions) {
     const own = Map.groupBy(bySession.get(id) ?? [], ({ table }) => table);
     yield;
@@ -86,7 +80,7 @@ export function* verifyArchive(
 }
 
 /** Ids and aliases are names of one kind, also of a session that is only named. */
-function checkNames(contents: readonly Contents[]): void {
+function checkNames(contents: readonly ArchivedSession[]): void {
   const of = (table: ArchivedTable, ...columns: readonly string[]) =>
     contents.flatMap(({ tables }) => (tables.get(table) ?? []).flatMap((row) => columns.map((name) => row[name])));
   const ids = new Set(of("invocations", "callee_session", "source_session"));
@@ -138,7 +132,7 @@ interface KnownIds {
 const AWAY = /^(callee|source)_/;
 
 /** A reference that leads out of the archive would point to whatever has that id in the target store. */
-function* checkReferences(one: Contents, known: KnownIds): InterruptibleWork<void> {
+function* checkReferences(one: ArchivedSession, known: KnownIds): InterruptibleWork<void> {
   const hasInvocations = one.tables.has("invocations");
   const bodies = hasInvocations ? bodiesOf(one) : new Map();
   for (const [table, rows] of one.tables) {
@@ -157,7 +151,11 @@ function* checkReferences(one: Contents, known: KnownIds): InterruptibleWork<voi
   }
 }
 
-function* verifySession(one: Contents, said: Manifest["sessions"][number], known: KnownIds): InterruptibleWork<void> {
+function* verifySession(
+  one: ArchivedSession,
+  said: Manifest["sessions"][number],
+  known: KnownIds,
+): InterruptibleWork<void> {
   const [session, ...more] = one.tables.get("sessions") ?? [];
   if (session === undefined || more.length > 0) throw corrupted("a session has no row of its own");
   const chain = session.chain as Uint8Array;
@@ -199,7 +197,7 @@ function readable<T>(what: string, read: () => T): T {
 }
 
 /** Invocations may name sessions that were not in the store they were exported from, and that are here. */
-function withLinks(one: Contents): Contents {
+function withLinks(one: ArchivedSession): ArchivedSession {
   const rows = one.tables.get("invocations");
   if (rows === undefined) return one;
   const bodies = bodiesOf(one);

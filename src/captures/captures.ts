@@ -12,7 +12,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { CAPTURE_VERBS } from "../contracts/verbs/captures.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { checkRecord } from "../core/check.ts";
-import { type ListOrder, listStart, writeCursor } from "../core/cursor.ts";
+import { type ListOrder, listStart, readPage, writeCursor } from "../core/cursor.ts";
 import { decodeRow, jsonObject, plainObject } from "../core/decode.ts";
 import type { StoredCapture } from "../core/stored-capture.ts";
 import { bindVerbs } from "../core/verbs.ts";
@@ -127,13 +127,12 @@ function find(
 
 async function list(storage: Storage, asked: ValuesOf<typeof CAPTURE_VERBS.list>[0]): Promise<Page<Capture>> {
   const { limit, cursor, order, ...filter } = asked;
-  const rows = await find(storage, filter, order, cursor ?? listStart(order), limit + 1);
-  const items = rows.slice(0, limit);
-  const last = items.at(-1);
-  return {
-    items: items.map(captureOf),
-    next: rows.length > limit && last !== undefined ? writeCursor(last.no) : null,
-  };
+  return readPage({
+    limit,
+    read: (most) => find(storage, filter, order, cursor ?? listStart(order), most),
+    item: captureOf,
+    cursor: ({ no }) => writeCursor(no),
+  });
 }
 
 async function* read({ storage, payloads }: CaptureContext, id: string, path: string): AsyncGenerator<Uint8Array> {

@@ -12,7 +12,7 @@ import { compareLinks, namesIn } from "./links.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 import type { Progress } from "./progress.ts";
 import { readManifests } from "./references.ts";
-import type { BlobUse, Survey } from "./subject.ts";
+import type { BlobUse, Survey } from "./survey.ts";
 import type { BlobReader } from "./yielding-reads.ts";
 
 type Count = (what: string, n?: number) => void;

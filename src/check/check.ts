@@ -7,7 +7,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { CHECK_VERBS } from "../contracts/verbs/store.ts";
 import { toHex, toRef } from "../core/bytes.ts";
 import { findSession } from "../core/find.ts";
-import { requireNoHead, type SessionLookup } from "../core/locate.ts";
+import { requireNoHead, type SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { checkAgents, checkBlocks } from "./agents.ts";
 import { checkBytes, checkParts, countOrphans, namedBy, readThrough } from "./blobs.ts";
@@ -23,7 +23,7 @@ import { checkReferences } from "./references.ts";
 import { withReferrers } from "./referrers.ts";
 import { checkSession } from "./session.ts";
 import { checkCounters, checkNames, checkStrays, checkTasks } from "./store.ts";
-import type { Survey } from "./subject.ts";
+import type { Survey } from "./survey.ts";
 import { type BlobReader, yieldBetweenReads } from "./yielding-reads.ts";
 
 const CHECKED_WHOLE = "a session is checked as a whole";

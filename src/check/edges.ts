@@ -12,7 +12,8 @@ import { rowId } from "../core/row-id.ts";
 import { compare, keptPairs, type Pair } from "./compare.ts";
 import { dataOf } from "./ledger.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
-import type { Subject, Survey } from "./subject.ts";
+import type { Subject } from "./subject.ts";
+import type { Survey } from "./survey.ts";
 import { branchPair, checkVersion } from "./work.ts";
 
 /** Branches that are known to have a beginning are forgotten beyond this many, and walked again. */

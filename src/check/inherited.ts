@@ -8,7 +8,8 @@ import { readInheritedRanges, verifyInherited } from "../log/inherited.ts";
 import type { SecondLook } from "./findings.ts";
 import type { Ledger } from "./ledger.ts";
 import { PAGE, rowsOf } from "./pages.ts";
-import type { Subject, Survey } from "./subject.ts";
+import type { Subject } from "./subject.ts";
+import type { Survey } from "./survey.ts";
 import { readKeptRanges, tombstoneKind } from "./tombstones.ts";
 
 /** Damage of the log itself is reported once, and what lies after the stretch is not inherited. */

@@ -8,14 +8,14 @@ import { jsonObject, plainObject } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
 import { RunProjection } from "../core/run-projection.ts";
 import { BoardProjection } from "./boards.ts";
-import { CaptureProjection } from "./captures.ts";
+import { CaptureProjection } from "./capture-projection.ts";
 import { countChars } from "./char-count.ts";
 import type { SecondLook } from "./findings.ts";
 import { verifyLog } from "./log.ts";
 import { Marks } from "./marks.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
-import { Endings } from "./state.ts";
-import type { Survey } from "./subject.ts";
+import { Endings } from "./state-endings.ts";
+import type { Survey } from "./survey.ts";
 
 export type EventTable =
   | "turns"

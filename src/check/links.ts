@@ -3,7 +3,7 @@
 import { fromRef, toHex, toRef } from "../core/bytes.ts";
 import { json, list, plainObject } from "../core/decode.ts";
 import type { SecondLook } from "./findings.ts";
-import type { BlobUse } from "./subject.ts";
+import type { BlobUse } from "./survey.ts";
 
 const NOTHING: readonly Uint8Array[] = [];
 

@@ -1,5 +1,6 @@
 // A session's own row, and what stands beside it without an event's seq: tags, names, boards. They are read at one moment
 // of the log and compared with what the log says there.
+
 import type { CheckedCaptureRow } from "../contracts/storage/capture-queries.ts";
 import type {
   CheckedAliasRow,
@@ -10,6 +11,7 @@ import type {
 } from "../contracts/storage/check-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { jsonTexts } from "../core/decode.ts";
+import { compareCaptures } from "./captures.ts";
 import type { ExpectedSession } from "./ledger.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 import { compareRuns } from "./runs.ts";
@@ -137,5 +139,5 @@ export async function checkSessionRows(
   }
   expected.boards.compare(look, beside.boards, beside.tasks);
   compareRuns(look, session.id, expected.runs, beside.runs);
-  await expected.captures.compare(subject, beside.captures);
+  await compareCaptures(subject, expected.captures.expected, beside.captures);
 }

@@ -1,8 +1,7 @@
 // A session's runs beside its log: their rows, signals, questions and checkpoints are what its events make them.
 import type { RunRows } from "../contracts/storage/check-queries.ts";
 import { rowId } from "../core/row-id.ts";
-import { diffRuns } from "../core/run-diff.ts";
-import type { RunProjection } from "../core/run-projection.ts";
+import { diffRuns, type RunProjection } from "../core/run-projection.ts";
 import type { SecondLook } from "./findings.ts";
 
 export function compareRuns(look: SecondLook, session: string, said: RunProjection, beside: RunRows): void {

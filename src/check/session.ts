@@ -14,7 +14,8 @@ import { KINDS } from "./kinds.ts";
 import { type Ledger, readLedger } from "./ledger.ts";
 import { checkRow, checkSessionRows, readSessionRows, type SessionRows } from "./row.ts";
 import { checkState } from "./state.ts";
-import type { Subject, Survey } from "./subject.ts";
+import type { Subject } from "./subject.ts";
+import type { Survey } from "./survey.ts";
 import { checkKeptRanges, checkLiving, checkTombstone, readKeptRanges } from "./tombstones.ts";
 import { checkCalls, checkClears, checkEvals, checkNotes, checkSnapshots, checkTurns } from "./work.ts";
 

@@ -16,7 +16,8 @@ import type { SecondLook } from "./findings.ts";
 import { checkContent, dataOf, type KeptRanges, Ledger, Reader } from "./ledger.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 import type { SessionRows } from "./row.ts";
-import type { Subject, Survey } from "./subject.ts";
+import type { Subject } from "./subject.ts";
+import type { Survey } from "./survey.ts";
 
 /** Erased with its session, wherever it is inherited. */
 const EVERYWHERE = Number.MAX_SAFE_INTEGER;

@@ -2,6 +2,7 @@
 // gives it up itself, between reads.
 import type { Blobs } from "../contracts/blobs.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
+import { overrideStorage } from "../core/storage-overrides.ts";
 
 /** So long it keeps the event loop to itself, or for so many reads. */
 const SLICE_MS = 8;
@@ -22,22 +23,12 @@ export function yieldBetweenReads(
     [since, reads] = [environment.monotonic(), 0];
   };
   return {
-    storage: {
-      ...{ engine: storage.engine, fragments: storage.fragments, environment },
-      commit: (commit) => storage.commit(commit),
+    storage: overrideStorage(storage, {
       query: async (name, params) => {
         await pause();
         return storage.query(name, params);
       },
-      inspect: (sql, params, limits) => storage.inspect(sql, params, limits),
-      changed: (session, timeoutMs, signal) => storage.changed(session, timeoutMs, signal),
-      follow: (session) => storage.follow(session),
-      reclaim: () => storage.reclaim(),
-      rewrite: () => storage.rewrite(),
-      examine: () => storage.examine(),
-      size: () => storage.size(),
-      close: () => storage.close(),
-    },
+    }),
     blobs: {
       stream: async function* (ref) {
         await pause();

@@ -1,47 +1,47 @@
-// Agents as the command line gets them: from modules that export them.
+// Loads agents from the modules that export them.
 import { access } from "node:fs/promises";
 import * as path from "node:path";
 import { pathToFileURL } from "node:url";
 import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { ErasedContent } from "../contracts/session-steps.ts";
+import { WORKER_OPTIONS } from "../contracts/verbs/runs.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Context } from "./command.ts";
-import { fileFailure, UsageError } from "./failure.ts";
+import { fileFailure } from "./failure.ts";
 import type { Io } from "./io.ts";
+import { choiceOption } from "./option.ts";
 import { safe } from "./terminal.ts";
 
 export const AGENTS_HELP =
   "FILE is a module (.js, .mjs or .ts) that exports agents made with defineAgent: as its default export, one or a list, " +
   "or under any names.";
 
-/** What a run that read content which was erased since goes on with. */
+const ERASED = WORKER_OPTIONS.fields.erased;
+
+/** What happens to a run that has read content which is erased now. */
 export const ERASED_OPTION = {
-  type: "text",
+  ...choiceOption(ERASED),
   value: "RULE",
-  summary: 'of runs that read content which was erased since: "fail" (default), or "placeholder" to go on without it',
+  summary:
+    'for a run that has read content which is erased now: "fail" (default), or "placeholder" to continue without it',
 } as const;
 
-const ERASED_RULES: readonly ErasedContent[] = ["fail", "placeholder"];
-
 export function readErased(args: Arguments): { readonly erased?: ErasedContent } {
-  const given = args.text("erased");
-  if (given === undefined) return {};
-  const erased = ERASED_RULES.find((rule) => rule === given);
-  if (erased === undefined) throw new UsageError(`--erased takes fail or placeholder, not "${given}"`);
-  return { erased };
+  const erased = args.choice("erased", ERASED.of);
+  return erased === undefined ? {} : { erased };
 }
 
-/** A module that only exports agents is loaded long before. */
+/** A module that only exports agents loads faster than that. */
 const SLOW_LOAD_MS = 1000;
 
-type Loading = Pick<Context, "io" | "output">;
+type LoadContext = Pick<Context, "io" | "output">;
 
-export async function loadAgents(files: readonly string[], context: Loading): Promise<readonly AgentDefinition[]> {
+export async function loadAgents(files: readonly string[], context: LoadContext): Promise<readonly AgentDefinition[]> {
   const { defineAgent } = await import("../runs/agents.ts");
   const agents = new Map<string, AgentDefinition>();
   for (const file of files) {
-    const found = agentsIn(await reportSlowLoad(file, context, () => load(file, context.io)));
+    const found = exportedAgents(await reportSlowLoad(file, context, () => importModule(file, context.io)));
     if (found.length === 0) {
       throw new HoldfastError("InvalidArgument", `${file} exports no agent`, {
         hint: "export what defineAgent({ id, version, iterate }) gives, as the default or under a name",
@@ -52,7 +52,7 @@ export async function loadAgents(files: readonly string[], context: Loading): Pr
       const { id } = defineAgent(agent);
       const known = agents.get(id);
       if (known !== undefined && known !== agent) {
-        throw new HoldfastError("InvalidArgument", `two agents are called "${id}"`, { details: { file, agent: id } });
+        throw new HoldfastError("InvalidArgument", `two agents have the id "${id}"`, { details: { file, agent: id } });
       }
       agents.set(id, agent);
     }
@@ -60,8 +60,8 @@ export async function loadAgents(files: readonly string[], context: Loading): Pr
   return [...agents.values()];
 }
 
-/** The default export is meant for us, whatever is in it; of the others what looks like an agent. */
-function agentsIn(module: Readonly<Record<string, unknown>>): readonly AgentDefinition[] {
+/** All of the default export, and of the named exports those that look like an agent. */
+function exportedAgents(module: Readonly<Record<string, unknown>>): readonly AgentDefinition[] {
   const { default: main, ...named } = module;
   const meant = main === undefined ? [] : Array.isArray(main) ? main : [main];
   const isAgent = (value: unknown) =>
@@ -69,8 +69,8 @@ function agentsIn(module: Readonly<Record<string, unknown>>): readonly AgentDefi
   return [...meant, ...Object.values(named).filter(isAgent)] as readonly AgentDefinition[];
 }
 
-/** A module that executes a run at its top level is not loaded before that run has ended, which may be never. */
-async function reportSlowLoad<T>(file: string, { output }: Loading, work: () => Promise<T>): Promise<T> {
+/** Warns about a slow module: one that executes a run at its top level is loaded only when that run has ended. */
+async function reportSlowLoad<T>(file: string, { output }: LoadContext, work: () => Promise<T>): Promise<T> {
   const slow = setTimeout(() => {
     void output.complaint(
       "holdfast:",
@@ -86,7 +86,7 @@ async function reportSlowLoad<T>(file: string, { output }: Loading, work: () => 
   }
 }
 
-async function load(file: string, io: Io): Promise<Readonly<Record<string, unknown>>> {
+async function importModule(file: string, io: Io): Promise<Readonly<Record<string, unknown>>> {
   const place = path.resolve(io.cwd, file);
   await access(place).catch((error: unknown) => {
     throw fileFailure(error, file);

@@ -9,7 +9,7 @@ import { plural } from "./units.ts";
 const COLUMN_MIN = 22;
 const GAP = 2;
 
-interface Numbered {
+interface NumberedTask {
   readonly task: Task;
   /** As it can be typed: `holdfast tasks set BOARD 2 succeeded`. */
   readonly number: number;
@@ -23,7 +23,7 @@ export function boardLines(board: Board, output: Output): string[] {
   if (board.tasks.length === 0) return [head, "  no tasks"];
   const groups = groupByStatus(board.tasks);
   const width = Math.floor((output.width - GAP * (groups.length - 1)) / groups.length);
-  // A list reads better in a file or a pipe, and when columns would be mere slivers.
+  // In a file or a pipe, and if the columns would be too narrow, a list reads better.
   const body =
     output.width !== Number.POSITIVE_INFINITY && width >= COLUMN_MIN && groups.length > 1
       ? asColumns(groups, Math.min(width, 40), output)
@@ -32,7 +32,7 @@ export function boardLines(board: Board, output: Output): string[] {
   return [head, ...body, style.faint(`${done} of ${plural(board.tasks.length, "task")} succeeded`)];
 }
 
-type Group = readonly [TaskStatus, readonly Numbered[]];
+type Group = readonly [TaskStatus, readonly NumberedTask[]];
 
 function groupByStatus(tasks: readonly Task[]): Group[] {
   const numbered = tasks.map((task, i) => ({ task, number: i + 1 }));
@@ -74,7 +74,7 @@ function asList(groups: readonly Group[], { style, width }: Output): string[] {
   ]);
 }
 
-function taskLines({ task, number }: Numbered, width: number): string[] {
+function taskLines({ task, number }: NumberedTask, width: number): string[] {
   const label = `${number}. `;
   const indent = " ".repeat(label.length);
   const retries = task.retryCount === 0 ? "" : ` (retry ${task.retryCount})`;

@@ -1,4 +1,4 @@
-// Bytes in from files and standard input, and out to files that appear only when they are complete.
+// Bytes read from files and standard input, and written to files that appear only when they are complete.
 import { randomBytes } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
 import { access, open, stat } from "node:fs/promises";
@@ -6,6 +6,7 @@ import * as path from "node:path";
 import type { BlobSource } from "../contracts/blobs.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import { OpenDirectory } from "../core/open-directory.ts";
+import type { Context } from "./command.ts";
 import { fileFailure } from "./failure.ts";
 import { fileModeOf } from "./file-mode.ts";
 import type { Io } from "./io.ts";
@@ -24,7 +25,7 @@ export async function* fileIn(file: string, io: Io): AsyncGenerator<Uint8Array> 
 /** Larger text is stored as a stream of bytes. */
 const TEXT_MAX_BYTES = 1 << 20;
 
-/** What to store: a string when it is UTF-8 by its media type and in fact, and small enough; else the bytes. */
+/** What to store: a string if the media type is text, the bytes are UTF-8 and there are few of them; otherwise the bytes. */
 export async function blobSource(file: string, mediaType: string | undefined, io: Io): Promise<BlobSource> {
   const pieces = fileIn(file, io);
   if (!isTextType(mediaType)) return pieces;
@@ -65,7 +66,7 @@ export interface BytesOut {
 
 /**
  * Writes beside the target and renames at the end: a damaged blob never takes the place of a good file. The file beside has a
- * name that nobody can know, is new, and is in the directory that was there at the beginning; a link in place of the target
+ * random name, is new, and is in the directory that was opened at the beginning; a link in place of the target
  * is replaced and not followed. Readable by its owner only, unless HOLDFAST_FILE_MODE says more.
  */
 export async function fileOut(file: string, io: Io): Promise<BytesOut> {
@@ -110,10 +111,10 @@ export async function fileOut(file: string, io: Io): Promise<BytesOut> {
   };
 }
 
-/** A name may have 255 bytes, and the one beside is longer; a character has up to three. */
+/** A file name may have 255 bytes, a character of it up to three, and the temporary name is longer. */
 const LONGEST_NAME = 70;
 
-/** A terminal, a pipe, /dev/null: nothing can take its place. */
+/** A terminal, a pipe, /dev/null: these cannot be replaced by a file. */
 async function isDevice(target: string): Promise<boolean> {
   const found = await stat(target).catch(() => null);
   return found !== null && !found.isFile() && !found.isDirectory();
@@ -128,12 +129,24 @@ async function deviceOut(target: string): Promise<BytesOut> {
   };
 }
 
-/** Not a device or a pipe, which nobody minds being written to. */
+/** Not a device or a pipe, which can be written to without loss. */
 export async function isFile(file: string, io: Io): Promise<boolean> {
   return await stat(path.resolve(io.cwd, file)).then(
     (found) => found.isFile(),
     () => false,
   );
+}
+
+export const FORCE_OPTION = { type: "flag", summary: "replace a file that exists" } as const;
+
+/** Refuses an --out file that exists, before anything is read: it may be the only copy of something. --force allows it. */
+export async function refuseOverwrite({ args, io }: Context): Promise<void> {
+  const out = args.text("out");
+  if (out === undefined || out === "-" || args.flag("force") || !(await isFile(out, io))) return;
+  throw new HoldfastError("AlreadyExists", `the file ${out} exists already`, {
+    hint: "choose another name, or replace it with --force",
+    details: { kind: "file", id: out },
+  });
 }
 
 async function isMissing(directory: string): Promise<boolean> {
@@ -177,7 +190,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   ".yml": "application/yaml",
 };
 
-/** By the file's ending; undefined when it says nothing. */
+/** By the file's extension; undefined: unknown. */
 export function mediaTypeOf(file: string): string | undefined {
   return MEDIA_TYPES[path.extname(file).toLowerCase()];
 }

@@ -19,7 +19,7 @@ export function commandName({ env, script = "" }: Pick<Io, "env" | "script">): s
   return INSTALLED_FILE.test(script) && !isOnPath(env) ? THROUGH_NPX : PLAIN;
 }
 
-/** npm tells the script and the package it runs: ours, and not one of the same name elsewhere. */
+/** npm sets these variables to the script and the package that it runs: this package's own scripts. */
 function isClone(env: Io["env"]): boolean {
   return env.npm_package_name === "holdfast" && ["holdfast", "demo"].includes(env.npm_lifecycle_event ?? "");
 }

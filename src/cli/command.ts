@@ -1,57 +1,41 @@
-// What a command is: enough words to teach it, the options it takes, and what it does. main() owns the rest: parsing,
-// opening and closing the store, telling failures, exit codes.
+// What a command is: the text of its help, the options it takes, and what it does. main() does the rest: it parses the command
+// line, opens and closes the store, reports failures and returns the exit code.
 import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Captured, CaptureOptions } from "./capture.ts";
 import type { Io } from "./io.ts";
+import type { OptionSyntaxes, Options } from "./option.ts";
 import type { Output } from "./output.ts";
 
-/** How an option is written. */
-export interface OptionSyntax {
-  /** flag takes no value; list may be given several times. */
-  readonly type: "flag" | "text" | "number" | "list";
-  readonly short?: string;
-  readonly min?: number;
-  readonly max?: number;
-}
-
-export interface OptionSpec extends OptionSyntax {
-  readonly summary: string;
-  /** What the value is called in --help. */
-  readonly value?: string;
-}
-
-export type Options = Readonly<Record<string, OptionSpec>>;
-
-export interface Operand {
+interface Operand {
   readonly name: string;
-  /** one: must be there; optional: may be; any: none or more; some: at least one. The last two only at the end. */
+  /** one: required; optional: may be left out; any: none or more; some: at least one. Only the last operand may be any or some. */
   readonly need: "one" | "optional" | "any" | "some";
 }
 
-export interface Example {
+interface Example {
   readonly command: string;
   readonly does: string;
 }
 
-/** What it takes to read a command line and to run the command, without the words that teach it. */
+/** What main() needs to read a command line and to run the command: all of a command without its help. */
 export interface CommandSyntax {
   readonly name: string;
   /** Not shown in the overview. */
   readonly hidden?: boolean;
   /** Other words for it, inside a group. */
   readonly aliases?: readonly string[];
-  readonly options: Readonly<Record<string, OptionSyntax>>;
+  readonly options: OptionSyntaxes;
   readonly operands: readonly Operand[];
-  /** Tells when every user of the machine can read the store's files. */
-  readonly tellsExposure?: boolean;
-  /** From its first operand on, what follows is another command's: none of it is an option of ours. */
-  readonly rest?: boolean;
-  /** Answers with the exit code; nothing means 0. */
+  /** The command warns if every user of the machine can read the store's files. */
+  readonly warnsOfExposedFiles?: boolean;
+  /** The command starts another program: from the first operand on, all arguments are that program's. */
+  readonly passesArguments?: boolean;
+  /** Returns the exit code; undefined is 0. */
   run(context: Context): Promise<number | undefined>;
 }
 
-/** Commands about one noun; the fallback is meant when none is named. */
+/** Commands about one noun. The fallback runs if the user names none of them. */
 export interface GroupSyntax {
   readonly name: string;
   readonly hidden?: boolean;
@@ -61,25 +45,26 @@ export interface GroupSyntax {
 
 export type AnySyntax = CommandSyntax | GroupSyntax;
 
-interface Lesson {
+/** What --help prints about a command. */
+interface CommandHelp {
   readonly name: string;
   readonly summary: string;
   /** Without "holdfast". */
   readonly usage: readonly string[];
-  /** What it is for, in sentences. */
+  /** What the command is for, in sentences. */
   readonly description: string;
   readonly examples: readonly Example[];
-  /** What to do next. */
+  /** Which command helps next. */
   readonly next?: string;
 }
 
-export interface Command extends CommandSyntax, Lesson {
+export interface Command extends CommandSyntax, CommandHelp {
   readonly options: Options;
-  /** What an option of every command does here, where that is something else. */
-  readonly means?: Readonly<Record<string, string>>;
+  /** The help of global options that mean something else in this command. */
+  readonly globalOptionHelp?: Readonly<Record<string, string>>;
 }
 
-export interface CommandGroup extends GroupSyntax, Lesson {
+export interface CommandGroup extends GroupSyntax, CommandHelp {
   readonly commands: readonly Command[];
 }
 
@@ -95,8 +80,8 @@ export interface Context {
   readonly io: Io;
   /** The store as the user named it, without its password. */
   readonly storeName: string;
-  /** Opens the store the user named; main closes it. Creates nothing unless told to. */
+  /** Opens the store that the user named; main() closes it. It creates no store unless the options say so. */
   open(options?: OpenOptions): Promise<Holdfast>;
-  /** Runs another command of this CLI and keeps what it prints. */
+  /** Runs another command of this CLI and returns what it prints. */
   capture(argv: readonly string[], options?: CaptureOptions): Promise<Captured>;
 }

@@ -1,5 +1,5 @@
-// What the process says when it ends. Scripts depend on these numbers: they are documented in --help and never change
-// meaning. A new error code does not compile until it is mapped.
+// The exit codes. Scripts depend on these numbers: --help documents them, and their meaning never changes. A new error code does
+// not compile until it is mapped to one of them.
 import type { ErrorCode } from "../contracts/errors.ts";
 
 export const EXIT = {
@@ -21,7 +21,7 @@ export const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
   [EXIT.error, "an unexpected error, or output that cannot be written"],
   [EXIT.usage, "usage: the command line or its input is wrong; nothing was written"],
   [EXIT.notFound, "not found: no such store, session, run, agent, task, blob, capture, file or directory"],
-  [EXIT.refused, "refused: it exists already, someone else changed it, a rule forbids it, or you said no"],
+  [EXIT.refused, "refused: it exists already, another writer changed it, a rule forbids it, or you answered no"],
   [EXIT.damage, "damage: something stored is not what was written (verify, check)"],
   [
     EXIT.unavailable,

@@ -1,7 +1,7 @@
-// Help that teaches: what a command is for, how to call it, examples that run, and what to do next.
-import { GLOBAL_OPTIONS } from "./arguments.ts";
-import { type AnyCommand, type Command, isGroup, type Options } from "./command.ts";
+// The text of --help: what a command is for, how to call it, examples that run, and what to do next.
+import { type AnyCommand, type Command, isGroup } from "./command.ts";
 import { EXIT_MEANINGS } from "./exit.ts";
+import { GLOBAL_OPTIONS, type Options } from "./option.ts";
 import type { Frame } from "./table.ts";
 import { padEnd, wrap } from "./terminal.ts";
 
@@ -60,7 +60,7 @@ export function commandHelp(command: AnyCommand, path: string, frame: Frame): st
     ...wrap(command.description, width),
     "",
     ...(isGroup(command) ? groupLines(command.commands, frame) : optionLines("Options", command.options, frame)),
-    ...optionLines("Options of every command", shared(command), frame),
+    ...optionLines("Options of every command", globalOptions(command), frame),
     style.heading("Examples"),
     ...examples,
     ...(command.next === undefined ? [] : ["", style.heading("Next"), ...indented(command.next, frame)]),
@@ -68,8 +68,8 @@ export function commandHelp(command: AnyCommand, path: string, frame: Frame): st
 }
 
 /** The options of every command, as they are meant in this one. */
-function shared(command: AnyCommand): Options {
-  const means = isGroup(command) ? undefined : command.means;
+function globalOptions(command: AnyCommand): Options {
+  const means = isGroup(command) ? undefined : command.globalOptionHelp;
   const meant = Object.entries(GLOBAL_OPTIONS).map(([name, spec]) => {
     return [name, { ...spec, summary: means?.[name] ?? spec.summary }] as const;
   });

@@ -1,17 +1,18 @@
-// What users hand to a command: files, standard input, and JSON typed at a prompt.
+// The input of commands: files, standard input, and JSON in an argument.
 import { readFile } from "node:fs/promises";
 import * as path from "node:path";
 import type { Json, JsonObject } from "../contracts/json.ts";
+import { isObject } from "../core/object.ts";
 import { fileFailure, UsageError } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { quoted } from "./terminal.ts";
 
-/** The text itself, or standard input for "-": that there is nothing in it is a mistake, such as a command that failed. */
+/** The text itself, or standard input for "-". Empty input is refused: mostly the command before the pipe has failed. */
 export async function readTextOperand(operand: string, io: Io): Promise<string> {
   if (operand !== "-") return operand;
   const chunks: Buffer[] = [];
   for await (const chunk of io.stdin) chunks.push(Buffer.from(chunk));
-  // What `echo` adds at the end is not part of the text.
+  // The line break that `echo` adds is not part of the text.
   const text = decode(Buffer.concat(chunks), "standard input").replace(/\r?\n$/, "");
   if (text === "") throw new UsageError("standard input is empty; for an empty text write '' instead of -");
   return text;
@@ -33,7 +34,7 @@ function decode(bytes: Uint8Array, what: string): string {
   }
 }
 
-/** `example` shows a caller who wrote it wrong how to write it. */
+/** `example` is added to the error: how to write it. */
 export function parseJson(text: string, what: string, example = ""): Json {
   try {
     return JSON.parse(text) as Json;
@@ -42,18 +43,18 @@ export function parseJson(text: string, what: string, example = ""): Json {
   }
 }
 
-/** So much of what is not JSON is shown. */
+/** An error shows so many characters of what is not JSON. */
 const SHOWN = 40;
 
-/** Any value; a text without its quotes is the usual mistake. */
+/** Any JSON value. The error about a text without quotes shows how to quote it. */
 export function readJson(text: string, what: string): Json {
-  // What begins like an object, a list or a text is one that has a mistake in it.
+  // A text that begins like JSON has another mistake than missing quotes.
   const isBare = text.length <= SHOWN && !/^\s*[[{"]/.test(text);
   return parseJson(text, what, isBare ? `; a text is written ${quoted(JSON.stringify(text))}` : "");
 }
 
 export function readObject(text: string, what: string): JsonObject {
   const value = parseJson(text, what, `; it takes an object, such as '{"key": "value"}'`);
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
+  if (isObject(value)) return value;
   throw new UsageError(`${what} must be a JSON object, such as '{"key": "value"}'`);
 }

@@ -1,4 +1,4 @@
-// The CLI's way to the outside: streams, environment and working directory. Tests and the demo hand in their own.
+// What the CLI uses of its process: streams, environment, working directory. Tests and the demo pass their own.
 
 export interface OutStream {
   write(chunk: string | Uint8Array, done: (error?: Error | null) => void): boolean;
@@ -9,9 +9,9 @@ export interface OutStream {
 
 export interface InStream extends AsyncIterable<Uint8Array | string> {
   readonly isTTY?: boolean;
-  /** Without: the terminal echoes what is typed, and hands it on line by line. */
+  /** If it is not raw, the terminal echoes the keys and passes them on line by line. */
   setRawMode?(isRaw: boolean): unknown;
-  /** Ends the wait for what nobody is going to say. */
+  /** Stops reading, so that the process can end. */
   destroy?(): unknown;
 }
 
@@ -23,13 +23,13 @@ export interface Io {
   readonly cwd: string;
   /** The file that Node was started with. */
   readonly script?: string | undefined;
-  /** Ends what would go on for ever (`--follow`). The real process aborts it on Ctrl-C. */
+  /** Stops commands that never end by themselves (`--follow`). In the real process Ctrl-C aborts it. */
   readonly signal?: AbortSignal;
 }
 
 export function processIo(given: Partial<Io> = {}): Io {
   return {
-    // Made when they are used first: most commands read no input.
+    // Created on first use: most commands read no input.
     get stdout() {
       return process.stdout;
     },
@@ -46,7 +46,7 @@ export function processIo(given: Partial<Io> = {}): Io {
   };
 }
 
-/** A signal that aborts when the user wants to stop: Ctrl-C no longer kills until `release` is called. */
+/** A signal that Ctrl-C and SIGTERM abort. Until `release` is called, they do not end the process. */
 export function interruption(io: Io): { readonly signal: AbortSignal; release(): void } {
   if (io.signal !== undefined) return { signal: io.signal, release: () => {} };
   const controller = new AbortController();

@@ -1,17 +1,15 @@
-// The order of lists, as an option: newest first unless the user asks otherwise.
+// The order of lists as an option: the choices and the default are those of the verbs that list.
+import { ORDER } from "../contracts/verbs/vocabulary.ts";
 import type { ListOrder } from "../core/cursor.ts";
 import type { Arguments } from "./arguments.ts";
-import type { OptionSpec } from "./command.ts";
-import { UsageError } from "./failure.ts";
+import { choiceOption, type OptionSpec } from "./option.ts";
 
 export const ORDER_OPTION = {
-  type: "text",
+  ...choiceOption(ORDER),
   value: "ORDER",
   summary: "newest (default) or oldest first",
-} as const satisfies OptionSpec;
+} satisfies OptionSpec;
 
 export function readOrder(args: Arguments): ListOrder {
-  const order = args.text("order") ?? "newest";
-  if (order === "newest" || order === "oldest") return order;
-  throw new UsageError(`--order takes newest or oldest, not "${order}"`);
+  return args.choice("order", ORDER.of) ?? ORDER.fallback;
 }

@@ -1,39 +1,39 @@
-// What people name on the command line: a session by id or alias, a head by its id or the beginning of it, both
+// Finds what a user names on the command line: a session by id or alias, a head by its id or the beginning of it, both
 // (`chat-1@hd-1a2b`), a whole locator, and for a fork a message (`chat-1#7`).
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Head } from "../contracts/heads.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { Locator } from "../contracts/locators.ts";
 import { checkStore } from "../core/locator.ts";
-import { AT_HEAD, needSession } from "./store.ts";
+import { AT_HEAD, needSession } from "./sessions.ts";
 import { quoted } from "./terminal.ts";
 
-/** Fewer digits name too much to be meant. */
+/** Fewer digits would match too many heads. */
 const HEAD = /^hd-[0-9a-f]{4,64}…?$/;
 const WITH_HEAD = /^(.+)@(hd-[0-9a-f]{4,64})…?$/s;
 
 export const LOCATOR_HELP =
-  "SESSION is an id or alias, or what a coding agent calls its session. SESSION@HEAD names a head of it, and HEAD alone too; " +
-  "the first digits of a head's id do, as long as no other begins with them (hd-1a2b3c).";
+  "SESSION is an id, an alias or a coding agent's session id. SESSION@HEAD names one of its heads, and so does HEAD alone; " +
+  "the first digits of a head's id are enough if no other head begins with them (hd-1a2b3c).";
 
-/** With the ids written out. A session whose id looks like something else is still that session. */
+/** A locator with whole ids. If a session has exactly this id or alias, the text names that session, whatever else it looks like. */
 export async function locate(holdfast: Holdfast, text: string): Promise<Locator> {
   if (text.startsWith("holdfast:")) return wholeLocator(holdfast, text);
   const session = await holdfast.sessions.get({ session: text });
   if (session !== null) return { session: session.id };
   if (HEAD.test(text)) {
-    const head = await oneHead(holdfast, text, null);
+    const head = await findHead(holdfast, text, null);
     return { session: head.session, head: head.id };
   }
   const [, name, digits] = WITH_HEAD.exec(text) ?? [];
   if (name === undefined || digits === undefined) {
     const [, at, head] = AT_HEAD.exec(text) ?? [];
-    if (head !== undefined) throw noHead(head, at ?? null);
+    if (head !== undefined) throw headIdError(head, at ?? null);
     await refuseNumbered(holdfast, text);
     return { session: (await needSession(holdfast, text)).id };
   }
   const { id } = await needSession(holdfast, name);
-  return { session: id, head: (await oneHead(holdfast, digits, id)).id };
+  return { session: id, head: (await findHead(holdfast, digits, id)).id };
 }
 
 /** `holdfast:store#session@head`: the store must be the one that is open. */
@@ -41,13 +41,13 @@ async function wholeLocator(holdfast: Holdfast, text: string): Promise<Locator> 
   const [, before, digits] = WITH_HEAD.exec(text) ?? [];
   const { session, head } = checkStore(before === undefined ? text : before, holdfast.info);
   const { id } = await needSession(holdfast, session);
-  if (digits !== undefined) return { session: id, head: (await oneHead(holdfast, digits, id)).id };
+  if (digits !== undefined) return { session: id, head: (await findHead(holdfast, digits, id)).id };
   return { session: id, ...(head === undefined ? {} : { head }) };
 }
 
-/** What cannot be the beginning of a head's id, with the reason. */
-function noHead(text: string, session: string | null): HoldfastError {
-  const lists = listsHeads(session);
+/** The error about a text that cannot be the beginning of a head's id. */
+function headIdError(text: string, session: string | null): HoldfastError {
+  const lists = listHeadsHint(session);
   if (/^hd-[0-9a-f]{0,3}…?$/.test(text)) {
     return new HoldfastError(
       "InvalidArgument",
@@ -71,10 +71,10 @@ function noHead(text: string, session: string | null): HoldfastError {
   );
 }
 
-/** A session with a number behind it, as people write a message or a step of it. */
+/** A session followed by a number, as people write a message or a step of it. */
 const NUMBERED = /^(.+?)[#@:]+([1-9]\d{0,15})$/s;
 
-/** A message named where a session or a head is meant, or in a form that names nothing. */
+/** Refuses a message where a session or a head is needed, and shows how to write what was meant. */
 async function refuseNumbered(holdfast: Holdfast, text: string): Promise<void> {
   const [, name, seq] = NUMBERED.exec(text) ?? [];
   if (name === undefined || (await holdfast.sessions.get({ session: text })) !== null) return;
@@ -85,16 +85,16 @@ async function refuseNumbered(holdfast: Holdfast, text: string): Promise<void> {
   throw new HoldfastError("NotFound", `no session ${JSON.stringify(text)}`, {
     hint:
       `${isMessage ? `${message} names a message, and this takes a session or one of its heads` : `a message is named ${message}`}: ` +
-      `\`holdfast fork ${message}\` goes on from it; a head is named ${quoted(`${session.id}@HEAD`)}, and ${listsHeads(session.id)}`,
+      `\`holdfast fork ${message}\` continues from it; a head is named ${quoted(`${session.id}@HEAD`)}, and ${listHeadsHint(session.id)}`,
     details: { session: text },
   });
 }
 
-/** So many are looked through for what was meant. */
+/** So many messages are searched for the one that was meant. */
 const LAST_MESSAGES = 1000;
 
-/** What to name instead of a message that the session does not show: the one before it, or the same under its own name. */
-export async function nearMessage(holdfast: Holdfast, session: string, message: string): Promise<string> {
+/** Suggests a message instead of one that the session does not show: the one before it, or the inherited one with that number. */
+export async function suggestMessage(holdfast: Holdfast, session: string, message: string): Promise<string> {
   const lists = `\`holdfast messages ${quoted(session)}\` prints the numbers of all`;
   const [, name, digits] = MESSAGE.exec(message) ?? [];
   const [seq, own] = [Number(digits), name === session];
@@ -107,27 +107,27 @@ export async function nearMessage(holdfast: Holdfast, session: string, message: 
     return `it inherited ${quoted(inherited)}: \`holdfast fork ${quoted(session)} --message ${quoted(inherited)}\`; ${lists}`;
   }
   if (own && before !== undefined)
-    return `\`holdfast fork ${quoted(before)}\` goes on from the last message before it; ${lists}`;
+    return `\`holdfast fork ${quoted(before)}\` continues from the last message before it; ${lists}`;
   return lists;
 }
 
-function listsHeads(session: string | null): string {
-  return `\`holdfast heads ${session === null ? "SESSION" : quoted(session)}\` lists those there are`;
+function listHeadsHint(session: string | null): string {
+  return `\`holdfast heads ${session === null ? "SESSION" : quoted(session)}\` lists its heads`;
 }
 
-/** A fork shows the heads of what it was made from, and they are still that session's. */
-function elsewhere({ id, session }: Head): string {
+/** A fork shows the heads that it inherits, and they belong to the session that published them. */
+function describeOtherHead({ id, session }: Head): string {
   return `it is a head of another session: ${quoted(`${session}@${id.slice(0, 11)}`)}`;
 }
 
-async function oneHead(holdfast: Holdfast, text: string, session: string | null): Promise<Head> {
+async function findHead(holdfast: Holdfast, text: string, session: string | null): Promise<Head> {
   const digits = text.replace(/…$/, "");
   const all = await holdfast.heads.find(digits);
   const found = all.filter((head) => session === null || head.session === session);
   const [head, ...others] = found;
   if (head === undefined) {
     throw new HoldfastError("NotFound", `no head ${digits}${session === null ? "" : ` in session "${session}"`}`, {
-      hint: all.length === 1 && all[0] !== undefined ? elsewhere(all[0]) : listsHeads(session),
+      hint: all.length === 1 && all[0] !== undefined ? describeOtherHead(all[0]) : listHeadsHint(session),
       details: { kind: "head", id: digits },
     });
   }
@@ -154,7 +154,7 @@ export async function locateFork(
   return { at: { session: id }, message: `${id}${text.slice(name.length)}` };
 }
 
-/** SESSION#SEQ, where the session may be named in any way; whatever else it says is for the store to judge. */
+/** SESSION#SEQ with the session's id instead of the name that the user gave it. The store checks any other text. */
 export async function locateEvent(holdfast: Holdfast, text: string): Promise<string> {
   const [, name, seq] = MESSAGE.exec(text) ?? [];
   if (name === undefined || name.startsWith("holdfast:")) return text;

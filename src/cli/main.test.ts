@@ -8,7 +8,7 @@ import { hidePassword } from "../core/store-url.ts";
 import { type CaptureOptions, capture } from "./capture.ts";
 import { isGroup } from "./command.ts";
 import { EXIT_MEANINGS, exitOf } from "./exit.ts";
-import { report } from "./failure.ts";
+import { reportFailure } from "./failure-report.ts";
 import { processIo } from "./io.ts";
 import { main } from "./main.ts";
 import { Output } from "./output.ts";
@@ -137,7 +137,7 @@ describe("failures", () => {
     expect(await cli(`${name} --store :memory:`)).toEqual({
       code: 2,
       stdout: "",
-      stderr: "holdfast: a store in memory is gone when the command ends; name a file with --store\n",
+      stderr: "holdfast: a store in memory is lost when the command ends; name a file with --store FILE\n",
     });
   });
 
@@ -158,7 +158,7 @@ describe("failures", () => {
   });
 
   test("shows no stack trace unless asked, and then the causes too", async () => {
-    const told = async (error: unknown, debug: boolean) => {
+    const reported = async (error: unknown, debug: boolean) => {
       const lines: string[] = [];
       const sink = {
         on: () => {},
@@ -168,13 +168,17 @@ describe("failures", () => {
           return true;
         },
       };
-      const code = await report(error, new Output(processIo({ stdout: sink, stderr: sink, env: {} }), false), debug);
+      const code = await reportFailure(
+        error,
+        new Output(processIo({ stdout: sink, stderr: sink, env: {} }), false),
+        debug,
+      );
       return { code, text: lines.join("") };
     };
     const error = new HoldfastError("StoreBusy", "busy\x1b[2J", { hint: "wait", cause: new Error("inner") });
-    expect(await told(error, false)).toEqual({ code: 6, text: "holdfast: busy\\x1b[2J\n  hint: wait\n" });
-    expect((await told(error, true)).text).toMatch(/ at .*\ncaused by: Error: inner/s);
-    const odd = await told(new TypeError("x is undefined"), false);
+    expect(await reported(error, false)).toEqual({ code: 6, text: "holdfast: busy\\x1b[2J\n  hint: wait\n" });
+    expect((await reported(error, true)).text).toMatch(/ at .*\ncaused by: Error: inner/s);
+    const odd = await reported(new TypeError("x is undefined"), false);
     expect(odd).toMatchObject({ code: 1 });
     expect(odd.text).toMatch(/^holdfast: unexpected error: x is undefined\n {2}hint: .*HOLDFAST_DEBUG=1/);
   });

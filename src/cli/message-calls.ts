@@ -1,4 +1,4 @@
-// Which model call wrote which message, for those who ask.
+// Which model call wrote which message, for `messages --calls`.
 import type { Call } from "../contracts/calls.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { MessageAt } from "../contracts/lineage.ts";
@@ -7,7 +7,7 @@ import { formatUsd } from "./spending.ts";
 /** Calls by the ids of the messages they wrote. */
 export type MessageCalls = ReadonlyMap<string, Call>;
 
-/** Only a run says which call wrote a message. */
+/** Only messages of runs name the call that wrote them. */
 export async function findMessageCalls(holdfast: Holdfast, messages: readonly MessageAt[]): Promise<MessageCalls> {
   const found = new Map<string, Call>();
   for (const message of messages) {
@@ -29,6 +29,6 @@ export function withCalls(messages: readonly MessageAt[], calls: MessageCalls | 
 }
 
 /** "call chat-1#7, fake-1, $0.25". */
-export function callLabel({ id, model, costUsd }: Call): string {
+export function formatCall({ id, model, costUsd }: Call): string {
   return [`call ${id}`, model, costUsd === null ? null : formatUsd(costUsd)].filter((part) => part !== null).join(", ");
 }

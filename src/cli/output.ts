@@ -1,6 +1,5 @@
-// What a command prints: lines for people or one JSON document for programs. Every write waits until the reader took
-// it, so that a large answer does not pile up in memory; a reader that went away is OutputClosed, one that cannot take it
-// OutputFailed.
+// What a command prints: lines for people or one JSON document for programs. Every write waits until the stream has taken it, so
+// that a large answer does not pile up in memory. A closed stream throws OutputClosed, any other failure OutputFailed.
 import { commandName } from "./command-name.ts";
 import { OutputClosed, OutputFailed } from "./failure.ts";
 import type { Io, OutStream } from "./io.ts";
@@ -13,7 +12,7 @@ const NARROWEST = 40;
 const NARROWEST_TABLE = 20;
 
 /** Added to a command whose password is hidden: the user must fill it in. */
-const FILL_IN = "(*** stands for the password: fill it in)";
+const FILL_IN = "(replace *** by the password)";
 /** In backticks, as in wrapWhole. Hints of the library say npx: they are printed by programs of projects that have the package. */
 const COMMAND = /`(?:npx )?holdfast ((?:\\.|'[^']*'|[^`'\\])*)`/gs;
 
@@ -34,7 +33,7 @@ export class Output {
   constructor(io: Io, json: boolean) {
     this.json = json;
     this.#io = io;
-    this.#stdout = listening(io.stdout);
+    this.#stdout = withErrorListener(io.stdout);
     this.style = styleFor(io.stdout, io.env);
     this.interactive = io.stdout.isTTY === true;
     const columns = columnsOf(io.stdout);
@@ -42,12 +41,12 @@ export class Output {
     this.#frameWidth = Math.max(NARROWEST_TABLE, columns);
   }
 
-  /** Most commands say nothing there, and end without it. */
+  /** Created on first use: most commands write no errors. */
   get #errors(): ErrorStream {
     if (this.#errorStream !== undefined) return this.#errorStream;
     const { stderr, env } = this.#io;
     this.#errorStream = {
-      stream: listening(stderr),
+      stream: withErrorListener(stderr),
       style: styleFor(stderr, env),
       isTerminal: stderr.isTTY === true,
       width: Math.max(NARROWEST, columnsOf(stderr)),
@@ -65,12 +64,12 @@ export class Output {
     return this.#command;
   }
 
-  /** What was said of the store on this command line has to be said again in the next. */
-  sameStore(options: string): void {
+  /** The options that name the store: hints repeat them, so that the next command uses the same store. */
+  setStoreOptions(options: string): void {
     this.#store = options;
   }
 
-  /** As they stand on a command line, after the command. */
+  /** As text after a command. */
   get storeOptions(): string {
     return this.#store;
   }
@@ -83,9 +82,9 @@ export class Output {
 
   /** Text whose `holdfast …` commands the user can copy as they are. */
   withCommands(text: string): string {
-    const told = text.replace(COMMAND, (_, words: string) => `\`${this.commandLine(words)}\``);
-    const isHidden = told !== text && this.#store.includes(":***@") && !told.includes(FILL_IN);
-    return isHidden ? `${told} ${FILL_IN}` : told;
+    const copied = text.replace(COMMAND, (_, words: string) => `\`${this.commandLine(words)}\``);
+    const isHidden = copied !== text && this.#store.includes(":***@") && !copied.includes(FILL_IN);
+    return isHidden ? `${copied} ${FILL_IN}` : copied;
   }
 
   get frame(): Frame {
@@ -102,7 +101,7 @@ export class Output {
     await this.bytes(`${safeJson(value, 2)}\n`);
   }
 
-  /** For what never ends: one JSON document a line. */
+  /** One JSON document a line, for commands that never end by themselves. */
   async record(value: unknown): Promise<void> {
     await this.bytes(`${safeJson(value)}\n`);
   }
@@ -119,14 +118,19 @@ export class Output {
     await write(this.#stdout, chunk);
   }
 
-  /** Beside the answer, for people only: it never disturbs what a program reads from stdout. */
+  /** A note for people, on stderr: programs read only stdout. */
   async note(text: string): Promise<void> {
     if (this.json) return;
     for (const line of wrapWhole(this.withCommands(text), this.#errors.width))
       await this.error(this.errorStyle.faint(line));
   }
 
-  /** Why it failed, or what to do: in lines that fit whoever reads it on a terminal, under the words it begins with. */
+  /** Tells the user how to print the next page, if there is one. */
+  async noteNextPage(cursor: string | null): Promise<void> {
+    if (cursor !== null) await this.note(`more: add --cursor '${cursor}'`);
+  }
+
+  /** An error or a hint on stderr, wrapped to the terminal's width and indented under its first words. */
   async complaint(before: string, paint: (text: string) => string, text: string): Promise<void> {
     const [first = "", ...rest] = wrapWhole(text, Math.max(NARROWEST / 2, this.#errors.width - before.length - 1));
     const indent = " ".repeat(/^ */.exec(before)?.[0].length ?? 0);
@@ -138,7 +142,7 @@ export class Output {
     await write(this.#errors.stream, `${text}\n`).catch(() => {});
   }
 
-  /** Replaces the last progress line; shown only to somebody who watches. */
+  /** Replaces the last progress line; only a terminal shows it. */
   async progress(text: string): Promise<void> {
     if (this.json || !this.#errors.isTerminal) return;
     this.#progressShown = true;
@@ -159,8 +163,8 @@ interface ErrorStream {
   readonly width: number;
 }
 
-/** A failed write is told to its writer; without a listener it would also end the process with a stack trace. */
-function listening(stream: OutStream): OutStream {
+/** write() reports failed writes. Without a listener, Node would also end the process with a stack trace. */
+function withErrorListener(stream: OutStream): OutStream {
   stream.on("error", () => {});
   return stream;
 }
@@ -174,12 +178,12 @@ function write(stream: OutStream, chunk: string | Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     stream.write(chunk, (error) => {
       if (!error) resolve();
-      else reject(isClosed(error) ? new OutputClosed("nobody reads the output any more") : outputFailed(error));
+      else reject(isClosed(error) ? new OutputClosed("the reader has closed the output") : outputFailed(error));
     });
   });
 }
 
-/** "ENOSPC: no space left on device, write" without what only programmers know. */
+/** Shortens "ENOSPC: no space left on device, write" to "no space left on device". */
 function outputFailed(error: Error): OutputFailed {
   const why = /^E[A-Z0-9]+: ([^,]+)/.exec(error.message)?.[1] ?? error.message;
   return new OutputFailed(`the output cannot be written: ${why}`, { cause: error });

@@ -22,7 +22,7 @@ export function packageVersion(): string {
   return isNamed ? String(manifest.version) : "unknown";
 }
 
-/** How deep this code is in it depends on how it was built. */
+/** The nearest folder above this file with a package.json: the depth differs between a clone and a build. */
 function packageFolder(): string {
   let folder = path.dirname(SELF);
   while (!existsSync(path.join(folder, "package.json")) && folder !== path.dirname(folder)) {

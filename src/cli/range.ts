@@ -1,13 +1,12 @@
-// Which part of a session's list is shown: the options that `log` and `messages` share, what they mean, and how a list
-// is followed live.
+// Which part of a session's log or messages a command prints: the options that `log` and `messages` share, and --follow.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { LogEvent, TailOptions } from "../contracts/log.ts";
 import type { Arguments } from "./arguments.ts";
-import type { Options } from "./command.ts";
 import { EXIT } from "./exit.ts";
 import { UsageError } from "./failure.ts";
 import { type Io, interruption } from "./io.ts";
+import type { Options } from "./option.ts";
 import type { Output } from "./output.ts";
 import { formatCount } from "./units.ts";
 
@@ -20,25 +19,25 @@ export function rangeOptions(noun: string, most?: number): Options {
     after: {
       type: "text",
       value: "SEQ",
-      summary: `only ${noun} behind this seq, or behind the one with this id (chat-1#7); 0 is from the start`,
+      summary: `only ${noun} after this seq, or after the one with this id (chat-1#7); 0 is from the start`,
     },
     limit: {
       type: "number",
       ...(most === undefined ? {} : { max: most }),
       summary: "at most N, counted from the start",
     },
-    follow: { type: "flag", short: "f", summary: `go on with new ${noun} until Ctrl-C (--json: one document a line)` },
+    follow: { type: "flag", short: "f", summary: `print new ${noun} until Ctrl-C (--json: one document a line)` },
   };
 }
 
-/** A log goes on behind a seq; messages behind an id as well, since a fork has those of several logs. */
+/** A log continues after a seq. Messages also continue after an id, because a fork shows messages of several logs. */
 export type Range<After = number> =
   /** From a point on. */
   | { readonly after?: After; readonly limit?: number; readonly last?: never }
   /** The end of it. */
   | { readonly last: number; readonly after?: never; readonly limit?: never };
 
-/** Of one session's log: an id in --after must be one of its own. */
+/** The range of one session's log: an id in --after must be an event of that session. */
 export function readRange(args: Arguments, session: string): Range {
   return rangeOf(args, readAfterSeq(args, session));
 }
@@ -71,13 +70,14 @@ function readAfter(args: Arguments): number | string | undefined {
 function rangeOf<After>(args: Arguments, after: After | undefined): Range<After> {
   const [last, limit] = [args.number("last"), args.number("limit")];
   const isForward = after !== undefined || limit !== undefined;
-  if (last !== undefined && isForward) throw new UsageError("--last goes without --after and --limit");
-  if (args.flag("follow") && limit !== undefined) throw new UsageError("--follow goes without --limit: it has no end");
+  if (last !== undefined && isForward) throw new UsageError("--last cannot be combined with --after or --limit");
+  if (args.flag("follow") && limit !== undefined)
+    throw new UsageError("--follow cannot be combined with --limit: it has no end");
   if (!isForward) return { last: last ?? DEFAULT_LAST };
   return { ...(after === undefined ? {} : { after }), ...(limit === undefined ? {} : { limit }) };
 }
 
-/** Says that there is more than was shown, unless the user chose where to begin. */
+/** Tells the user that there is more than was printed, unless the user chose where to begin. */
 export async function noteRest(
   output: Output,
   range: Range<number | string>,
@@ -89,8 +89,8 @@ export async function noteRest(
 }
 
 /**
- * Events as they come, until the user has enough; answers with the exit code. A reader of ours that goes away (`| head`) is
- * noticed when the next event is written: Node cannot watch a pipe that it only writes to.
+ * Passes on events as they come, until the user stops it; returns the exit code. If the reader of the output closes it (`| head`),
+ * the command notices that with the next event: Node cannot watch a pipe that it only writes to.
  */
 export async function follow(
   holdfast: Holdfast,
@@ -105,7 +105,7 @@ export async function follow(
   } finally {
     release();
   }
-  // Nothing else ends it while the store is open.
+  // While the store is open, only an erasure ends the tail.
   if (!signal.aborted)
     throw new HoldfastError("SessionDeleted", `session "${session}" was erased`, { details: { session } });
   return EXIT.ok;

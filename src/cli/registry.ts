@@ -1,13 +1,13 @@
-// Every command there is, in the order of the overview.
+// All commands, in the order of the overview.
 import type { AnyCommand } from "./command.ts";
 import { agents } from "./commands/agents.ts";
-import { exported, imported } from "./commands/archive.ts";
+import { exportSession, importArchive } from "./commands/archive.ts";
 import { blobs } from "./commands/blobs.ts";
 import { fork, resume, rewind } from "./commands/branching.ts";
 import { captured } from "./commands/capture.ts";
 import { captures } from "./commands/captures.ts";
 import { check } from "./commands/check.ts";
-import { contextOf } from "./commands/context.ts";
+import { context } from "./commands/context.ts";
 import { cost } from "./commands/cost.ts";
 import { demo } from "./commands/demo.ts";
 import { diff } from "./commands/diff.ts";
@@ -37,16 +37,19 @@ export const SECTIONS: readonly Section[] = [
   { title: "Start", commands: [demo, init] },
   { title: "What agents keep", commands: [sessions, messages, state, tasks, agents, blobs] },
   { title: "What agents do", commands: [runs, worker] },
-  { title: "Going on from somewhere else", commands: [heads, publish, fork, resume, rewind, compact, contextOf, diff] },
+  {
+    title: "Continuing from an earlier point",
+    commands: [heads, publish, fork, resume, rewind, compact, context, diff],
+  },
   { title: "What happened, and is it whole?", commands: [log, trace, query, cost, verify, check] },
   { title: "Coding agents", commands: [run, captured, restore, captures, handedOver, importLocal] },
-  { title: "From store to store", commands: [exported, imported] },
+  { title: "From store to store", commands: [exportSession, importArchive] },
   { title: "Upkeep", commands: [stats, gc, migrate] },
 ];
 
-/** With the words that teach them: loaded for help only. */
-export async function loadSections(): Promise<readonly Section[]> {
-  return SECTIONS;
+/** The help of all commands, and the functions that print it. Only --help loads them. */
+export async function loadHelp() {
+  return { SECTIONS, ...(await import("./help.ts")) };
 }
 
 export const COMMANDS: readonly AnyCommand[] = SECTIONS.flatMap(({ commands }) => commands);

@@ -10,19 +10,19 @@ export interface RunLink {
   readonly run: string;
   readonly session: string;
   readonly how: "retry" | "rewind" | "fork";
-  /** The later run goes on after this iteration of the earlier one; 0: from its beginning. */
+  /** The later run continues after this iteration of the earlier one; 0: from its beginning. */
   readonly iteration: number;
 }
 
-/** A run that continues another, and how it stands. */
+/** A run that continues another, with its status. */
 export interface LaterRun extends RunLink {
   readonly status: RunStatus;
 }
 
-type RunName = Pick<Run, "id" | "session">;
+type RunKey = Pick<Run, "id" | "session">;
 
 /** The run that it continues; null: none. */
-export async function findPredecessor({ runs }: Holdfast, { id, session: own }: RunName): Promise<RunLink | null> {
+export async function findPredecessor({ runs }: Holdfast, { id, session: own }: RunKey): Promise<RunLink | null> {
   const [created] = await runs.events(id, { limit: 1 });
   const from = plainObject.read(created?.data.from);
   if (typeof from?.run !== "string" || typeof from.session !== "string") return null;
@@ -35,7 +35,7 @@ const FORKS_QUERY =
   "[?d :derivation/target-session ?t] [?t :session/id ?id]]";
 
 /** The runs that continue it, oldest first: retries and rewinds in its own session, forks in those forked from it. */
-export async function findSuccessors(holdfast: Holdfast, run: RunName): Promise<readonly LaterRun[]> {
+export async function findSuccessors(holdfast: Holdfast, run: RunKey): Promise<readonly LaterRun[]> {
   const forks = await holdfast.query(FORKS_QUERY, [run.session]);
   const sessions = new Set([run.session, ...(Array.isArray(forks) ? forks.map(String) : [])]);
   const found: (LaterRun & { readonly createdAt: number })[] = [];
@@ -60,12 +60,12 @@ async function runsIn({ runs }: Holdfast, session: string): Promise<readonly Run
 }
 
 /**
- * What a run that goes on after that iteration does again although it is not declared safe to do twice: tools that have, or
+ * What a run that continues after that iteration repeats although it is not declared safe to repeat: tools that have, or
  * may have, done their work, and children. The steps of the runs that it retries count too, and those of every retry or
  * rewind that continued one of them: the work was done once, whichever run did it. A place that several runs did is named
  * once, as the last of them did it.
  */
-export async function findRepeatedSteps(holdfast: Holdfast, run: RunName, iteration: number): Promise<readonly Step[]> {
+export async function findRepeatedSteps(holdfast: Holdfast, run: RunKey, iteration: number): Promise<readonly Step[]> {
   const repeated = new Map<string, Step>();
   for (const id of await findChain(holdfast, run)) {
     for (const step of await holdfast.runs.steps(id)) {
@@ -77,7 +77,7 @@ export async function findRepeatedSteps(holdfast: Holdfast, run: RunName, iterat
 }
 
 /** The runs it retries, itself, and the retries and rewinds that continue any of these; the oldest first. */
-async function findChain(holdfast: Holdfast, run: RunName): Promise<readonly string[]> {
+async function findChain(holdfast: Holdfast, run: RunKey): Promise<readonly string[]> {
   const inSession = (await runsIn(holdfast, run.session)).toSorted((a, b) => a.createdAt - b.createdAt);
   const links = new Map<string, RunLink | null>();
   for (const one of inSession) links.set(one.id, await findPredecessor(holdfast, one));
@@ -94,19 +94,19 @@ async function findChain(holdfast: Holdfast, run: RunName): Promise<readonly str
   return chain;
 }
 
-/** A failed or unanswered step has done nothing that anybody relies on, unless only its result was lost. */
+/** Whether the step had an effect. A failed or unanswered step had none, unless only its result was lost. */
 function isEffect({ kind, status, idempotent, effectDone }: Step): boolean {
   if (status !== "done" && status !== "started" && effectDone !== true) return false;
   return kind === "spawn" || (kind === "tool" && idempotent === false);
 }
 
-/** Runs that nobody works on, with the steps of which nobody knows whether they happened. */
+/** A run without a worker, with its steps in doubt. */
 export interface InterruptedRun {
   readonly run: Run;
   readonly steps: readonly Step[];
 }
 
-/** Their questions are asked when a worker continues them. `only`: of this run alone. */
+/** A worker asks about these steps when it continues the run. `only`: look at this run alone. */
 export async function findInterruptedRuns(
   holdfast: Holdfast,
   only: Run | undefined,

@@ -1,10 +1,9 @@
-// Runs as people name them on the command line, and what they do or wait for in a few words.
+// Finds the runs that a user names, and describes in a few words what a run does or waits for.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Run, RunStatus } from "../contracts/run-record.ts";
+import type { Run } from "../contracts/run-record.ts";
 import type { Step } from "../contracts/steps.ts";
-import { didYouMean } from "../core/distance.ts";
 import { UsageError } from "./failure.ts";
 import type { Style } from "./style.ts";
 import { quoted } from "./terminal.ts";
@@ -12,27 +11,16 @@ import { formatCount, formatSpan, formatTime, plural } from "./units.ts";
 
 export const RUN_HELP = "RUN is a run's id, or the beginning of it, as long as no other begins with it.";
 
-export const RUN_STATUSES: readonly RunStatus[] = [
-  ...(["running", "paused", "waiting", "recovering", "completed", "failed", "cancelled"] as const),
-];
-
-export function statusOf(typed: string): RunStatus {
-  const status = RUN_STATUSES.find((one) => one === typed);
-  if (status !== undefined) return status;
-  const guess = didYouMean(typed, RUN_STATUSES);
-  throw new UsageError(`no status "${typed}"${guess === "" ? `; there are ${RUN_STATUSES.join(", ")}` : guess}`);
-}
-
-/** A run whose id is the text itself is meant first. */
+/** Finds a run by its id or by the beginning of it. A whole id is tried first. */
 export async function needRun(holdfast: Holdfast, text: string): Promise<Run> {
   const beginning = text.replace(/…$/, "");
   const known = (await holdfast.runs.get(text)) ?? (beginning === text ? null : await holdfast.runs.get(beginning));
   if (known !== null) return known;
-  const found = await beginningWith(holdfast, beginning);
+  const found = await findRunsByPrefix(holdfast, beginning);
   const [run, ...others] = found;
   if (run === undefined) {
     throw new HoldfastError("NotFound", `no run "${text}"`, {
-      hint: "`holdfast runs` lists those there are",
+      hint: "`holdfast runs` lists all runs",
       details: { kind: "run", id: text },
     });
   }
@@ -46,8 +34,8 @@ export async function needRun(holdfast: Holdfast, text: string): Promise<Run> {
   });
 }
 
-/** Ids that somebody chose: there is no index of their beginnings, all are looked through, so that the one found is the only one. */
-async function beginningWith(holdfast: Holdfast, beginning: string): Promise<readonly Run[]> {
+/** Reads all runs, because ids have no index by their beginning. */
+async function findRunsByPrefix(holdfast: Holdfast, beginning: string): Promise<readonly Run[]> {
   if (beginning === "") return [];
   const found: Run[] = [];
   for (let cursor: string | undefined; ; ) {
@@ -61,14 +49,14 @@ async function beginningWith(holdfast: Holdfast, beginning: string): Promise<rea
 
 const DECISION = /^.+#[1-9]\d{0,15}$/s;
 
-/** A decision's id, or a run that asks only one thing. */
+/** The id of a decision: the text itself, or the one open question of the run that the text names. */
 export async function needDecision(holdfast: Holdfast, text: string): Promise<string> {
   if (DECISION.test(text) && (await holdfast.runs.get(text)) === null) return text;
   const { id } = await needRun(holdfast, text);
   const [decision, ...others] = (await holdfast.runs.pending({ run: id })).items;
   if (decision === undefined) {
     throw new HoldfastError("NotFound", `run "${id}" asks nothing`, {
-      hint: "`holdfast runs pending` lists what is to be decided",
+      hint: "`holdfast runs pending` lists the open questions",
       details: { kind: "decision", run: id },
     });
   }
@@ -77,25 +65,25 @@ export async function needDecision(holdfast: Holdfast, text: string): Promise<st
   throw new UsageError(`run "${id}" asks ${all.length} things: name one of ${all.map(quoted).join(", ")}`);
 }
 
-/** As they are made up here: nobody knows them by heart, and their beginning names them. */
-const MADE_UP = /^run_(?:[0-9a-z]{20}|[0-9a-f]{32})$/;
-const SHORTEST = "run_qddb5fz3".length;
+/** Ids that the store generated. Their beginning is enough to name them. */
+const GENERATED_ID = /^run_(?:[0-9a-z]{20}|[0-9a-f]{32})$/;
+const SHORTEST_NAME = "run_qddb5fz3".length;
 
-/** As much of made-up ids as tells them apart, and can be typed instead; what somebody chose stays whole. */
+/** Shortens generated ids to the beginning that tells them apart and that commands accept. Ids that a caller chose stay whole. */
 export function shortNames(ids: readonly string[]): (id: string) => string {
-  const all = [...new Set(ids)].filter((id) => MADE_UP.test(id));
-  let length = SHORTEST;
+  const all = [...new Set(ids)].filter((id) => GENERATED_ID.test(id));
+  let length = SHORTEST_NAME;
   while (new Set(all.map((id) => id.slice(0, length))).size < all.length) length++;
-  return (id) => (MADE_UP.test(id) ? id.slice(0, length) : id);
+  return (id) => (GENERATED_ID.test(id) ? id.slice(0, length) : id);
 }
 
 /** A run with the iteration it is in, or ended in, beside the number completed. */
-export interface Placed extends Run {
+export interface RunWithIteration extends Run {
   readonly currentIteration: number;
 }
 
-/** The last is never complete: it ends with the run. One that was stopped may have been so between two. */
-export async function placed(holdfast: Holdfast, run: Run): Promise<Placed> {
+/** The last iteration is never complete: it ends with the run. A run that was stopped may have been between two iterations. */
+export async function withCurrentIteration(holdfast: Holdfast, run: Run): Promise<RunWithIteration> {
   const { id, iteration, stopReason } = run;
   const mayBeBetween = stopReason !== null && stopReason !== "done" && stopReason !== "failed";
   const isIn = !mayBeBetween || (await holdfast.runs.steps(id, { iteration: iteration + 1 })).length > 0;
@@ -103,7 +91,7 @@ export async function placed(holdfast: Holdfast, run: Run): Promise<Placed> {
 }
 
 /** "ended in iteration 3; the 2 before it are complete". */
-export function iterationWords({ currentIteration: at, iteration, endedAt }: Placed): string {
+export function describeIteration({ currentIteration: at, iteration, endedAt }: RunWithIteration): string {
   if (at === 0) return "ended before its first";
   if (at === iteration) return `ended after iteration ${formatCount(at)}, which is complete`;
   const where = `${endedAt === null ? "" : "ended "}in iteration ${formatCount(at)}`;
@@ -111,14 +99,14 @@ export function iterationWords({ currentIteration: at, iteration, endedAt }: Pla
   return `${where}; the ${iteration === 1 ? "one before it is" : `${formatCount(iteration)} before it are`} complete`;
 }
 
-export interface Telling {
+export interface ReasonOptions {
   readonly nameOf?: (id: string) => string;
-  /** Tells times from here, in few words. */
+  /** Times are given relative to this one, in few words. */
   readonly now?: number;
 }
 
-/** Why it is as it is: what it waits for, until when, or why it ended. */
-export function whyOf(run: Run, { nameOf = (id: string) => id, now }: Telling = {}): string {
+/** What a run waits for, until when, or why it ended. */
+export function describeReason(run: Run, { nameOf = (id: string) => id, now }: ReasonOptions = {}): string {
   if (run.held && run.endedAt === null) return "held: it came with an archive; runs unpause lets it go on here";
   if (run.cancelRequested && run.endedAt === null) return "is to be cancelled";
   if (run.status === "paused" && run.pausedUntil !== null) {
@@ -133,24 +121,24 @@ export function whyOf(run: Run, { nameOf = (id: string) => id, now }: Telling = 
   }
   if (run.status === "failed" && run.stopReason !== null && run.stopReason !== "failed") return run.stopReason;
   if (run.error !== null && run.endedAt === null) {
-    return run.wakesAt === null ? run.error.message : `${againAt(run.wakesAt, now)}: ${run.error.message}`;
+    return run.wakesAt === null ? run.error.message : `${describeRetryTime(run.wakesAt, now)}: ${run.error.message}`;
   }
   if (run.error !== null) return run.status === "cancelled" ? "" : run.error.message;
   if (run.endedAt !== null) return "";
   if (run.idle?.reason === "owner-gone") {
-    return `its worker has ended${run.process === null ? "" : ` (process ${run.process.pid})`}: ${needsWorker(run, now)}`;
+    return `its worker has ended${run.process === null ? "" : ` (process ${run.process.pid})`}: ${describeNeededWorker(run, now)}`;
   }
   if (run.owner !== null) return "";
-  if (run.wakesAt !== null) return againAt(run.wakesAt, now);
-  // One that has another agent, or another version of it, is not enough.
-  return needsWorker(run, now);
+  if (run.wakesAt !== null) return describeRetryTime(run.wakesAt, now);
+  // A worker with another agent, or with another version of it, does not take the run.
+  return describeNeededWorker(run, now);
 }
 
-function needsWorker({ agent, agentVersion }: Run, now: number | undefined): string {
+function describeNeededWorker({ agent, agentVersion }: Run, now: number | undefined): string {
   return `${now === undefined ? "needs a worker with" : "needs worker:"} ${agent} ${agentVersion}`;
 }
 
-function againAt(at: number, now: number | undefined): string {
+function describeRetryTime(at: number, now: number | undefined): string {
   return now === undefined ? `tried again at ${formatTime(at)}` : `tried again in ${formatSpan(Math.max(0, at - now))}`;
 }
 
@@ -165,8 +153,8 @@ export function paintStatus(text: string, { status }: Pick<Run, "status">, style
   return status === "running" ? text : style.warn(text);
 }
 
-/** Somebody else works on it: what was asked of it happens when a worker takes it. */
+/** What to do next, after a command about a run: the command itself executes nothing. */
 export const NEXT_WORKER = "A worker takes it from here: run your program again, or holdfast worker --agents FILE.";
 
-/** Of a run that can go on and that no worker has. */
+/** What happens to a run that can continue and that no worker has. */
 export const GOES_ON = "goes on when you run your program again, or as soon as a worker takes it";

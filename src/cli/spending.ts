@@ -1,4 +1,4 @@
-// Tokens and cost for people. What is not known is said, never taken for nothing.
+// Tokens and cost for people. Unknown amounts are shown as unknown, never as 0.
 import type { Spending } from "../contracts/archive.ts";
 import { formatCount, plural } from "./units.ts";
 
@@ -7,7 +7,7 @@ export function formatCost({ calls, costUsd, unknownCosts }: Spending): string {
   if (calls === 0) return "nothing";
   if (unknownCosts === calls) return "unknown";
   if (unknownCosts === 0) return formatUsd(costUsd);
-  // Rounded up it would promise more than is known.
+  // Rounded down: "at least" must hold.
   const known = formatUsd(costUsd, "floor");
   return `at least ${known} (${formatCount(unknownCosts)} of ${plural(calls, "call")} unknown)`;
 }
@@ -19,7 +19,7 @@ export function formatUsd(usd: number, roundingMode: "floor" | "halfExpand" = "h
   return `$${usd.toLocaleString("en-US", { maximumSignificantDigits: 3, roundingMode })}`;
 }
 
-/** A number of tokens in a table; "?" when no call told any. */
+/** A number of tokens in a table; "?" if no call reported any. */
 export function formatTokenCount(tokens: number, { calls, unknownTokens }: Spending): string {
   return tokens === 0 && calls > 0 && unknownTokens === calls ? "?" : formatCount(tokens);
 }

@@ -1,5 +1,5 @@
-// Tables that fit the terminal: columns say how far they may shrink and who shrinks first; then others are left out, and
-// that is said. Where there is no terminal nothing is cut, because a program or a file reads it.
+// Tables that fit the terminal. Columns declare in which order they shrink and how far; if that is not enough, columns are left out
+// and a line names them. Without a terminal nothing is cut, because a program or a file reads it.
 import type { Style } from "./style.ts";
 import { displayWidth, padEnd, padStart, safeLine, truncate, wrap, wrapWords } from "./terminal.ts";
 
@@ -16,9 +16,9 @@ export interface Column<Row> {
   readonly keep?: true;
   /** Those with the highest number are left out first, and of equal ones (0 by default) the last. */
   readonly drop?: number;
-  /** Of the first column: what does not fit is not cut, but stands on a line of its own. */
+  /** Of the first column: a cell that does not fit is not cut but gets a line of its own. */
   readonly whole?: true;
-  /** What does not fit goes on in lines below, instead of being cut. */
+  /** A cell that does not fit continues in lines below instead of being cut. */
   readonly wrap?: true;
   readonly colour?: (text: string, row: Row, style: Style) => string;
 }
@@ -30,31 +30,34 @@ export interface Frame {
   readonly indent?: number;
 }
 
-/** What an id is shown in: enough for those we make, and for `claude-code/` and a UUID. A cut id cannot be copied. */
+/** The column of ids: wide enough for generated ids, and for `claude-code/` and a UUID. A cut id cannot be copied. */
 export const ID = { shrink: 9, min: 48, keep: true, whole: true } as const;
 
-/** The same of events: what stands beside it is worth more room, so a long one stands on a line of its own. */
+/** The column of event ids. It leaves room for the other columns: a long id gets a line of its own. */
 export const EVENT_ID = { shrink: 1, min: 8, keep: true, whole: true } as const;
 
 const GAP = 2;
 const MIN = 8;
 
-interface Fitted<Row> {
+interface FittedColumn<Row> {
   readonly column: Column<Row>;
   /** Safe, one for each row. */
   readonly cells: readonly string[];
   readonly width: number;
 }
 
-/** Lines, the titles first. Columns whose cells are all empty are left out without a word. */
+/** Lines, the titles first. Columns whose cells are all empty are left out. */
 export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], frame: Frame): string[] {
   const indent = frame.indent ?? 0;
   const filled = columns
     .map((column) => ({ column, cells: rows.map((row) => safeLine(column.cell(row))) }))
     .filter(({ cells }) => cells.some((cell) => cell !== ""))
     .map(({ column, cells }) => ({ column, cells, width: maxWidth([column.title, ...cells]) }));
-  const shown = fitted(filled, frame.width - indent);
-  const line = (text: (one: Fitted<Row>) => string, paint: (text: string, one: Fitted<Row>) => string): string[] => {
+  const shown = fitColumns(filled, frame.width - indent);
+  const line = (
+    text: (one: FittedColumn<Row>) => string,
+    paint: (text: string, one: FittedColumn<Row>) => string,
+  ): string[] => {
     const [first] = shown;
     if (first?.column.whole === true && displayWidth(text(first)) > first.width) {
       const rest = line((one) => (one === first ? "" : text(one)), paint);
@@ -85,11 +88,15 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
         (text, { column }) => column.colour?.(text, row, frame.style) ?? text,
       ),
     ),
-    ...leftOut(filled, shown, frame),
+    ...leftOutLines(filled, shown, frame),
   ];
 }
 
-function leftOut<Row>(filled: readonly Fitted<Row>[], shown: readonly Fitted<Row>[], frame: Frame): string[] {
+function leftOutLines<Row>(
+  filled: readonly FittedColumn<Row>[],
+  shown: readonly FittedColumn<Row>[],
+  frame: Frame,
+): string[] {
   const titles = filled
     .map(({ column }) => column)
     .filter(({ title }) => title !== "" && !shown.some(({ column }) => column.title === title))
@@ -106,31 +113,31 @@ function maxWidth(texts: readonly string[]): number {
   return width;
 }
 
-/** Takes columns in, leaves out what may be, and cuts what must stay only when nothing else helps. */
-function fitted<Row>(columns: readonly Fitted<Row>[], width: number): readonly Fitted<Row>[] {
-  const taken = shrunk(columns, width, ({ min }) => min ?? MIN);
+/** Shrinks columns, then leaves out those that may be left out, and cuts the rest if nothing else helps. */
+function fitColumns<Row>(columns: readonly FittedColumn<Row>[], width: number): readonly FittedColumn<Row>[] {
+  const taken = shrinkColumns(columns, width, ({ min }) => min ?? MIN);
   if (totalWidth(taken) <= width) return taken;
   const [victim] = columns
     .filter(({ column }) => column.keep !== true)
     .toReversed()
     .toSorted((a, b) => (b.column.drop ?? 0) - (a.column.drop ?? 0));
-  if (victim === undefined) return shrunk(columns, width, () => MIN);
-  return fitted(
+  if (victim === undefined) return shrinkColumns(columns, width, () => MIN);
+  return fitColumns(
     columns.filter((one) => one !== victim),
     width,
   );
 }
 
-function totalWidth<Row>(columns: readonly Fitted<Row>[]): number {
+function totalWidth<Row>(columns: readonly FittedColumn<Row>[]): number {
   return columns.reduce((sum, { width }) => sum + width + GAP, -GAP);
 }
 
-/** Takes columns in, one after the other, until they fit. */
-function shrunk<Row>(
-  columns: readonly Fitted<Row>[],
+/** Shrinks columns, one after the other, until they fit. */
+function shrinkColumns<Row>(
+  columns: readonly FittedColumn<Row>[],
   width: number,
   min: (column: Column<Row>) => number,
-): readonly Fitted<Row>[] {
+): readonly FittedColumn<Row>[] {
   let fitting = columns;
   const order = columns.toSorted((a, b) => (b.column.shrink ?? 0) - (a.column.shrink ?? 0));
   for (const one of order) {
@@ -147,7 +154,7 @@ function shrunk<Row>(
   return fitting;
 }
 
-/** "name  value" lines with the values aligned and never cut: long ones go on below. An empty value is left out. */
+/** "name  value" lines with the values aligned and never cut: long ones continue below. An empty value is left out. */
 export function facts(pairs: readonly (readonly [string, string])[], frame: Frame): string[] {
   const shown = pairs.filter(([, value]) => value !== "");
   const names = maxWidth(shown.map(([name]) => name));

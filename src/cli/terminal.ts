@@ -18,7 +18,7 @@ export function safeLine(text: string): string {
 
 /**
  * JSON in which no character steers a terminal, is invisible or turns text around: C1 controls and DEL among them, which
- * JSON.stringify leaves as they are. Whoever parses it gets the same value.
+ * JSON.stringify leaves as they are. A program that parses it gets the same value.
  */
 export function safeJson(value: unknown, indent?: number): string {
   const text = JSON.stringify(value, null, indent) ?? "null";
@@ -129,7 +129,7 @@ function wrapLine(line: string, width: number, pieces: (word: string, width: num
   return [...lines, current.trimEnd()];
 }
 
-/** One line in several, where what has no space in it stays whole, so that it can be copied. */
+/** Breaks one line only at spaces: a word stays whole, so that it can be copied. */
 export function wrapWords(text: string, width: number): string[] {
   return wrapLine(text, Math.max(width, 1), (word) => [word]);
 }
@@ -141,18 +141,18 @@ export function jsonLine(value: unknown, width: number): string {
   return text.length <= width ? text : safeJson(value, 1).replace(/\n */g, " ");
 }
 
-/** What is quoted for the shell may hold backticks itself. */
+/** A command in backticks. Its quoted arguments may contain backticks too. */
 const COMMAND = /`((?:\\.|'[^']*'|[^`'\\])*)`/gs;
-/** No character: it stands in no text. */
+/** A code point that is no character, so that no text contains it. */
 const GLUE = "\ufdd0";
 
-/** Like wrap, but what stands in backticks stays whole: a command in two lines cannot be copied. */
+/** Like wrap, but text in backticks stays whole: a command in two lines cannot be copied. */
 export function wrapWhole(text: string, width: number): string[] {
   const glued = text.replace(COMMAND, (command) => command.replaceAll(" ", GLUE));
   return wrap(glued, width).map((line) => line.replaceAll(GLUE, " "));
 }
 
-/** In two lines a ref cannot be copied: it stays whole, and where the terminal breaks it, it still copies as one. */
+/** A ref stays whole, so that it can be copied. Where the terminal breaks it, it is still copied as one. */
 const REF = /(sha256:[0-9a-f]{64} *)/;
 
 function breakWord(word: string, width: number): string[] {
@@ -163,7 +163,7 @@ function breakWord(word: string, width: number): string[] {
     .flatMap((part) => (REF.test(part) ? [part] : breakAnywhere(part, width)));
 }
 
-/** Behind a slash where there is one: a path is read part by part. */
+/** After a slash if there is one, because people read a path part by part. */
 function breakAnywhere(word: string, width: number): string[] {
   const pieces: string[] = [];
   let current = "";

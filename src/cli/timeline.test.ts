@@ -1,7 +1,7 @@
 // The timeline of a run: how long things took, and how long people did.
 import { expect, test } from "vitest";
 import type { LogEvent } from "../contracts/log.ts";
-import { momentsOf } from "./timeline.ts";
+import { buildTimeline } from "./timeline.ts";
 
 const SECOND = 1000;
 const place = { iteration: 1, path: "1", kind: "tool", name: "pay", attempt: 1, digest: "d", key: "k" };
@@ -20,7 +20,7 @@ const BEGUN = [
 ] as const;
 
 test("a step that somebody decided on took as long as it took, not as long as he thought about it", () => {
-  const retried = momentsOf(
+  const retried = buildTimeline(
     events(
       ...BEGUN,
       [3640, "run/answered", { step: 2, verdict: "retry", by: "eve" }],
@@ -37,7 +37,7 @@ test("a step that somebody decided on took as long as it took, not as long as he
 });
 
 test("of a step that somebody said happened, nobody knows how long it took", () => {
-  const told = momentsOf(
+  const moments = buildTimeline(
     events(
       ...BEGUN,
       [3640, "run/answered", { step: 2, verdict: "result" }],
@@ -45,11 +45,11 @@ test("of a step that somebody said happened, nobody knows how long it took", () 
       [3641, "run/completed"],
     ),
   );
-  expect(told.find(({ kind }) => kind === "step")).toMatchObject({ ms: null, waitedMs: 3600 * SECOND });
+  expect(moments.find(({ kind }) => kind === "step")).toMatchObject({ ms: null, waitedMs: 3600 * SECOND });
 });
 
 test("while several are asked, the time counts once", () => {
-  const asked = momentsOf(
+  const asked = buildTimeline(
     events(
       ...BEGUN,
       [40, "step/started", { ...place, path: "2" }],
@@ -64,15 +64,15 @@ test("while several are asked, the time counts once", () => {
 
 test("what only waits is drawn as waiting: for what, until when, and what came of it", () => {
   const wait = { ...place, kind: "wait", name: "ok" };
-  const told = (...more: readonly (readonly [number, string, object?])[]) =>
-    momentsOf(events([0, "run/created"], [1, "step/started", { ...wait, until: 3600 * SECOND }], ...more)).find(
+  const lastStep = (...more: readonly (readonly [number, string, object?])[]) =>
+    buildTimeline(events([0, "run/created"], [1, "step/started", { ...wait, until: 3600 * SECOND }], ...more)).find(
       ({ kind }) => kind === "step",
     );
-  expect(told()).toMatchObject({ text: "waiting for signal ok until 1970-01-01 01:00:00Z", tone: "warn" });
-  expect(told([9, "step/done", { step: 2, signal: 3 }])).toMatchObject({ text: "", tone: "plain", ms: 8 * SECOND });
-  expect(told([3601, "step/done", { step: 2 }])?.text).toBe("the time was over, and nothing came");
-  expect(told([9, "run/cancelled"])?.text).toMatch(/^waiting for signal ok until .*; the run ended first$/);
-  const drawn = (data: object) => momentsOf(events([1, "step/started", data])).at(-1)?.text;
+  expect(lastStep()).toMatchObject({ text: "waiting for signal ok until 1970-01-01 01:00:00Z", tone: "warn" });
+  expect(lastStep([9, "step/done", { step: 2, signal: 3 }])).toMatchObject({ text: "", tone: "plain", ms: 8 * SECOND });
+  expect(lastStep([3601, "step/done", { step: 2 }])?.text).toBe("timed out: no signal came");
+  expect(lastStep([9, "run/cancelled"])?.text).toMatch(/^waiting for signal ok until .*; the run ended first$/);
+  const drawn = (data: object) => buildTimeline(events([1, "step/started", data])).at(-1)?.text;
   expect(drawn(wait)).toBe("waiting for signal ok, however long it takes");
   expect(drawn({ ...place, kind: "sleep", name: "sleep", until: 0 })).toBe("asleep until 1970-01-01 00:00:00Z");
   expect(drawn({ ...place, kind: "spawn", name: "child", run: "run_1" })).toBe("waiting for its child run_1");
@@ -82,13 +82,15 @@ test("what only waits is drawn as waiting: for what, until when, and what came o
 test("a recorded read is drawn with how much it gave, and where in the log it looked", () => {
   const position = { branch: 1, seq: 12, count: 3, digest: "0" };
   const drawn = (name: string, at: object) =>
-    momentsOf(events([1, "step/done", { ...place, kind: "read", name, position: at }])).at(-1);
+    buildTimeline(events([1, "step/done", { ...place, kind: "read", name, position: at }])).at(-1);
   expect(drawn("context", position)).toMatchObject({ step: "read context", text: "3 messages at #12", tone: "plain" });
   expect(drawn("state", { ...position, count: 1 })?.text).toBe("1 key at #12");
 });
 
 test("a run that was recovered was not given back by its worker", () => {
-  const said = momentsOf(events([0, "run/released", { recovered: true }], [1, "run/released"])).map(({ text }) => text);
+  const said = buildTimeline(events([0, "run/released", { recovered: true }], [1, "run/released"])).map(
+    ({ text }) => text,
+  );
   expect(said).toEqual([
     "recovered: its worker was gone; for another to take",
     "given back, for another worker to take",

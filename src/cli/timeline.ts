@@ -1,5 +1,5 @@
-// What happened in a run, in order, made from its events: iterations and the steps in them, tries, who took it over and
-// what people decided.
+// The timeline of a run, built from its events: iterations and their steps, attempts, the workers that took it over, and what people
+// decided.
 import type { DecisionReason } from "../contracts/decisions.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { LogEvent } from "../contracts/log.ts";
@@ -9,7 +9,7 @@ import { shortNames } from "./runs.ts";
 import { type Column, type Frame, table } from "./table.ts";
 import { formatSpan, formatTime } from "./units.ts";
 
-export type Tone = "good" | "bad" | "warn" | "plain";
+type Tone = "good" | "bad" | "warn" | "plain";
 
 export interface Moment {
   /** iteration: a heading of those that follow; step: one try of one; run: of the run as a whole. */
@@ -24,22 +24,22 @@ export interface Moment {
   tone: Tone;
   /** How long it took, when that is known; without the time in which a person was asked. */
   ms: number | null;
-  /** How long a person was asked about it; null: nobody was, or has not answered yet. */
+  /** How long a person took to answer about it; null: no person was asked, or has answered yet. */
   waitedMs: number | null;
 }
 
 /** Of one run, oldest first; `events` are in order. */
-export function momentsOf(events: readonly LogEvent[]): readonly Moment[] {
-  const telling = new Telling();
-  for (const event of events) telling.see(event);
+export function buildTimeline(events: readonly LogEvent[]): readonly Moment[] {
+  const telling = new TimelineBuilder();
+  for (const event of events) telling.apply(event);
   return telling.moments;
 }
 
-class Telling {
+class TimelineBuilder {
   readonly moments: Moment[] = [];
   /** Steps by the seq of their first event. */
   readonly #steps = new Map<number, Moment>();
-  /** When each try of a step began, the last time somebody began it; null: nobody knows. */
+  /** When the last attempt of a step began; null: unknown. */
   readonly #begun = new Map<Moment, number | null>();
   /** Steps that only wait, and have not ended. */
   readonly #waiting = new Set<Moment>();
@@ -47,44 +47,45 @@ class Telling {
   readonly #asked = new Map<number, number>();
   /** Steps that were asked about before their first try, and have not begun. */
   readonly #approvals = new Set<Moment>();
-  /** Since when anything is asked at all. */
+  /** When the first of the open questions was asked. */
   #askedSince = 0;
   #iteration = 1;
   #heading: Moment | null = null;
 
-  see(event: LogEvent): void {
+  apply(event: LogEvent): void {
     const { type, data, seq, at } = event;
     if (type === "checkpoint/taken") this.#iteration = Number(data.iteration) + 1;
     const begun = type === "message/added" ? ((data.step ?? {}) as JsonObject) : data;
-    if (type === "iteration/complete") this.#complete(Number(data.iteration), at);
-    else if (typeof begun.path === "string") this.#begin(seq, begun, event);
-    else this.#tell(event);
+    if (type === "iteration/complete") this.#completeIteration(Number(data.iteration), at);
+    else if (typeof begun.path === "string") this.#beginStep(seq, begun, event);
+    else this.#addRunMoment(event);
   }
 
-  #tell(event: LogEvent): void {
+  #addRunMoment(event: LogEvent): void {
     const { type, data, at } = event;
     const step = typeof data.step === "number" ? this.#steps.get(data.step) : undefined;
-    const waited = this.#waited(event, step);
-    if (step !== undefined) this.#about(step, event);
-    const said = sayOf(event, step, waited, this.#reason(event, step));
+    const waited = this.#trackWait(event, step);
+    if (step !== undefined) this.#updateStep(step, event);
+    const described = describeEvent(event, step, waited, this.#questionReason(event, step));
     // The last iteration has no checkpoint: it ends with the run.
     if (/^run\/(completed|failed|cancelled)$/.test(type)) {
-      if (this.#heading !== null) took(this.#heading, at);
+      if (this.#heading !== null) setDuration(this.#heading, at);
       this.#heading = null;
       for (const one of this.#waiting) one.text = `${one.text}; the run ended first`;
     }
-    if (said !== null) this.#add({ kind: "run", at, step: "", path: null, ...said, ms: null, waitedMs: null });
+    if (described !== null)
+      this.#add({ kind: "run", at, step: "", path: null, ...described, ms: null, waitedMs: null });
   }
 
-  /** What the question was that the event answers. */
-  #reason({ type }: LogEvent, step: Moment | undefined): DecisionReason {
+  /** The kind of question that the event answers. */
+  #questionReason({ type }: LogEvent, step: Moment | undefined): DecisionReason {
     if (step === undefined) return "in-doubt";
     if (type === "step/begun") this.#approvals.delete(step);
     return this.#approvals.has(step) ? "approval" : "in-doubt";
   }
 
   /** How long a person took to answer; of several questions at once, the time in which any was open counts once. */
-  #waited(event: LogEvent, step: Moment | undefined): number | null {
+  #trackWait(event: LogEvent, step: Moment | undefined): number | null {
     const { type, data, at } = event;
     const seq = isApproval(event) ? event.seq : Number(data.step);
     if (type === "step/asked" || isApproval(event)) {
@@ -96,7 +97,7 @@ class Telling {
     this.#asked.delete(seq);
     if (step !== undefined) {
       step.waitedMs = (step.waitedMs ?? 0) + at - since;
-      // Who answers ends it, or lets it begin anew: how long it took itself is not known.
+      // The answer ends the step or starts it again, so how long the step itself took is not known.
       this.#begun.set(step, null);
     }
     if (this.#heading !== null && this.#asked.size === 0) {
@@ -105,19 +106,19 @@ class Telling {
     return at - since;
   }
 
-  #begin(seq: number, { kind, name, path, attempt, iteration }: JsonObject, event: LogEvent): void {
+  #beginStep(seq: number, { kind, name, path, attempt, iteration }: JsonObject, event: LogEvent): void {
     const { type, at, data } = event;
     if (typeof iteration === "number" && iteration !== this.#iteration) {
       this.#iteration = iteration;
       this.#heading = null;
     }
     const isOver = type !== "step/started";
-    const waits = isOver || isApproval(event) ? null : waitOf(data);
+    const waits = isOver || isApproval(event) ? null : describeWaitingStep(data);
     const open = isApproval(event) ? APPROVAL : "begun, end not known";
     const step = this.#add({
       ...{ kind: "step", at, step: kind === name ? String(kind) : `${kind} ${name}`, path: String(path) },
       ...{
-        text: isOver ? contentOf(event) : (waits ?? open),
+        text: isOver ? describeRecordedStep(event) : (waits ?? open),
         tone: isOver ? "plain" : "warn",
         ms: null,
       },
@@ -127,40 +128,39 @@ class Telling {
     if (waits !== null) this.#waiting.add(step);
     if (isApproval(event)) this.#approvals.add(step);
     if (Number(attempt) > 1) step.text = `try ${attempt}${isOver ? "" : `: ${step.text}`}`;
-    if (type === "step/failed") fail(step, data);
+    if (type === "step/failed") markFailed(step, data);
     this.#steps.set(seq, step);
-    this.#waited(event, step);
+    this.#trackWait(event, step);
   }
 
-  /** What became of a step that had begun. */
-  #about(step: Moment, { type, at, data }: LogEvent): void {
+  /** Updates a step that has begun with an event about it. */
+  #updateStep(step: Moment, { type, at, data }: LogEvent): void {
     const tries = /^try \d+/.exec(step.text)?.[0] ?? "";
     if (type === "step/done" || type === "step/failed") {
       const begun = this.#begun.get(step) ?? null;
       step.ms = begun === null ? null : at - begun;
-      step.text = this.#waiting.delete(step) && timedOut(step, data) ? "the time was over, and nothing came" : tries;
+      step.text = this.#waiting.delete(step) && hasTimedOut(step, data) ? "timed out: no signal came" : tries;
       step.tone = "plain";
     }
-    if (type === "step/failed") fail(step, data);
+    if (type === "step/failed") markFailed(step, data);
     if (type === "step/again" || type === "step/begun") this.#begun.set(step, at);
     if (type === "step/begun") step.text = [tries, "begun, end not known"].filter(Boolean).join(": ");
     if (type === "run/answered" && this.#approvals.has(step) && data.verdict === "retry") {
       step.text = [tries, "approved, not begun yet"].filter(Boolean).join(": ");
     }
-    if (type === "step/asked")
-      step.text = [tries, "in doubt: nobody knows whether it happened"].filter(Boolean).join(": ");
+    if (type === "step/asked") step.text = [tries, "in doubt: it may have happened"].filter(Boolean).join(": ");
   }
 
-  #complete(iteration: number, at: number): void {
-    const heading = this.#heading ?? this.#head(at, iteration);
-    took(heading, at);
+  #completeIteration(iteration: number, at: number): void {
+    const heading = this.#heading ?? this.#addHeading(at, iteration);
+    setDuration(heading, at);
     heading.text = heading.waitedMs === null ? "complete" : `complete; people took ${formatSpan(heading.waitedMs)}`;
     heading.tone = "good";
     this.#heading = null;
     this.#iteration = iteration + 1;
   }
 
-  #head(at: number, iteration = this.#iteration): Moment {
+  #addHeading(at: number, iteration = this.#iteration): Moment {
     const heading: Moment = {
       ...{ kind: "iteration", iteration, at, step: `iteration ${iteration}`, path: null },
       ...{ text: "", tone: "plain", ms: null, waitedMs: null },
@@ -171,7 +171,7 @@ class Telling {
   }
 
   #add(moment: Omit<Moment, "iteration">): Moment {
-    if (moment.kind === "step") this.#heading ??= this.#head(moment.at);
+    if (moment.kind === "step") this.#heading ??= this.#addHeading(moment.at);
     const added: Moment = { ...moment, iteration: this.#iteration };
     this.moments.push(added);
     return added;
@@ -186,12 +186,12 @@ function isApproval({ type, data }: LogEvent): boolean {
 }
 
 /** What a step that is recorded with its end gave: which message, or what was read. */
-function contentOf({ type, data, seq }: LogEvent): string {
-  return type === "message/added" ? `${data.role} message #${seq}` : positionOf(data);
+function describeRecordedStep({ type, data, seq }: LogEvent): string {
+  return type === "message/added" ? `${data.role} message #${seq}` : describeRead(data);
 }
 
 /** Where in the log a recorded read looked, and how much it gave; of other steps empty. */
-function positionOf({ kind, name, position }: JsonObject): string {
+function describeRead({ kind, name, position }: JsonObject): string {
   const at = kind === "read" ? plainObject.read(position) : undefined;
   if (at === undefined) return "";
   const { seq, count } = at;
@@ -200,7 +200,7 @@ function positionOf({ kind, name, position }: JsonObject): string {
 }
 
 /** What a step that only waits is waiting for, and until when; null: it does something. */
-function waitOf({ kind, name, until, run }: JsonObject): string | null {
+function describeWaitingStep({ kind, name, until, run }: JsonObject): string | null {
   const end = typeof until === "number" ? ` until ${formatTime(until)}` : "";
   if (kind === "wait") return `waiting for signal ${name}${end === "" ? ", however long it takes" : end}`;
   if (kind === "sleep") return `${name === "pause" ? "pausing" : "asleep"}${end}`;
@@ -208,53 +208,53 @@ function waitOf({ kind, name, until, run }: JsonObject): string | null {
 }
 
 /** A wait that a signal ended names it. */
-function timedOut({ step }: Moment, data: JsonObject): boolean {
+function hasTimedOut({ step }: Moment, data: JsonObject): boolean {
   return step.startsWith("wait ") && data.signal === undefined;
 }
 
-/** What people took is told beside it. */
-function took(heading: Moment, at: number): void {
+/** Sets how long the iteration took, without the time that people took, which is in its text. */
+function setDuration(heading: Moment, at: number): void {
   heading.ms = Math.max(0, at - heading.at - (heading.waitedMs ?? 0));
   if (heading.waitedMs !== null) heading.text = `people took ${formatSpan(heading.waitedMs)}`;
 }
 
-function messageIn(data: JsonObject): string {
+function errorMessage(data: JsonObject): string {
   const { code, message } = (data.error ?? {}) as JsonObject;
   return message === "" || message === undefined ? String(code) : String(message);
 }
 
-function fail(step: Moment, data: JsonObject): void {
-  step.text = [step.text, `failed: ${messageIn(data)}`].filter(Boolean).join(" ");
+function markFailed(step: Moment, data: JsonObject): void {
+  step.text = [step.text, `failed: ${errorMessage(data)}`].filter(Boolean).join(" ");
   step.tone = "bad";
 }
 
-type Said = Pick<Moment, "text" | "tone">;
+type MomentText = Pick<Moment, "text" | "tone">;
 
 const VERDICTS: Readonly<Record<DecisionReason, Readonly<Record<string, string>>>> = {
   "in-doubt": { retry: "do it again", result: "it happened", fail: "it did not happen, and shall not" },
   approval: { retry: "go ahead", result: "use this result instead", fail: "refused" },
 };
 
-/** null: nothing that the step itself does not say. */
-function sayOf(
+/** null: the step's own moment says it already. */
+function describeEvent(
   { type, data, agent }: LogEvent,
   step: Moment | undefined,
   waited: number | null,
   reason: DecisionReason,
-): Said | null {
+): MomentText | null {
   switch (type) {
     case "run/created":
-      return { text: `begun by ${agent} ${data.agentVersion}${sourceOf(data)}`, tone: "plain" };
+      return { text: `begun by ${agent} ${data.agentVersion}${describeSource(data)}`, tone: "plain" };
     case "run/claimed":
       if (data.status === "recovering")
         return { text: `its worker was gone; taken over by ${ownerWords(String(data.owner))}`, tone: "warn" };
       return { text: `taken by ${ownerWords(String(data.owner))}`, tone: "plain" };
     case "run/released":
       if (data.recovered === true) return { text: "recovered: its worker was gone; for another to take", tone: "warn" };
-      if (data.error !== undefined) return { text: `given back: ${messageIn(data)}`, tone: "bad" };
+      if (data.error !== undefined) return { text: `given back: ${errorMessage(data)}`, tone: "bad" };
       return { text: "given back, for another worker to take", tone: "plain" };
     case "run/waiting":
-      return waiting(data.waits);
+      return describeWaits(data.waits);
     case "run/paused":
       return { text: `paused until ${formatTime(Number(data.wake_at))}`, tone: "warn" };
     case "run/pausing":
@@ -268,17 +268,17 @@ function sayOf(
     case "run/signalled":
       return { text: `signal ${data.name}`, tone: "plain" };
     case "run/answered":
-      return { text: answerOf(data, step, waited, reason), tone: "good" };
+      return { text: describeAnswer(data, step, waited, reason), tone: "good" };
     case "step/asked":
       return { text: `a person is asked: did ${step?.step ?? "it"} happen?`, tone: "warn" };
     case "step/again":
       return { text: `${step?.step ?? "the step"} is done again, under the same key`, tone: "warn" };
     default:
-      return endOf(type, data);
+      return describeEnd(type, data);
   }
 }
 
-function endOf(type: string, data: JsonObject): Said | null {
+function describeEnd(type: string, data: JsonObject): MomentText | null {
   if (type === "run/completed") return { text: "completed", tone: "good" };
   if (type !== "run/failed" && type !== "run/cancelled") return null;
   const { message } = (data.error ?? {}) as JsonObject;
@@ -286,23 +286,24 @@ function endOf(type: string, data: JsonObject): Said | null {
   return { text: `${type.slice("run/".length)}${why}`, tone: "bad" };
 }
 
-function answerOf(
+function describeAnswer(
   { verdict, by, note }: JsonObject,
   step: Moment | undefined,
   waited: number | null,
   reason: DecisionReason,
 ): string {
-  const who = by === undefined ? "somebody" : String(by);
+  const person = by === undefined ? "a person" : String(by);
   const after = waited === null ? "" : ` after ${formatSpan(waited)}`;
-  return `${who} decided on ${step?.step ?? "it"}${after}: ${verdictWords(verdict, reason)}${note === undefined ? "" : `, "${note}"`}`;
+  const reasonGiven = note === undefined ? "" : `, "${note}"`;
+  return `${person} decided on ${step?.step ?? "it"}${after}: ${describeVerdict(verdict, reason)}${reasonGiven}`;
 }
 
-/** In the words of who answers. */
-export function verdictWords(verdict: Json | undefined, reason: DecisionReason): string {
+/** What the verdict means to the person who answers. */
+export function describeVerdict(verdict: Json | undefined, reason: DecisionReason): string {
   return VERDICTS[reason][String(verdict)] ?? String(verdict);
 }
 
-function sourceOf({ from, parent }: JsonObject): string {
+function describeSource({ from, parent }: JsonObject): string {
   const { run, iteration, retry } = (from ?? {}) as JsonObject;
   if (retry === true) return `, taking up ${run}`;
   if (run !== undefined)
@@ -310,14 +311,14 @@ function sourceOf({ from, parent }: JsonObject): string {
   return parent === undefined ? "" : `, spawned by ${parent}`;
 }
 
-/** That a person is asked was said of the step. */
-function waiting(waits: Json | undefined): Said | null {
+/** Waits for decisions are left out: the step's own moment has them. */
+function describeWaits(waits: Json | undefined): MomentText | null {
   const listed = (typeof waits === "string" ? JSON.parse(waits) : []) as readonly (readonly [string, string])[];
   const others = listed.filter(([kind]) => kind !== "decision").map(([kind, what]) => `${kind} ${what}`);
   return others.length === 0 ? null : { text: `waits for ${others.join(", ")}`, tone: "warn" };
 }
 
-/** Only the last iterations, with what was said of the run between them. */
+/** The last iterations, with the moments of the run between them. */
 export function lastIterations(moments: readonly Moment[], most: number): readonly Moment[] {
   const last = moments.at(-1)?.iteration ?? 0;
   return moments.filter(({ iteration }) => iteration > last - most);

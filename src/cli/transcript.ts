@@ -1,9 +1,9 @@
-// Messages as people read them: a line that says who and when, and the content below it, indented.
+// Messages as people read them: a line with id, role, agent and age, and the content below it, indented.
 import type { Call } from "../contracts/calls.ts";
 import type { MessageAt } from "../contracts/lineage.ts";
 import type { ContentBlock, Media } from "../contracts/messages.ts";
 import { messageTimeOf } from "../core/message-time.ts";
-import { callLabel } from "./message-calls.ts";
+import { formatCall } from "./message-calls.ts";
 import type { Output } from "./output.ts";
 import { safeLine, safeText, truncate, wrap } from "./terminal.ts";
 import { formatAge, formatBytes } from "./units.ts";
@@ -18,7 +18,7 @@ export function messageLines(message: MessageAt, now: number, output: Output, ca
   const run = isErased || message.run === undefined ? "" : `, run ${message.run}`;
   const who = `${style.strong(safeLine(message.role))} ${safeLine(`(${message.agent}${run})`)}`;
   const head = `${style.name(safeLine(message.id))} ${who} ${style.faint(formatAge(isErased ? message.at : messageTimeOf(message), now))}`;
-  const writer = call === undefined ? [] : wrap(safeLine(`by ${callLabel(call)}`), output.width - INDENT.length);
+  const writer = call === undefined ? [] : wrap(safeLine(`by ${formatCall(call)}`), output.width - INDENT.length);
   if (isErased) return [head, `${INDENT}${style.faint("(erased)")}`];
   return [head, ...writer.map((line) => INDENT + style.faint(line)), ...contentLines(message.content, output)];
 }
@@ -54,13 +54,13 @@ export function blockText(block: ContentBlock): string {
   }
 }
 
-/** The ref stands outside the brackets and at the end, where it is easy to copy. */
+/** The ref is at the end, outside the brackets, where it is easy to copy. */
 function mediaText(kind: string, words: string | undefined, media: Media): string {
   const size = "size" in media && media.size !== undefined ? formatBytes(media.size) : "";
-  const told = [words === undefined ? "" : JSON.stringify(words), media.mediaType ?? "", size].filter(
+  const facts = [words === undefined ? "" : JSON.stringify(words), media.mediaType ?? "", size].filter(
     (part) => part !== "",
   );
-  return `[${[kind, ...told].join(" ")}] ${media.ref ?? media.url}`;
+  return `[${[kind, ...facts].join(" ")}] ${media.ref ?? media.url}`;
 }
 
 function shorten(text: string): string {

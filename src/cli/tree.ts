@@ -19,7 +19,7 @@ export interface Piece {
   readonly paint?: (text: string) => string;
 }
 
-export interface Drawing {
+export interface DrawingOptions {
   /** The session that was asked for. */
   readonly marked: string | null;
   /** The head that was asked for. */
@@ -28,15 +28,15 @@ export interface Drawing {
   readonly heads: number;
 }
 
-export function treeLines(tree: Tree, drawing: Drawing, frame: Frame): string[] {
-  const family = new Family(tree, drawing, frame.style);
-  return family.roots().flatMap((root) => drawn(root, frame));
+export function treeLines(tree: Tree, drawing: DrawingOptions, frame: Frame): string[] {
+  const family = new TreeBuilder(tree, drawing, frame.style);
+  return family.roots().flatMap((root) => drawNode(root, frame));
 }
 
-function drawn(node: Node, frame: Frame): string[] {
+function drawNode(node: Node, frame: Frame): string[] {
   const lines: string[] = [];
   const draw = ({ pieces, below }: Node, first: string, rest: string) => {
-    lines.push(fitted(first, pieces, frame));
+    lines.push(fitLine(first, pieces, frame));
     below.forEach((one, i) => {
       const last = i === below.length - 1;
       draw(one, `${rest}${last ? "└─ " : "├─ "}`, `${rest}${last ? "   " : "│  "}`);
@@ -46,9 +46,9 @@ function drawn(node: Node, frame: Frame): string[] {
   return lines;
 }
 
-/** What is too long for the line is cut, and what comes after it left out. */
-export function fitted(lead: string, pieces: readonly Piece[], { width, style }: Frame): string {
-  // Where it is too deep for the terminal, the left part of the tree is left out: a name must have room.
+/** Fits the pieces into one line: a piece that is too long is cut, and the rest is left out. */
+export function fitLine(lead: string, pieces: readonly Piece[], { width, style }: Frame): string {
+  // If the tree is too deep for the terminal, its left part is cut, so that names have room.
   const most = Math.floor(width / 2);
   const prefix = lead.length > most ? `…${lead.slice(1 - most)}` : lead;
   let line = style.faint(prefix);
@@ -64,19 +64,19 @@ export function fitted(lead: string, pieces: readonly Piece[], { width, style }:
 
 type Edge = { readonly seq: number; readonly rank: number; readonly node: () => Node };
 
-class Family {
+class TreeBuilder {
   readonly #sessions: ReadonlyMap<string, TreeSession>;
-  readonly #drawing: Drawing;
-  /** What is not among the sessions may be there all the same. */
+  readonly #drawing: DrawingOptions;
+  /** Some sessions are not in the tree, so one that is missing here may exist. */
   readonly #isCut: boolean;
   readonly #style: Style;
-  /** Drawn already: a second way to it is only told. */
+  /** Sessions that are drawn already: a second line to one of them only names it. */
   readonly #drawn = new Set<string>();
 
-  constructor({ sessions, more }: Tree, drawing: Drawing, style: Style) {
+  constructor({ sessions, more }: Tree, drawing: DrawingOptions, style: Style) {
     this.#sessions = new Map(sessions.map((session) => [session.id, session]));
     this.#drawing = drawing;
-    // At a head only what leads to it is there, and where there is more, it was not asked for.
+    // At a head the tree has only the sessions that lead to it.
     this.#isCut = more || (drawing.head ?? null) !== null;
     this.#style = style;
   }
@@ -89,7 +89,7 @@ class Family {
     return [...first, ...rest];
   }
 
-  /** Where it hangs: under what it was made from, or under who invoked it. */
+  /** The session that it is drawn under: the one that it was forked from, or the one that invoked it. */
   #parent(session: TreeSession): string | null {
     if (session.from !== null && this.#sessions.has(session.from.session)) return session.from.session;
     if (session.kind === "entry") return null;

@@ -16,7 +16,7 @@ export function formatBytes(bytes: number): string {
   return unit === 0 ? `${bytes} bytes` : `${value.toFixed(1)} ${SIZE_UNITS[unit]}`;
 }
 
-/** "12,345". toLocaleString is for what is no count: to load the rules of a language takes longer than to print a table. */
+/** "12,345". toLocaleString is only for fractions: it loads the rules of a language, which takes longer than printing a table. */
 export function formatCount(count: number): string {
   if (!Number.isSafeInteger(count)) return count.toLocaleString("en-US");
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ",");
@@ -25,6 +25,23 @@ export function formatCount(count: number): string {
 /** "1 message", "2,000 messages". */
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
+/** Nouns whose plural is not their key in counts, or whose key does not name them. */
+const NOUNS: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  branches: ["branch", "branches"],
+  deletedSessions: ["deleted session", "deleted sessions"],
+  inherited: ["message that forks inherit", "messages that forks inherit"],
+  partialSessions: ["session in part", "sessions in part"],
+  state: ["value of state", "values of state"],
+};
+
+/** "2 sessions, 1 branch"; counts of 0 are left out. */
+export function formatCounts(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => plural(count, ...(NOUNS[name] ?? ([name.replace(/s$/, ""), name] as const))))
+    .join(", ");
 }
 
 export function formatPercent(share: number): string {
@@ -55,7 +72,7 @@ export function formatSpan(ms: number): string {
   return `${formatCount(Math.round(span / DAY))} d`;
 }
 
-/** Clocks differ between machines, so what seems to lie ahead is "just now". */
+/** Clocks of machines differ, so a time in the future is "just now". */
 export function formatAge(at: number, now: number): string {
   const span = now - at;
   return span < SECOND ? "just now" : `${formatSpan(span)} ago`;

@@ -1,4 +1,4 @@
-// Verifies sessions one by one and goes on after damage, so that one bad session hides no other.
+// Verifies sessions one by one and continues after damage, so that one damaged session hides no other.
 import type { CheckKind } from "../contracts/check.ts";
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
@@ -8,8 +8,8 @@ import { UsageError } from "./failure.ts";
 import { parseJson, readTextFile } from "./input.ts";
 import type { Io } from "./io.ts";
 import { locate, shortHead } from "./locate.ts";
-import { damagedSession, eachSession } from "./pages.ts";
-import { hasTombstone } from "./store.ts";
+import { eachSession, readDamagedSession } from "./session-walk.ts";
+import { hasTombstone } from "./sessions.ts";
 import { plural } from "./units.ts";
 
 export interface Finding {
@@ -28,7 +28,7 @@ export interface Finding {
 }
 
 /** How many of each kind of row, and of the blobs they name. */
-export type Content = Readonly<Record<string, number>>;
+type Content = Readonly<Record<string, number>>;
 
 export type Anchors = ReadonlyMap<string, Anchor>;
 
@@ -54,7 +54,7 @@ export async function verifyAll(holdfast: Holdfast, wanted: Verification): Promi
   };
   if (wanted.sessions.length > 0) {
     for (const named of wanted.sessions) {
-      const { why, ...at } = await find(holdfast, named);
+      const { why, ...at } = await locateSession(holdfast, named);
       await visit(at.head === undefined ? needAnchor(at.session, wanted.anchors) : at.session, why, at.head);
     }
     return findings;
@@ -65,20 +65,21 @@ export async function verifyAll(holdfast: Holdfast, wanted: Verification): Promi
   return findings;
 }
 
-/** What is to be verified, with what is wrong with its row. */
-async function find(holdfast: Holdfast, named: string): Promise<Locator & { readonly why?: string }> {
+/** The session to verify, and the damage of its row if it has any. */
+async function locateSession(holdfast: Holdfast, named: string): Promise<Locator & { readonly why?: string }> {
   try {
     return await locate(holdfast, named);
   } catch (error) {
-    const damaged = damagedSession(error);
+    const damaged = readDamagedSession(error);
     if (damaged === undefined) throw error;
     return { session: damaged.session, why: damaged.why };
   }
 }
 
-/** A named session without its anchor would look verified against one. */
+/** Refuses a session without an anchor: it would look as if it was verified against one. */
 function needAnchor(session: string, anchors: Anchors): string {
-  if (anchors.size > 0 && !anchors.has(session)) throw new UsageError(`the --anchor file has none for "${session}"`);
+  if (anchors.size > 0 && !anchors.has(session))
+    throw new UsageError(`the --anchor file has no anchor for "${session}"`);
   return session;
 }
 
@@ -109,12 +110,12 @@ async function verifySession(
     const note = notes.length === 0 ? {} : { note: notes.join(", ") };
     return { ok: true, session, events: report.events, hash: report.hash, ...content, ...note };
   } catch (error) {
-    return await damage(holdfast, session, anchor, events, error);
+    return await damageFinding(holdfast, session, anchor, events, error);
   }
 }
 
-/** What the store calls damage becomes a finding; everything else stops the verification. */
-async function damage(
+/** An error about damage becomes a finding; any other error stops the verification. */
+async function damageFinding(
   holdfast: Holdfast,
   session: string,
   anchor: Anchor | undefined,
@@ -139,7 +140,7 @@ async function damage(
     }
     case "SessionDeleted":
     case "NotFound": {
-      // Listed a moment ago and gone now is an erasure; an anchor for what left no tombstone is not.
+      // A session that was listed before and is missing now was erased. One with an anchor and without a tombstone is lost.
       const isErased = anchor === undefined || (await hasTombstone(holdfast, session));
       if (isErased) return { ok: true, session, events: 0, note: "erased; nothing to verify" };
       return { ok: false, session, events: 0, badSeq: 1, reason: "there is an anchor, but no such session" };
@@ -149,8 +150,8 @@ async function damage(
   }
 }
 
-/** What is said of payloads; of the rows around them `holdfast check` tells more. */
-const OF_PAYLOADS: ReadonlySet<CheckKind> = new Set([
+/** Issues about payloads. `holdfast check` reports those about rows too. */
+const PAYLOAD_ISSUES: ReadonlySet<CheckKind> = new Set([
   "blob-missing",
   "blob-part-missing",
   "blob-hash-mismatch",
@@ -158,10 +159,10 @@ const OF_PAYLOADS: ReadonlySet<CheckKind> = new Set([
   "commitment-mismatch",
 ]);
 
-/** As the checker reads them: all that the session's rows name, also on lines it has left, and what it inherits. */
+/** Reads all payloads that the session's rows name, as the checker does: on all branches, and inherited ones. */
 async function readPayloads(holdfast: Holdfast, session: string): Promise<Content> {
   const { issues, counts } = await holdfast.check({ session });
-  const bad = issues.filter(({ kind }) => OF_PAYLOADS.has(kind));
+  const bad = issues.filter(({ kind }) => PAYLOAD_ISSUES.has(kind));
   const [first] = bad;
   if (first === undefined) {
     const { sessions: _, events: __, ...content } = counts;

@@ -1,5 +1,5 @@
-// An archive for a store that is not there yet. It is read twice: first to verify all of it, then to import it. Standard input can be
-// read only once, so it is copied meanwhile into a folder that only the user can read.
+// An archive for a store that does not exist yet. It is read twice: first to verify all of it, then to import it. Standard input can
+// be read only once, so the first read copies it into a folder that only the user can read.
 import { type FileHandle, mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
@@ -40,7 +40,7 @@ async function verify(archive: AsyncIterable<Uint8Array>): Promise<void> {
   await checkArchive(environment, () => openScratch({ environment }), archive);
 }
 
-/** Only what was asked for is read and copied: input that is no archive is refused at its first line. */
+/** Copies piece by piece while the reader asks for more, so that input that is no archive is refused at its first line. */
 async function* copied(
   pieces: AsyncIterable<Uint8Array>,
   handle: FileHandle,

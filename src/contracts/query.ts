@@ -39,5 +39,5 @@ export interface Querying {
   query(query: string | object, inputs?: readonly unknown[], options?: QueryOptions): Promise<QueryAnswer>;
   explain(query: string | object, inputs?: readonly unknown[], options?: QueryOptions): Promise<Explanation>;
   /** Every attribute a query can name. */
-  facts(): readonly FactName[];
+  facts(): Promise<readonly FactName[]>;
 }

@@ -212,7 +212,7 @@ function fieldChecks(fields: Fields, prefix: string | undefined, code: CodeCheck
 }
 
 /** A value that is kept under a key of its own. */
-export interface EncodedEntry {
+interface EncodedEntry {
   readonly key: string;
   /** Its JSON. */
   readonly bytes: Uint8Array;

@@ -1,8 +1,10 @@
 // Removes from an untrusted bundle what must not be restored or saved: scripts that the agent would run by itself, and
 // permissions beyond its user's.
+
 import type { CapturedFile, CodingAgent, LeftOut } from "../contracts/captures.ts";
-import type { Json, JsonObject } from "../contracts/json.ts";
+import type { Json } from "../contracts/json.ts";
 import { encodeText, sha256Hex } from "./bytes.ts";
+import { isObject } from "./object.ts";
 
 export interface UntrustedBundle {
   readonly agent: CodingAgent;
@@ -72,8 +74,4 @@ function parseExport(content: Uint8Array): Json | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

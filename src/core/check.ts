@@ -4,8 +4,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import { LIMITS, type LimitName } from "../contracts/limits.ts";
 import { encodeText, fromRef } from "./bytes.ts";
-import type { ListOrder } from "./cursor.ts";
-import { nearest } from "./distance.ts";
+import { suggestNames } from "./distance.ts";
 
 export function limitExceeded(limit: LimitName, what: string, actual: number): HoldfastError {
   return new HoldfastError("LimitExceeded", `${what} is ${actual}; the limit ${limit} is ${LIMITS[limit]}`, {
@@ -143,20 +142,12 @@ function fieldsOf(record: Readonly<Record<string, unknown>>, names: readonly str
   return copy;
 }
 
-/** Longer names are no slip of the fingers, and to compare them with others would take long. */
-const MOST_NAME_CHARS = 100;
-
 /** An unknown field is a mistake that would otherwise go unnoticed. */
 export function checkFields(value: Readonly<Record<string, unknown>>, what: string, known: readonly string[]): void {
   const stray = Object.keys(value).find((name) => !known.includes(name) && value[name] !== undefined);
   if (stray === undefined) return;
-  const [meant] = stray.length > MOST_NAME_CHARS ? [] : nearest(stray, known);
-  throw invalid(
-    what,
-    `made of ${known.join(", ")}`,
-    stray,
-    meant === undefined ? undefined : `Did you mean "${meant}"?`,
-  );
+  const names = suggestNames(stray, known);
+  throw invalid(what, `made of ${known.join(", ")}`, stray, names === "" ? undefined : `Did you mean ${names}?`);
 }
 
 /** What JSON can hold as an object: no Date, no Map, no instance of a class. */
@@ -176,13 +167,6 @@ export function checkOneOf<T extends string>(value: unknown, what: string, allow
   const found = allowed.find((one) => one === value);
   if (found === undefined) throw invalid(what, `one of ${allowed.join(", ")}`, value);
   return found;
-}
-
-const ORDERS: readonly ListOrder[] = ["newest", "oldest"];
-
-/** Lists are newest first by default. */
-export function checkOrder(value: unknown): ListOrder {
-  return value === undefined ? "newest" : checkOneOf(value, "order", ORDERS);
 }
 
 export function checkRef(value: unknown, what = "ref"): Uint8Array {

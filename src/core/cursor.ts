@@ -1,8 +1,26 @@
-// Cursors of lists: opaque to callers, the number of the last row seen to us.
+// Pages of lists, and their cursors: opaque to callers; to the store, the number of the last row of a page.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { PageOptions } from "../contracts/json.ts";
+import type { Page, PageOptions } from "../contracts/json.ts";
 
 export type ListOrder = NonNullable<PageOptions["order"]>;
+
+export interface PageRead<R, T> {
+  readonly limit: number;
+  /** Reads at most so many rows. */
+  read(most: number): Promise<readonly R[]>;
+  item(row: R): T | Promise<T>;
+  /** The cursor behind a row. */
+  cursor(row: R): string;
+}
+
+/** Reads one row more than a page has: it shows whether there is a next page. */
+export async function readPage<R, T>({ limit, read, item, cursor }: PageRead<R, T>): Promise<Page<T>> {
+  const rows = await read(limit + 1);
+  const page = rows.slice(0, limit);
+  const items = await Promise.all(page.map(item));
+  const last = page.at(-1);
+  return { items, next: rows.length > limit && last !== undefined ? cursor(last) : null };
+}
 
 export function writeCursor(no: number): string {
   return Buffer.from(`n${no}`).toString("base64url");

@@ -3,6 +3,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Commit, Outcome, Refusal } from "../contracts/storage/commit.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
+import { randomShare } from "./backoff.ts";
 import { toRef } from "./bytes.ts";
 import { reservedName } from "./locator.ts";
 
@@ -51,8 +52,7 @@ const SPREAD_MS = 4;
 
 async function spread({ environment }: Storage, attempt: number): Promise<void> {
   if (attempt < MANY_REFUSALS) return;
-  const [chance = 0] = environment.random(1);
-  await environment.sleep((attempt * SPREAD_MS * chance) / 256);
+  await environment.sleep(attempt * SPREAD_MS * randomShare(environment));
 }
 
 export function refusalError(refused: Refusal): HoldfastError {

@@ -1,10 +1,12 @@
 // Rows as they come back from storage. A disk, an editor or a fault may have changed them, so every column is looked at
 // before it is believed; one that is not as we write it becomes an error that names the row and says what to do.
+
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { EVENT_SCHEMA_VERSION } from "../contracts/log.ts";
 import type { StoredPayload } from "../contracts/storage/rows.ts";
 import { decodeText } from "./bytes.ts";
+import { isObject } from "./object.ts";
 
 /** What a row is, and the ids that find it again. */
 export interface RowName {
@@ -119,8 +121,7 @@ export const list: Column<readonly unknown[]> = {
 
 export const plainObject: Column<JsonObject> = {
   wanted: "an object",
-  read: (value) =>
-    typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined,
+  read: (value) => (isObject(value) ? (value as JsonObject) : undefined),
 };
 
 export const plainTexts: Column<Readonly<Record<string, string>>> = {

@@ -1,4 +1,4 @@
-// The edit distance of two names, and the nearest known name, for did-you-mean hints.
+// Did you mean: the known names that are nearest to a misspelt one, for errors about fields, options, commands and choices.
 
 /** Insertions, deletions, replacements, and swaps of neighbours. */
 export function editDistance(a: string, b: string): number {
@@ -20,8 +20,12 @@ export function editDistance(a: string, b: string): number {
   return last[b.length] ?? 0;
 }
 
-/** The known names that are near enough to be a slip of the fingers: none, or all that are equally near. */
-export function nearest(typed: string, known: readonly string[]): readonly string[] {
+/** A longer name is no misspelling, and comparing it with others would take long. */
+const MOST_NAME_CHARS = 100;
+
+/** The known names that are near enough to be what was meant: none, or all that are equally near. */
+function nearest(typed: string, known: readonly string[]): readonly string[] {
+  if (typed.length > MOST_NAME_CHARS) return [];
   const most = Math.max(1, Math.floor(typed.length / 3));
   const distanceTo = (name: string) => (typed.length >= 2 && name.startsWith(typed) ? 0.5 : editDistance(typed, name));
   const near = known.map((name) => ({ name, distance: distanceTo(name) })).filter(({ distance }) => distance <= most);
@@ -29,11 +33,19 @@ export function nearest(typed: string, known: readonly string[]): readonly strin
   return near.filter(({ distance }) => distance === least).map(({ name }) => name);
 }
 
-/** More are no guess any more. */
+/** More suggestions would not help. */
 const GUESSES = 3;
 
-/** `; did you mean "run" or "runs"?`, or nothing. */
+/** `"run" or "runs"`; empty if no known name is near. */
+export function suggestNames(typed: string, known: readonly string[], prefix = ""): string {
+  return nearest(typed, known)
+    .slice(0, GUESSES)
+    .map((name) => `"${prefix}${name}"`)
+    .join(" or ");
+}
+
+/** The end of a message, `; did you mean "run" or "runs"?`, or nothing. */
 export function didYouMean(typed: string, known: readonly string[], prefix = ""): string {
-  const names = nearest(typed, known).slice(0, GUESSES);
-  return names.length === 0 ? "" : `; did you mean ${names.map((name) => `"${prefix}${name}"`).join(" or ")}?`;
+  const names = suggestNames(typed, known, prefix);
+  return names === "" ? "" : `; did you mean ${names}?`;
 }

@@ -6,6 +6,8 @@ import type { Holdfast } from "../contracts/holdfast.ts";
 import type { LiveSessions } from "../contracts/sessions.ts";
 import type { Commit, Outcome } from "../contracts/storage/commit.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
+import { randomShare } from "./backoff.ts";
+import { overrideStorage } from "./storage-overrides.ts";
 
 /** Where an open store keeps the way to its fences. Its users know nothing of it. */
 export const FENCE = Symbol("fence");
@@ -57,31 +59,14 @@ export async function createFence(
     return done;
   };
   return {
-    stores: made(committing(storage, commitSerially)),
+    stores: made(overrideStorage(storage, { commit: commitSerially })),
     isStale: async () => (await lengthOf()) !== known,
     pause: (attempt) => pause(storage, attempt),
   };
 }
 
 async function pause({ environment }: Storage, attempt: number): Promise<void> {
-  const [chance = 0] = environment.random(1);
-  await environment.sleep((Math.min(attempt * PAUSE_MS, LONGEST_MS) * chance) / 256);
-}
-
-/** The same storage, whose commits go another way. */
-function committing(storage: Storage, commit: Storage["commit"]): Storage {
-  return {
-    ...{ engine: storage.engine, fragments: storage.fragments, environment: storage.environment, commit },
-    query: (name, params) => storage.query(name, params),
-    inspect: (sql, params, limits) => storage.inspect(sql, params, limits),
-    changed: (of, timeoutMs, signal) => storage.changed(of, timeoutMs, signal),
-    follow: (session) => storage.follow(session),
-    reclaim: () => storage.reclaim(),
-    rewrite: () => storage.rewrite(),
-    examine: () => storage.examine(),
-    size: () => storage.size(),
-    close: () => storage.close(),
-  };
+  await environment.sleep(Math.min(attempt * PAUSE_MS, LONGEST_MS) * randomShare(environment));
 }
 
 function overtaken(session: string): HoldfastError {

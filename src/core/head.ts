@@ -65,16 +65,6 @@ export function committedSummary(
   return salt?.byteLength === 16 ? commitment(salt, sha256(final_summary)) : "";
 }
 
-/** Whether the columns beside the root are those that it commits to. */
-export function agreesWithRoot(row: PublishedHead): boolean {
-  const said = jsonObject.read(row.root) ?? {};
-  const { vars, fingerprint = null, cacheId = null, summary = null } = said;
-  const snapshot = vars === undefined ? null : row.seq - 1;
-  if (row.fingerprint !== fingerprint || row.snapshot_seq !== snapshot) return false;
-  if (said.v === 1) return true;
-  return row.cache_id === cacheId && committedSummary(row, summary as string | null) === summary;
-}
-
 /** What a head's id is made of. Numbers of rows never enter it. */
 export interface HeadIdentity {
   readonly session: string;

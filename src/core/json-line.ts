@@ -1,7 +1,9 @@
 // The object on a line of JSON, for untrusted lines. An error of JSON.parse costs microseconds, whatever the line is: a
 // few kilobytes of gzip can be millions of lines that are no JSON. Short lines are therefore judged before they are
 // parsed.
+
 import { hasAtMostParts, MOST_LINE_PARTS } from "./json-parts.ts";
+import { isObject } from "./object.ts";
 
 /** In a line that is longer, an error costs no more than a few nanoseconds a byte. */
 const SHORT_CHARS = 512;
@@ -15,10 +17,6 @@ export function parseObject(line: string): Readonly<Record<string, unknown>> | n
   } catch {
     return null;
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const SPACE = /[ \t\r\n]*/y;

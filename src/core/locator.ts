@@ -3,11 +3,11 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Locator } from "../contracts/locators.ts";
 import { checkFields, checkId, checkPlain, invalid } from "./check.ts";
 
-const SCHEME = "holdfast:";
+export const SCHEME = "holdfast:";
 const HEAD = /^hd-[0-9a-f]{64}$/;
 /** Fewer digits name too much to be meant. What tables show ends with an ellipsis. */
 const BEGINNING = /^hd-[0-9a-f]{4,64}$/;
-const AT_HEAD = /@(hd-[0-9a-f]{4,64})…?$/;
+export const AT_HEAD = /@(hd-[0-9a-f]{4,64})…?$/;
 
 export function isHeadId(value: unknown): value is string {
   return typeof value === "string" && HEAD.test(value);
@@ -24,7 +24,7 @@ function checkBeginning(value: unknown, what: string): string {
 }
 
 /** Its head may be no more than the beginning of an id. */
-export function parseLocator(at: unknown, what = "locator"): Locator {
+function parseLocator(at: unknown, what = "locator"): Locator {
   if (typeof at !== "string") return checkLocator(at, what);
   if (!at.startsWith(SCHEME)) return splitHead(at, what, (session) => session);
   const mark = at.indexOf("#");
@@ -63,12 +63,6 @@ export function formatLocator({ store, session, head }: Locator): string {
   const short = store === undefined && !session.startsWith(SCHEME) && (head !== undefined || !AT_HEAD.test(session));
   if (short) return `${session}${at}`;
   return `${SCHEME}${encodeURIComponent(store ?? "")}#${encodeURIComponent(session)}${at}`;
-}
-
-/** A text that says more than an id does. A session may still be called so: ids are plain data. */
-export function isLocatorText(text: string): boolean {
-  // Looked at for every message that is added: most ids have no such part.
-  return text.startsWith(SCHEME) || (text.includes("@hd-") && AT_HEAD.test(text));
 }
 
 /**

@@ -20,6 +20,12 @@ function pooledRandom(): (bytes: number) => Uint8Array {
   };
 }
 
+/** Milliseconds on Node's monotonic clock. Not performance.now(): Node would load its module, which takes longer than all else here. */
+export function hrtimeMs(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1000 + nanoseconds / 1e6;
+}
+
 export function platformEnvironment(): Environment {
   return {
     now: () => Date.now(),

@@ -1,5 +1,6 @@
 // The owner of a run's lease: a worker's id, and the worker's process where the platform knows it. The row and the log keep both as
-// one text, `worker_…@process`.
+// one text, `worker_…@process`. A run that came with an archive is held: it may still be running where it came from, so no worker
+// claims it here until resume() or unpause().
 import type { Environment, Liveness } from "../contracts/environment.ts";
 import type { RunOwner } from "../contracts/run-waits.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
@@ -37,4 +38,18 @@ export function isOwnerGone(environment: Environment, { owner }: Pick<RunRow, "o
 function split(owner: string): readonly [worker: string, process: string | null] {
   const at = owner.indexOf(SEPARATOR);
   return at === -1 ? [owner, null] : [owner.slice(0, at), owner.slice(at + 1)];
+}
+
+// A run that came with an archive is held: it may still be running where it came from, so no worker claims it here
+// until resume() or unpause(). The log is the same in both stores; the mark is a heartbeat count below 0, which no
+// event contains.
+
+/** The log is the same in both stores; the mark is a heartbeat count below 0, which no event contains. */
+export function isHeldRun({ beat }: { readonly beat: number }): boolean {
+  return beat < 0;
+}
+
+/** The count with the mark and without it, each made from the other. */
+export function toggleHold(beat: number): number {
+  return -1 - beat;
 }

@@ -9,9 +9,8 @@ import type { RunIdle, RunWait, Waits } from "../contracts/run-waits.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import { encodeText } from "./bytes.ts";
 import { decodeRow, json } from "./decode.ts";
-import { isHeldRun } from "./imported-runs.ts";
 import { printInstant } from "./instant.ts";
-import { describeOwner, isOwnerGone, ownerWords } from "./run-owner.ts";
+import { describeOwner, isHeldRun, isOwnerGone, ownerWords } from "./run-owner.ts";
 import { quoteArgument } from "./shell.ts";
 
 const SECOND = 1000;

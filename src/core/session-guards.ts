@@ -5,8 +5,7 @@ import type { Guard } from "../contracts/storage/commit.ts";
 import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { isHeldRun } from "./imported-runs.ts";
-import { ownerWords } from "./run-owner.ts";
+import { isHeldRun, ownerWords } from "./run-owner.ts";
 import { idleReason } from "./run-waits.ts";
 
 /** The session is still on the branch that the row says. */

@@ -5,7 +5,7 @@ import type { Param, SessionUse, ValuesOf, Verb } from "../contracts/verbs/vocab
 import { copyArguments } from "./argument-copy.ts";
 import { type Check, type CodeChecks, checkFor } from "./arguments.ts";
 import { checkId } from "./check.ts";
-import type { SessionLookup } from "./locate.ts";
+import type { SessionLookup } from "./session-lookup.ts";
 
 type AnyFunction = (...args: readonly unknown[]) => unknown;
 type Answer<F> = F extends (...args: never[]) => infer R ? R : never;

@@ -24,7 +24,7 @@ import {
 export const ROLES: readonly Role[] = ["user", "assistant", "system", "tool", "developer"];
 
 /** What is kept of a message in its blob. */
-export interface StoredMessage {
+interface StoredMessage {
   readonly content: readonly ContentBlock[];
   readonly metadata?: JsonObject;
 }
@@ -41,7 +41,7 @@ export interface ReadyMessage {
   readonly carried: readonly CarriedMedia[];
 }
 
-export interface CarriedMedia {
+interface CarriedMedia {
   readonly bytes: Uint8Array;
   readonly sha256: Uint8Array;
   readonly media: string;

@@ -10,8 +10,8 @@ import { invalid } from "../core/check.ts";
 import { type Decision, decide, type FinalAnswer, refusalError } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { refuseAlias } from "../core/existing.ts";
-import type { SessionLookup } from "../core/locate.ts";
-import { SessionQueue } from "../core/session-queue.ts";
+import { SerialQueue } from "../core/serial-queue.ts";
+import type { SessionLookup } from "../core/session-lookup.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import {
@@ -34,14 +34,14 @@ import { countMessages, findKeyed, readHistory } from "./read.ts";
 const NOTHING: readonly never[] = [];
 
 export function createHistory(storage: Storage, payloads: Payloads, lookup: SessionLookup): History {
-  const queue = new SessionQueue();
+  const queue = new SerialQueue();
   const append = async (scope: Appending, inputs: readonly ReadyMessage[], prepare: Prepare) => {
     const made = inputs.map((one) => prepareMessage(one, prepare));
     const ready = made.filter((one): one is PreparedMessage => !(one instanceof Promise));
     if (ready.length === made.length && ready.every(isFresh) && !queue.isBusy(scope.session)) {
       return appendFresh(storage, scope, ready);
     }
-    return queue.enqueue(scope.session, Promise.all(made), (prepared, release) => {
+    return queue.prepareAndRun(scope.session, Promise.all(made), (prepared, release) => {
       // Not handed over for good until it is done: what it names may have to be brought along.
       if (prepared.some(({ ready }) => ready.named.length > 0)) {
         return appendNaming(storage, payloads, prepare, scope, prepared);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { ENGINES, lostAfterCommit } from "../../test/engines.ts";
 import { realEnvironment } from "../core/environment.ts";
-import { createSessionLookup } from "../core/locate.ts";
+import { createSessionLookup } from "../core/session-lookup.ts";
 import { createPayloads } from "../storage/blobs/payloads.ts";
 import { SqlStorage } from "../storage/sql/store.ts";
 import { createLog } from "./log.ts";

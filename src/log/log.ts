@@ -28,7 +28,7 @@ import {
 import { existingSession } from "../core/existing.ts";
 import { findAt } from "../core/find.ts";
 import { lineTo } from "../core/lineage.ts";
-import type { SessionLookup } from "../core/locate.ts";
+import type { SessionLookup } from "../core/session-lookup.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { verifyInherited } from "./inherited.ts";

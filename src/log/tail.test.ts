@@ -7,7 +7,7 @@ import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Log, LogEvent } from "../contracts/log.ts";
 import { realEnvironment } from "../core/environment.ts";
-import { createSessionLookup } from "../core/locate.ts";
+import { createSessionLookup } from "../core/session-lookup.ts";
 import { createPayloads } from "../storage/blobs/payloads.ts";
 import type { Driver } from "../storage/sql/driver.ts";
 import { QUERIES } from "../storage/sql/statements.ts";

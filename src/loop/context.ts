@@ -5,8 +5,8 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { Model } from "../contracts/models.ts";
 import { estimate } from "../sessions/token-estimate.ts";
+import type { LoopIteration, ToolLoopOptions } from "./loop-types.ts";
 import type { Summarizer } from "./summary.ts";
-import type { LoopIteration, ToolLoopOptions } from "./tool-loop.ts";
 
 /** Of the budget: what stays as it is when the rest becomes a summary, so that not every call makes a new one. */
 const KEPT = 0.5;

@@ -4,7 +4,7 @@ import type { Json } from "../contracts/json.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
 import { invalidTextOf } from "../models/tool-input.ts";
 import { StepFailed } from "../runs/errors.ts";
-import type { LoopIteration } from "./tool-loop.ts";
+import type { LoopIteration } from "./loop-types.ts";
 
 type ToolUse = Extract<ContentBlock, { type: "tool_use" }>;
 export type ToolResult = Extract<ContentBlock, { type: "tool_result" }>;

@@ -1,66 +1,29 @@
 // A tool loop: an ordinary agent that asks a model, calls the tools it asks for, and goes on until the model has ended its
 // turn. One iteration is one model call with its tool calls; whatever is interrupted goes on where it was.
 
-import type { AgentDefinition, Iteration, Verdict } from "../contracts/agent-definitions.ts";
-import type { ChatFinish, ChatModel, ChatReply } from "../contracts/chat.ts";
-import type { Context, ContextOptions } from "../contracts/context.ts";
+import type { Verdict } from "../contracts/agent-definitions.ts";
+import type { ChatModel, ChatReply } from "../contracts/chat.ts";
+import type { Context } from "../contracts/context.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
 import type { Model, RecordedReply } from "../contracts/models.ts";
 import type { RunLimits } from "../contracts/run-record.ts";
 import type { DescribedTool } from "../contracts/tool-schemas.ts";
-import type { ToolWithSchema } from "../contracts/tools.ts";
 import { sha256Hex } from "../core/bytes.ts";
 import { orderedJson } from "../core/canonical.ts";
 import { checkInt, checkRecord, invalid } from "../core/check.ts";
 import { readyMessage } from "../history/append.ts";
-import { type AnyChatModel, chatModelOf } from "../models/any.ts";
+import { chatModelOf } from "../models/any.ts";
 import { defineAgent } from "../runs/agents.ts";
 import { toolSchemas } from "../runs/tool-schemas.ts";
 import { shape } from "../runs/tools.ts";
 import { describeContext, readLoopContext } from "./context.ts";
-import { inputSchema, type LoopInput, messagesOf } from "./input.ts";
-import { type Summarize, summarizerOf } from "./summary.ts";
+import { inputSchema, messagesOf } from "./input.ts";
+import type { LoopIteration, LoopOutput, LoopState, ToolLoop, ToolLoopOptions } from "./loop-types.ts";
+import { summarizerOf } from "./summary.ts";
 import { callTools } from "./tool-calls.ts";
 import { appendToolResults } from "./tool-results.ts";
-
-export interface ToolLoopOptions {
-  readonly id: string;
-  readonly version: string;
-  /** A chat model (anthropicModel(), openaiChatModel(), …), a language model of the AI SDK, or a function. */
-  readonly model: AnyChatModel;
-  /** The system prompt, or what makes it of the run's input. */
-  readonly system?: string | ((input: LoopInput) => string);
-  /** Each with an `input` validator that knows its JSON Schema, or with an `inputSchema`. */
-  readonly tools?: Readonly<Record<string, ToolWithSchema>>;
-  /** The most tokens of the messages that a model call is given; the oldest are left out, or summarised. */
-  readonly contextTokens?: number;
-  /** Counts the tokens of a message; an estimate when not given. */
-  readonly tokenizer?: ContextOptions["tokenizer"];
-  /** Makes a summary of messages that have no room any more: a model, or a function that gives the text. */
-  readonly summarize?: Summarize;
-  /** Gives the model only messages of this agent; those of the whole session when not given. */
-  readonly ownMessagesOnly?: boolean;
-  /** Tool calls of one reply at a time; all of them when not given. */
-  readonly maxParallelTools?: number;
-  /** 100 iterations when not given. */
-  readonly limits?: RunLimits;
-}
-
-export interface LoopOutput {
-  /** The text of the model's last message. */
-  readonly text: string;
-  readonly finish: ChatFinish;
-}
-
-export interface LoopState {
-  /** The input is in the session. */
-  readonly begun: boolean;
-}
-
-export type ToolLoop = AgentDefinition<LoopState, LoopInput, LoopOutput>;
-export type LoopIteration = Iteration<LoopState, LoopInput, LoopOutput>;
 
 const OPTIONS = [
   ...["id", "version", "model", "system", "tools", "contextTokens", "tokenizer", "summarize", "ownMessagesOnly"],

@@ -7,8 +7,8 @@ import type { ContentBlock } from "../contracts/messages.ts";
 import { readyMessage } from "../history/append.ts";
 import { StepFailed } from "../runs/errors.ts";
 import { isMistakeOfCaller } from "../runs/refusals.ts";
+import type { LoopIteration } from "./loop-types.ts";
 import { describeLostResult, type ToolResult } from "./tool-calls.ts";
-import type { LoopIteration } from "./tool-loop.ts";
 
 /** For the names of the message's fields and the commas between its blocks. */
 const MESSAGE_OVERHEAD_BYTES = 1024;

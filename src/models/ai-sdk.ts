@@ -1,11 +1,13 @@
 // A language model of the AI SDK as a chat model: the specification versions v2, v3 and v4, by way of doStream, which does
 // not retry by itself.
+
 import type { ChatContent, ChatFinish, ChatModel, ChatModelOptions, ChatReply } from "../contracts/chat.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { ModelCall } from "../contracts/models.ts";
 import { copyJson } from "../core/check.ts";
+import { isObject } from "../core/object.ts";
 import { renderPrompt, type SpecificationVersion } from "./ai-sdk-prompt.ts";
-import { isJsonObject, keepBlock, keepFields } from "./content.ts";
+import { keepBlock, keepFields } from "./content.ts";
 import { failureOf, ModelError, streamCut, withFailures } from "./failure.ts";
 import { readToolInput } from "./tool-input.ts";
 import { usageOf } from "./usage.ts";
@@ -150,7 +152,7 @@ function contentOf({ kind, text, metadata, part }: Entry, from: string): readonl
     return [{ ...use, input: readToolInput(String(input)) }, ...adds];
   }
   const block = plainJson(part);
-  return isJsonObject(block) ? [keepBlock(from, block)] : [];
+  return isObject(block) ? [keepBlock(from, block)] : [];
 }
 
 /** Bytes as base64, URLs as text. */

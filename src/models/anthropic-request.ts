@@ -1,9 +1,9 @@
 // A request of the Anthropic Messages API, made of stored messages.
-import type { ChatRequest } from "../contracts/chat.ts";
+import type { ChatModelOptions, ChatRequest } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ModelCall } from "../contracts/models.ts";
 import type { DescribedTool } from "../contracts/tool-schemas.ts";
-import type { AnthropicOptions } from "./anthropic.ts";
+import { isObject } from "../core/object.ts";
 import {
   type BlockOf,
   describeMedia,
@@ -105,8 +105,7 @@ async function renderBlock(
     }
     case "tool_use": {
       const { id, name, input } = block;
-      const isObject = typeof input === "object" && input !== null && !Array.isArray(input);
-      return [{ type: "tool_use", id, name, input: isObject ? input : { value: input }, ...adds }];
+      return [{ type: "tool_use", id, name, input: isObject(input) ? input : { value: input }, ...adds }];
     }
     case "tool_result":
       return [await renderResult(block, call)];
@@ -143,4 +142,14 @@ async function renderMedia(block: MediaBlock, call: ModelCall): Promise<object> 
     return { type: "document", source: { type: "text", media_type: "text/plain", data }, ...title };
   }
   return { type: block.type, source: { type: "base64", media_type: mediaType, data: base64 }, ...title };
+}
+
+export interface AnthropicOptions extends ChatModelOptions {
+  readonly model: string;
+  /** The most tokens of one reply. */
+  readonly maxTokens: number;
+  /** Marks system prompt, tools and the last message for the provider's prompt cache. */
+  readonly cache?: boolean;
+  /** Further fields of the request, as the API names them: `thinking`, `temperature`, … */
+  readonly params?: Readonly<Record<string, unknown>>;
 }

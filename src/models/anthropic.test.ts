@@ -4,8 +4,8 @@ import type { ChatReply, ChatRequest } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ContentBlock, Role } from "../contracts/messages.ts";
 import type { ModelCall } from "../contracts/models.ts";
-import { type AnthropicEvent, type AnthropicOptions, anthropicModel } from "./anthropic.ts";
-import type { AnthropicRequest } from "./anthropic-request.ts";
+import { type AnthropicEvent, anthropicModel } from "./anthropic.ts";
+import type { AnthropicOptions, AnthropicRequest } from "./anthropic-request.ts";
 
 const CALL: ModelCall = {
   ...{ run: "r", session: "s", iteration: 1, path: "1", attempt: 1, idempotencyKey: "k", again: false },

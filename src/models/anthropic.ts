@@ -1,10 +1,12 @@
 // The Anthropic SDK's client as a chat model: its streaming Messages API, one request per call.
+
 import type { ChatContent, ChatFinish, ChatModel, ChatModelOptions, ChatReply } from "../contracts/chat.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { ModelCall } from "../contracts/models.ts";
 import { copyJson } from "../core/check.ts";
-import { type AnthropicRequest, renderRequest } from "./anthropic-request.ts";
-import { isJsonObject, keepBlock, keepFields } from "./content.ts";
+import { isObject } from "../core/object.ts";
+import { type AnthropicOptions, type AnthropicRequest, renderRequest } from "./anthropic-request.ts";
+import { keepBlock, keepFields } from "./content.ts";
 import { streamCut, withFailures } from "./failure.ts";
 import { readToolInput } from "./tool-input.ts";
 import { usageOf } from "./usage.ts";
@@ -17,16 +19,6 @@ export interface AnthropicClient {
       options: { readonly signal: AbortSignal; readonly maxRetries: number },
     ): PromiseLike<AsyncIterable<AnthropicEvent>>;
   };
-}
-
-export interface AnthropicOptions extends ChatModelOptions {
-  readonly model: string;
-  /** The most tokens of one reply. */
-  readonly maxTokens: number;
-  /** Marks system prompt, tools and the last message for the provider's prompt cache. */
-  readonly cache?: boolean;
-  /** Further fields of the request, as the API names them: `thinking`, `temperature`, … */
-  readonly params?: Readonly<Record<string, unknown>>;
 }
 
 interface AnthropicUsage {
@@ -115,7 +107,7 @@ async function gather(stream: AsyncIterable<AnthropicEvent>, call: ModelCall): P
 
 function startBlock(given: unknown): PartialBlock {
   const copy = copyJson(given ?? {}, "content_block");
-  const start = isJsonObject(copy) ? copy : {};
+  const start = isObject(copy) ? copy : {};
   return { start, text: "", json: "", thinking: "", signature: "", citations: [] };
 }
 
@@ -173,7 +165,7 @@ function contentOf({ start, text, json, thinking, signature, citations }: Partia
 
 /** A call that the model makes by itself needs no word about it; what made it otherwise is sent back with it. */
 function besides({ caller, toolset_name }: JsonObject): readonly ChatContent[] {
-  const isDirect = caller === undefined || caller === null || (isJsonObject(caller) && caller.type === "direct");
+  const isDirect = caller === undefined || caller === null || (isObject(caller) && caller.type === "direct");
   return keepFields(ANTHROPIC, {
     ...(isDirect ? {} : { caller }),
     ...(toolset_name === undefined || toolset_name === null ? {} : { toolset_name }),

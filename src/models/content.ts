@@ -1,10 +1,12 @@
 // What adapters share in converting stored content to a provider's format: which blocks belong to which provider,
 // bytes, and placeholders for content that a provider does not accept.
+
 import type { ProviderContent } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
 import type { ModelCall } from "../contracts/models.ts";
+import { isObject } from "../core/object.ts";
 
 export type BlockOf<T extends ContentBlock["type"]> = Extract<ContentBlock, { type: T }>;
 export type MediaBlock = BlockOf<"image" | "audio" | "document">;
@@ -38,14 +40,10 @@ export function ownBlocks(content: readonly ContentBlock[], from: string): reado
 }
 
 function providerContent(value: Json, from: string): ProviderContent | undefined {
-  if (!isJsonObject(value) || value.from !== from) return undefined;
+  if (!isObject(value) || value.from !== from) return undefined;
   const { block, adds } = value;
-  if (block !== undefined && isJsonObject(block)) return { from, block };
-  return adds !== undefined && isJsonObject(adds) ? { from, adds } : undefined;
-}
-
-export function isJsonObject(value: Json): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  if (block !== undefined && isObject(block)) return { from, block };
+  return adds !== undefined && isObject(adds) ? { from, adds } : undefined;
 }
 
 /** Messages of the role "tool", and those a user wrote, are the same side of the conversation. */

@@ -1,5 +1,6 @@
 // The OpenAI SDK's client as a chat model: its streaming Responses API. The conversation is sent whole each time; nothing is
 // kept with the provider unless `params` say so.
+
 import type {
   ChatContent,
   ChatFinish,
@@ -12,12 +13,12 @@ import type { ContextMessage } from "../contracts/context.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { ModelCall } from "../contracts/models.ts";
 import { copyJson } from "../core/check.ts";
+import { isObject } from "../core/object.ts";
 import {
   type BlockOf,
   dataUrl,
   describeMedia,
   isAssistant,
-  isJsonObject,
   isMedia,
   keepBlock,
   keepFields,
@@ -178,7 +179,7 @@ async function gather(
     if (type === "response.output_text.delta" && typeof delta === "string") call.token(delta);
     else if (type === "response.output_item.done") {
       const item = copyJson(event.item ?? {}, "item");
-      if (isJsonObject(item)) items.set(event.output_index ?? items.size, item);
+      if (isObject(item)) items.set(event.output_index ?? items.size, item);
     } else if (type === "error") throw failed(provider, event.code, event.message);
     else if (type === "response.failed")
       throw failed(provider, event.response?.error?.code, event.response?.error?.message);
@@ -242,7 +243,7 @@ function reasoningOf(item: JsonObject): readonly ChatContent[] {
 }
 
 function partsOf(value: JsonObject[string] | undefined): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+  return Array.isArray(value) ? value.filter((one): one is JsonObject => isObject(one)) : [];
 }
 
 function textOf(value: unknown): string {

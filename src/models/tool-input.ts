@@ -1,8 +1,10 @@
 // The arguments of a tool call as the model wrote them. What is no JSON object is kept as text and marked: the model is told
 // so by a tool error, and nothing else happens.
+
 import type { InvalidToolInput } from "../contracts/chat.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { copyJson } from "../core/check.ts";
+import { isObject } from "../core/object.ts";
 
 export function readToolInput(text: string): JsonObject {
   // A tool without parameters is often called with nothing at all.
@@ -19,7 +21,7 @@ export function toolInputOf(value: unknown, text = String(value)): JsonObject {
   if (!isObject(value)) return markInvalid(text);
   try {
     const copy = copyJson(value, "input", "payloadBytes");
-    return isJsonObject(copy) && isWellFormed(copy) ? copy : markInvalid(text);
+    return isObject(copy) && isWellFormed(copy) ? copy : markInvalid(text);
   } catch {
     return markInvalid(text);
   }
@@ -27,7 +29,7 @@ export function toolInputOf(value: unknown, text = String(value)): JsonObject {
 
 /** What the model wrote, where that was no JSON object. */
 export function invalidTextOf(input: Json): string | undefined {
-  if (!isJsonObject(input)) return JSON.stringify(input);
+  if (!isObject(input)) return JSON.stringify(input);
   const { $invalid: text, ...rest } = input;
   return typeof text === "string" && Object.keys(rest).length === 0 ? text : undefined;
 }
@@ -41,12 +43,4 @@ function isWellFormed(value: Json): boolean {
   if (typeof value === "string") return value.isWellFormed();
   if (typeof value !== "object" || value === null) return true;
   return Object.entries(value).every(([key, one]) => key.isWellFormed() && isWellFormed(one));
-}
-
-function isJsonObject(value: Json): value is JsonObject {
-  return isObject(value);
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

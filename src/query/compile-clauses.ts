@@ -1,14 +1,14 @@
 // Clauses to SQL: a pattern is a row of a table, a negation NOT EXISTS, alternatives a UNION or, when they bind nothing
 // new, a condition.
 import { LIMITS } from "../contracts/limits.ts";
-import type { Clause, EntityTerm, GetElse, Lookup, Not, Or, Pattern, Term } from "./ast.ts";
+import type { Clause, EntityTerm, GetElse, Not, Or, Pattern, Term } from "./ast.ts";
+import { connected, termValue, union } from "./bindings.ts";
 import { attributeOf } from "./catalogue.ts";
 import { compileFunction, compileGround, compilePredicate } from "./compile-calls.ts";
 import { compileRuleCall } from "./compile-rules.ts";
 import { expandRule } from "./expand.ts";
 import { type Attribute, NO_FRAGMENTS } from "./facts.ts";
 import { invalidQuery, overLimit, type SourcePosition } from "./form.ts";
-import { KINDS } from "./kinds.ts";
 import {
   addItem,
   type Build,
@@ -23,18 +23,8 @@ import {
   type Scope,
   unlike,
 } from "./scope.ts";
-import { join, or, raw, type Sql, sql, unite } from "./sql.ts";
-import {
-  attributeValue,
-  columnsAs,
-  columnTypes,
-  constantValue,
-  mergeTypes,
-  type Type,
-  textOf,
-  type Value,
-  valueFrom,
-} from "./values.ts";
+import { or, raw, type Sql, sql } from "./sql.ts";
+import { attributeValue, columnsAs, constantValue, mergeTypes, textOf, type Value, valueFrom } from "./values.ts";
 
 /** What binds goes before what tests, and what reads most goes last. */
 const RANK: Readonly<Record<Clause["kind"], number>> = {
@@ -181,37 +171,6 @@ function describe(term: Term): string {
   return term.kind === "variable" ? term.name : term.kind === "constant" ? "a constant" : "a lookup ref";
 }
 
-/** What a term stands for; undefined for `_` and for a variable that is not bound yet. */
-export function termValue(term: Term, scope: Scope): Value | undefined {
-  switch (term.kind) {
-    case "blank":
-      return undefined;
-    case "variable":
-      return scope.vars.get(term.name);
-    case "constant":
-      return constantValue(term.value, scope.build.fragments);
-    case "lookup":
-      return lookupValue(term, scope);
-  }
-}
-
-export function lookupValue({ attribute, value, at }: Lookup, scope: Scope): Value {
-  const found = attributeOf(attribute);
-  const { fragments } = scope.build;
-  if (!found.identity) {
-    const allowed = "a lookup ref names an entity by its id: [:session/id …]";
-    throw invalidQuery(at, `${found.name} does not tell entities apart`, allowed);
-  }
-  const constant = constantValue(value, fragments);
-  const type: Type = { is: "entity", kind: found.kind };
-  if (constant.type.is !== "text" || value.type === "keyword") {
-    throw unlike({ type, columns: [] }, constant, at, `[${found.name} …]`);
-  }
-  const key = KINDS[found.kind].find(String(value.value), fragments);
-  if (key !== null && key !== undefined) return { type, columns: key };
-  return { type, columns: columnTypes(type).map((one) => sql`CAST(NULL AS ${raw(fragments[one])})`) };
-}
-
 export function compileNot(clause: Not, scope: Scope): void {
   const inside = insideCondition(scope, clause.join);
   compileBody(clause.body, inside);
@@ -272,46 +231,6 @@ function compileOr(clause: Or, scope: Scope): void {
   }
 }
 
-/** The same names out of several SELECTs, as one: types that differ become one that holds both. */
-export function union(branches: readonly Scope[], names: readonly string[], at: SourcePosition | undefined): Domain {
-  const values = new Map<string, { type: Type; columns: readonly string[] }>();
-  let width = 0;
-  for (const name of names) {
-    const type = commonType(
-      branches.map((branch) => valueIn(branch, name)),
-      name,
-      at,
-    );
-    values.set(name, { type, columns: columnTypes(type).map(() => `c${width++}`) });
-  }
-  const texts = branches.map((branch) => {
-    const cells = [...values].flatMap(([name, { type, columns }]) =>
-      columnsAs(valueIn(branch, name), type, branch.build.fragments).map(
-        (cell, i) => sql`${cell} AS ${raw(columns[i] ?? "")}`,
-      ),
-    );
-    return sql`SELECT DISTINCT ${cells.length === 0 ? raw("1 AS c0") : join(cells, ", ")}${bodyText(branch)}`;
-  });
-  return { text: unite(texts), values, columns: Array.from({ length: width }, (_, i) => `c${i}`) };
-}
-
-export function valueIn(scope: Scope, name: string): Value {
-  const value = scope.vars.get(name);
-  if (value === undefined) throw new Error(`bug: ${name} is not bound`);
-  return value;
-}
-
-export function commonType(values: readonly Value[], name: string, at: SourcePosition | undefined): Type {
-  return values.reduce<Type>(
-    (type, value) => {
-      const merged = mergeTypes(type, value.type);
-      if (merged === null) throw unlike({ type, columns: [] }, value, at, name);
-      return merged;
-    },
-    { is: "nothing" },
-  );
-}
-
 /**
  * A query inside FROM cannot see the rows beside it. What it needs of them it finds again by itself: all values that the
  * clauses taken in so far allow. The join with the rows themselves then leaves the right ones.
@@ -338,22 +257,4 @@ function begin(scope: Scope, domain: Domain, at: SourcePosition | undefined): vo
     );
     bind(scope, name, value, at);
   }
-}
-
-/** The clauses that have to do with these variables, directly or through others; tests are left out. */
-export function connected(clauses: readonly Clause[], names: readonly string[]): readonly Clause[] {
-  const binding = clauses.filter((clause) => clause.binds.length > 0);
-  const reached = new Set(names);
-  const taken = new Set<Clause>();
-  for (let grown = true; grown; ) {
-    grown = false;
-    for (const clause of binding) {
-      const mentioned = [...clause.binds, ...clause.needs];
-      if (taken.has(clause) || !mentioned.some((name) => reached.has(name))) continue;
-      taken.add(clause);
-      for (const name of mentioned) reached.add(name);
-      grown = true;
-    }
-  }
-  return binding.filter((clause) => taken.has(clause));
 }

@@ -5,7 +5,7 @@
 import { LIMITS } from "../contracts/limits.ts";
 import { type Arm, armsOf } from "./arms.ts";
 import type { Clause, Component, RuleCall } from "./ast.ts";
-import { compileBody, connected, termValue, union, valueIn } from "./compile-clauses.ts";
+import { connected, termValue, union, valueIn } from "./bindings.ts";
 import { argumentNames } from "./expand.ts";
 import { invalidQuery, overLimit } from "./form.ts";
 import {
@@ -128,7 +128,7 @@ function compileArm(
   const before = new Map(build.current);
   for (const [rule, table] of tables) build.current.set(rule, table);
   if (arm.call !== null) compileRuleCall(arm.call, scope);
-  compileBody(arm.clauses, scope);
+  build.compileBody(arm.clauses, scope);
   build.current.clear();
   for (const [rule, table] of before) build.current.set(rule, table);
   return scope;
@@ -275,7 +275,7 @@ function seedOf(call: RuleCall, places: readonly number[], scope: Scope): Seed {
   );
   const domain = newScope(build, { vars: around });
   const binding = before.filter((clause) => clause.binds.some((name) => own.includes(name)));
-  compileBody([...binding, ...connected(scope.done, own)], domain);
+  build.compileBody([...binding, ...connected(scope.done, own)], domain);
   const constants = places.map((i) => [i, domain.vars.get(names[i] ?? "")] as const);
   if (constants.every(([, value]) => value?.constant !== undefined)) {
     const values = new Map(constants.flatMap(([i, value]) => (value === undefined ? [] : [[i, value] as const])));
@@ -363,7 +363,7 @@ function answersAt(call: RuleCall, arms: readonly Arm[], seed: Seed, places: Rul
       // Bound like any other, so that it goes along when the SELECT becomes a level.
       bind(scope, names[i] ?? "", valueAt(k), call.at);
     }
-    compileBody(arm.clauses, scope);
+    build.compileBody(arm.clauses, scope);
     for (const [i, name] of names.entries()) {
       if (!seed.places.includes(i)) scope.vars.set(name, valueIn(scope, arm.params[i] ?? ""));
     }

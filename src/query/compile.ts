@@ -3,7 +3,8 @@
 import { LIMITS } from "../contracts/limits.ts";
 import type { SqlFragments } from "../contracts/storage/storage.ts";
 import type { AggregateName, Clause, FindElement, Order, PullPattern, Query } from "./ast.ts";
-import { compileBody, valueIn } from "./compile-clauses.ts";
+import { valueIn } from "./bindings.ts";
+import { compileBody } from "./compile-clauses.ts";
 import { elementVariable } from "./find.ts";
 import { invalidQuery, overLimit } from "./form.ts";
 import { KINDS, type KindName } from "./kinds.ts";
@@ -29,6 +30,7 @@ export function newBuild(query: Pick<Query, "rules">, fragments: SqlFragments): 
     fragments: fragments,
     rules: new Map(rules.map((rule) => [rule.name, rule])),
     components: new Map(components.flatMap((one) => one.rules.map((name) => [name, one] as const))),
+    compileBody,
     named: [],
     current: new Map(),
     tables: new Map(),

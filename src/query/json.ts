@@ -10,9 +10,11 @@
 // - The pattern of "pull" holds "*", ":attr", [":attr", ":limit", 10], ["limit", ":attr", 10] and {":attr": pattern}; a key
 //   with options is written {"of": [":attr", ":limit", 10], "pull": pattern}. A depth is a number or "...".
 // - Inputs are plain data: every string is a string, and a keyword is {"keyword": ":a"}. What % is given is rules, as above.
+
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import { printInstant } from "../core/instant.ts";
+import { isObject } from "../core/object.ts";
 import { readEdn } from "./edn.ts";
 import { type Form, invalidQuery, isExact, KEYWORD, overLimit, SYMBOL, shorten } from "./form.ts";
 
@@ -217,9 +219,9 @@ function readTagged(tag: string, content: unknown, path: string): Form {
 }
 
 function plainObject(value: unknown): Readonly<Record<string, unknown>> | null {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
+  if (!isObject(value)) return null;
   const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null ? (value as Readonly<Record<string, unknown>>) : null;
+  return prototype === Object.prototype || prototype === null ? value : null;
 }
 
 /** The JSON of a query's form, as `queryForm` reads it. */

@@ -1,6 +1,6 @@
 // From text to tree: what each part of a query becomes, and the message of each mistake.
 import { describe, expect, test } from "vitest";
-import { HoldfastError } from "../contracts/errors.ts";
+import { refusal, withoutPlaces } from "../../test/query/refusal.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Query } from "./ast.ts";
 import { readForms } from "./edn.ts";
@@ -12,21 +12,6 @@ function parse(text: string, inputs = ""): Query {
   const [form] = readForms(text);
   if (form === undefined) throw new Error("no query");
   return parseQuery(form, readForms(inputs));
-}
-
-function refusal(run: () => unknown): HoldfastError {
-  try {
-    run();
-  } catch (error) {
-    if (error instanceof HoldfastError) return error;
-    throw error;
-  }
-  throw new Error("it was accepted");
-}
-
-/** Without places. */
-function bare(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value, (key, part) => (key === "at" ? undefined : part)));
 }
 
 const BODY = ":where [?e :a/x ?x] [?e :a/y ?y]";
@@ -61,7 +46,7 @@ describe("a query", () => {
     const vector = `[:find ?x :with ?y :in $ ?z ${BODY} [(< ?x ?z)] :order-by [[?x :desc] ?y] :limit 10 :offset 5]`;
     const map = `{:find [?x] :with [?y] :in [$ ?z] :where [[?e :a/x ?x] [?e :a/y ?y] [(< ?x ?z)]]
       :order-by [[?x :desc] ?y] :limit 10 :offset 5}`;
-    expect(bare(parse(vector, "7"))).toEqual(bare(parse(map, "7")));
+    expect(withoutPlaces(parse(vector, "7"))).toEqual(withoutPlaces(parse(map, "7")));
     expect(parse(vector, "7")).toMatchObject({
       with: ["?y"],
       orderBy: [

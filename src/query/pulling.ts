@@ -9,9 +9,8 @@ import { shownAs } from "./compile.ts";
 import { type Attribute, NO_FRAGMENTS } from "./facts.ts";
 import { invalidQuery, overLimit } from "./form.ts";
 import { cast, KINDS, type KindName } from "./kinds.ts";
-import { cell } from "./run.ts";
 import { and, join, raw, type Sql, sql } from "./sql.ts";
-import { attributeValue, equal, type Value, valueFrom } from "./values.ts";
+import { attributeValue, cell, equal, type Value, valueFrom } from "./values.ts";
 
 export interface Pulling {
   readonly storage: Storage;

@@ -9,22 +9,23 @@ import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { roundUsd } from "../core/money.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import type { Find } from "./ast.ts";
+import { factNames } from "./catalogue.ts";
 import type { Output } from "./compile.ts";
-import { invalidQuery } from "./form.ts";
 import { PreparedQueries, type PreparedQuery } from "./prepared.ts";
 import { pullAll } from "./pulling.ts";
 import { listOf } from "./query.ts";
+import { cell } from "./values.ts";
 
-export function createQuerying(storage: Storage): Omit<Querying, "facts"> {
+export function createQuerying(storage: Storage): Querying {
   const prepared = new PreparedQueries(storage.fragments);
   const prepare = (...[query, inputs = [], options]: ValuesOf<typeof QUERY_VERBS.query>) => {
     const { limit = null, timeoutMs, maxRows } = options;
     return [prepared.prepare(query, listOf(inputs), limit, maxRows), { timeoutMs, maxRows }] as const;
   };
-  const { query, explain: explained } = QUERY_VERBS;
-  return bindVerbs({ query, explain: explained }, null, {
+  return bindVerbs(QUERY_VERBS, null, {
     query: (...asked) => run(storage, ...prepare(...asked)),
     explain: (...asked) => explain(storage, ...prepare(...asked)),
+    facts: async () => factNames(),
   });
 }
 
@@ -76,16 +77,6 @@ function roundCost(value: Json): Json {
 
 function key(value: unknown): number | string {
   return typeof value === "number" ? value : typeof value === "bigint" ? Number(value) : String(value);
-}
-
-export function cell(value: unknown, boolean: boolean): Json {
-  if (value === null || value === undefined) return null;
-  if (boolean) return Number(value) === 1;
-  // Where an engine does not say it by itself.
-  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) {
-    throw invalidQuery(undefined, "a number became larger than a double can be");
-  }
-  return typeof value === "bigint" ? Number(value) : typeof value === "number" ? value : String(value);
 }
 
 function shape({ shape: wanted }: Find, rows: readonly (readonly Json[])[]): QueryAnswer {

@@ -12,6 +12,8 @@ export interface Build {
   readonly fragments: SqlFragments;
   readonly rules: ReadonlyMap<string, Rule>;
   readonly components: ReadonlyMap<string, Component>;
+  /** compileBody() of compile-clauses.ts: rules contain clauses, and clauses call rules. */
+  readonly compileBody: (clauses: readonly Clause[], scope: Scope) => void;
   /** Queries with names, those that others use first. */
   readonly named: { readonly name: string; readonly text: Sql }[];
   /** What a call of a rule that is just being compiled refers to. */

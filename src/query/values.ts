@@ -1,8 +1,10 @@
 // Values in SQL with their types: what a variable stands for while a query is compiled, how two of them are compared, and
 // how one becomes the text people see. Types are known beforehand, so that what can never be equal is a mistake.
+import type { Json } from "../contracts/json.ts";
 import type { SqlFragments } from "../contracts/storage/storage.ts";
 import type { Constant } from "./ast.ts";
 import type { Attribute, ValueType } from "./facts.ts";
+import { invalidQuery } from "./form.ts";
 import { cast, KINDS, type KindName, refBytes, refText } from "./kinds.ts";
 import { FALSE, isColumn, lift, param, raw, type Sql, sql } from "./sql.ts";
 
@@ -201,4 +203,14 @@ function equalRef(a: Value, b: Value, fragments: SqlFragments): readonly (readon
   const given = sql`CAST(${param(bytes)} AS ${raw(fragments.bytes)})`;
   if (a.blob === undefined || isColumn(only(a))) return [[only(a), given]];
   return [[a.blob, sql`(SELECT no FROM blobs WHERE sha256 = ${given})`]];
+}
+
+export function cell(value: unknown, boolean: boolean): Json {
+  if (value === null || value === undefined) return null;
+  if (boolean) return Number(value) === 1;
+  // Where an engine does not say it by itself.
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) {
+    throw invalidQuery(undefined, "a number became larger than a double can be");
+  }
+  return typeof value === "bigint" ? Number(value) : typeof value === "number" ? value : String(value);
 }

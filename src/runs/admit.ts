@@ -3,7 +3,7 @@
 import type { Write } from "../contracts/storage/commit.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { isHeldRun } from "../core/imported-runs.ts";
+import { isHeldRun } from "../core/run-owner.ts";
 
 /** Writes no event: the log stays the same as in the store that the run came from. */
 export async function admitRun(storage: Storage, row: RunRow): Promise<void> {

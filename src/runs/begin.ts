@@ -1,22 +1,32 @@
-// Which run a call of execute() or start() means: a new one, or one that is there already, so that a program that was killed
-// can simply be started again (rule RU2).
+// Beginning a run: which run a call of execute() or start() means, a new one or one that is there already, so that a killed program
+// can simply be started again (rule RU2); and what a new run consists of: its row, its first event and, where it continues another
+// run, the checkpoint that it continues from.
 
 import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Json } from "../contracts/json.ts";
+import type { Json, JsonObject } from "../contracts/json.ts";
+import type { RunLimits } from "../contracts/run-record.ts";
 import type { RunWait } from "../contracts/run-waits.ts";
+import type { Commit, EventDraft } from "../contracts/storage/commit.ts";
+import type { Payloads, Prepare, PreparedPayload } from "../contracts/storage/payloads.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { orderedJson } from "../core/canonical.ts";
-import { isHeldRun } from "../core/imported-runs.ts";
-import { ownerLiveness } from "../core/run-owner.ts";
+import type { RUN_INPUT } from "../contracts/verbs/runs.ts";
+import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
+import { encodeText, toHex } from "../core/bytes.ts";
+import { canonicalJson, orderedJson } from "../core/canonical.ts";
+import { copyJson, encodeCopy } from "../core/check.ts";
+import { decide } from "../core/decide.ts";
+import { newId } from "../core/new-id.ts";
+import { isHeldRun, ownerLiveness } from "../core/run-owner.ts";
 import { sessionBusy } from "../core/session-guards.ts";
-import { createRun, type RunDescription, refuseId } from "./create.ts";
+import { toolsetOf, validateInput } from "./agents.ts";
 import type { RunHost } from "./iteration-host.ts";
 import { eventOf, payloadOf } from "./journal.ts";
 import { awaitFree } from "./lease.ts";
 import { findRetry, findRewind } from "./retry-chain.ts";
 import { existingRun, isAtWork } from "./rows.ts";
+import { payloadExtras, payloadFields } from "./writer.ts";
 
 export interface MeantRun {
   readonly row: RunRow;
@@ -145,5 +155,206 @@ function otherRun({ id, status }: RunRow, what: "session" | "agent" | "input", r
   return new HoldfastError("Conflict", `There is a run ${JSON.stringify(id)} already, and ${differs}.`, {
     details: { kind: "run", id, what, status, ...(recorded === undefined ? {} : { recorded, given }) },
     hint: `Give another id to another piece of work. runs.get(${JSON.stringify(id)}) shows the run.`,
+  });
+}
+
+/** The session of a run that was deleted. */
+const DELETED = 0;
+export const JSON_IN_ROW = { media: "application/json", utf8: true, inRow: true, owned: true } as const;
+
+/** Everything that a new run begins with. */
+export interface NewRun {
+  readonly id: string;
+  readonly session: string;
+  readonly agent: string;
+  readonly agentVersion: string;
+  readonly toolset: Uint8Array;
+  readonly limits: RunLimits;
+  readonly priority: number;
+  readonly leaseMs: number;
+  readonly parent: string | null;
+  /** As in the row. */
+  readonly nested: 0 | 1 | 2;
+  /** The worker that has its lease from the beginning; null: any worker may claim it. */
+  readonly owner: string | null;
+  readonly input: PreparedPayload;
+  /** Continues after this iteration of that run; `isRetry`: what that run had done since counts as done. */
+  readonly from?: {
+    readonly run: string;
+    readonly session: string;
+    readonly iteration: number;
+    /** null: from the beginning. */
+    readonly state: PreparedPayload | null;
+    readonly isRetry: boolean;
+    /** The random seed of the retry chain. */
+    readonly chance: string;
+  };
+}
+
+export interface BegunRun {
+  readonly events: readonly EventDraft[];
+  readonly commit: Pick<Commit, "blobs" | "writes" | "uses" | "guards" | "agents" | "wakes">;
+  /** The row, given the seq of the first of its events. */
+  readonly row: (seq: number) => RunRow;
+}
+
+export function beginRun(birth: NewRun, at: number): BegunRun {
+  const { id, session, agent, agentVersion, toolset, limits, priority, leaseMs, parent, nested, owner } = birth;
+  const { input, from } = birth;
+  const epoch = owner === null ? 0 : 1;
+  const state = from?.state ?? null;
+  const iteration = state === null ? 0 : (from?.iteration ?? 0);
+  const first = {
+    ...{
+      id,
+      parent,
+      nested,
+      agent_version: agentVersion,
+      toolset,
+      status: "running",
+      version: 1,
+      epoch,
+      beat: 0,
+      held: 0,
+    },
+    ...{ owner, iteration: 0, checkpoint_seq: null, wake_at: 0, waits: null, cancel: 0, pause_at: null, stop: null },
+    ...{ limits: encodeText(canonicalJson(limits)), priority, lease_ms: leaseMs, tokens: 0, cost_usd: null },
+    ...{ created_at: at, updated_at: at, ended_at: null },
+  };
+  const created: EventDraft = {
+    ...{ session, type: "run/created", at, agent, run: id },
+    data: {
+      ...{ agentVersion, toolset: toHex(toolset), limits: { ...limits }, priority, leaseMs, epoch, version: 1, nested },
+      ...{ ...(owner === null ? {} : { owner }), ...(parent === null ? {} : { parent }) },
+      ...(from === undefined ? {} : { from: fromData(from) }),
+    },
+    ...payloadFields(["input", input]),
+    writes: [{ op: "insert", table: "runs", row: { ...first, first_seq: { slot: "seq" }, agent_no: { agent } } }],
+  };
+  const taken = state === null ? [] : [readRetryChain(birth, state, iteration, at)];
+  return {
+    events: [created, ...taken],
+    commit: {
+      ...{ agents: [{ id: agent, at }], wakes: owner === null },
+      guards: [
+        { check: "run.version", key: [id], expect: null },
+        ...(nested === 0 ? [{ check: "run.active", key: [session], expect: null } as const] : []),
+      ],
+      ...payloadExtras(state === null ? [input] : [input, state]),
+    },
+    row: (seq) => ({
+      ...{ no: 0, session_no: 0, branch: 0, session, agent, ...first, first_seq: seq },
+      ...(state === null ? { seq } : { iteration, version: 2, seq: seq + 1, checkpoint_seq: seq + 1 }),
+    }),
+  };
+}
+
+function fromData({ run, session, iteration, isRetry, chance }: NonNullable<NewRun["from"]>): JsonObject {
+  return { run, session, iteration, ...(isRetry ? { chance, retry: true } : {}) };
+}
+
+/** The checkpoint of another run, as this run's own. */
+function readRetryChain(
+  { id, session, agent }: NewRun,
+  state: PreparedPayload,
+  iteration: number,
+  at: number,
+): EventDraft {
+  return {
+    ...{ session, type: "checkpoint/taken", at, run: id, data: { version: 2, checkpoint: true, iteration } },
+    ...payloadFields(["state", state]),
+    writes: [
+      { op: "run", statement: "run.takeUp", params: [iteration, { slot: "seq" }, { slot: "seq" }, id] },
+      { op: "insert", table: "checkpoints", row: { agent_no: { agent }, run: id, iteration } },
+    ],
+  };
+}
+
+export interface RunPlacement {
+  readonly parent?: string;
+  readonly nested?: 0 | 1 | 2;
+  readonly owner: string | null;
+}
+
+/** What the caller says about a new run, checked and with its defaults. */
+export interface RunDescription extends Omit<ValueOf<typeof RUN_INPUT>, "input"> {
+  /** A copy that nothing else refers to. */
+  readonly input: Json;
+}
+
+export function describeRun(given: ValueOf<typeof RUN_INPUT>): RunDescription {
+  return { ...given, input: copyInput(given.input) };
+}
+
+export function copyInput(input: unknown): Json {
+  return copyJson(input ?? null, "run.input", "payloadBytes");
+}
+
+export async function prepareRun(
+  storage: Storage,
+  prepare: Prepare,
+  definition: AgentDefinition,
+  { id: givenId, session, limits: givenLimits = {}, priority, leaseMs, input }: RunDescription,
+  { parent = undefined, nested = 0, owner }: RunPlacement,
+): Promise<NewRun> {
+  const { id: agent, version: agentVersion } = definition;
+  const id = givenId ?? newId(storage.environment, "run");
+  const limits = { ...definition.limits, ...givenLimits };
+  const kept = await prepare(encodeCopy(input, "run.input", "payloadBytes"), JSON_IN_ROW);
+  await validateInput(definition, input);
+  return {
+    ...{ id, session, agent, agentVersion, toolset: toolsetOf(definition), limits, priority, leaseMs },
+    ...{ parent: parent ?? null, nested, owner, input: kept },
+  };
+}
+
+export async function createRun(
+  storage: Storage,
+  payloads: Payloads,
+  definition: AgentDefinition,
+  run: RunDescription,
+  setting: RunPlacement,
+): Promise<RunRow> {
+  return payloads.preparing(async (prepare) => {
+    const birth = await prepareRun(storage, prepare, definition, run, setting);
+    return decide<RunRow>(storage, async () => {
+      await refuseTaken(storage, birth);
+      const at = storage.environment.now();
+      const { events, commit, row } = beginRun(birth, at);
+      return {
+        commit: {
+          sessions: [{ id: birth.session, mode: "ensure", agent: birth.agent, at }],
+          events,
+          ...commit,
+        },
+        answer: (done) => row(done.events.at(-events.length)?.seq ?? 0),
+      };
+    });
+  });
+}
+
+/** An id is used once: keys are made of it, and a worker of a deleted run must not be mistaken for one of a new run. */
+export async function refuseId(storage: Storage, id: string): Promise<void> {
+  const [taken] = await storage.query("run.taken", { id });
+  if (taken !== undefined) throw taken.session_no === DELETED ? runDeleted(id) : runExists(id);
+}
+
+export async function refuseTaken(storage: Storage, { id, session, nested }: NewRun): Promise<void> {
+  await refuseId(storage, id);
+  const [busy] = nested === 0 ? await storage.query("run.active", { session }) : [];
+  if (busy !== undefined) throw sessionBusy(busy, storage.environment);
+}
+
+function runDeleted(id: string): HoldfastError {
+  return new HoldfastError("Conflict", `the run ${JSON.stringify(id)} was deleted; ids are not used again`, {
+    details: { kind: "run", id, deleted: true },
+    hint: "Leave the id out to be given one, or choose another.",
+  });
+}
+
+function runExists(id: string): HoldfastError {
+  return new HoldfastError("AlreadyExists", `there is a run ${JSON.stringify(id)} already`, {
+    details: { kind: "run", id },
+    hint: "Leave the id out to be given one; runs.get() shows the one there is.",
   });
 }

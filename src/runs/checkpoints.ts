@@ -23,7 +23,7 @@ import {
   readJournal,
   type StepRecord,
 } from "./journal.ts";
-import { payloadExtras, payloadFields } from "./moves.ts";
+import { payloadExtras, payloadFields } from "./writer.ts";
 
 const NO_RUN = "";
 

@@ -14,19 +14,19 @@ import { existingSession } from "../core/existing.ts";
 import { checkSpawn, decideSpawn } from "../sessions/attach.ts";
 import { finishInvocation } from "../sessions/invocations.ts";
 import { checkLimits } from "./agents.ts";
-import { beginRun, copyInput, type NewRun, prepareRun } from "./create.ts";
+import { beginRun, copyInput, type NewRun, prepareRun } from "./begin.ts";
 import { StepFailed } from "./errors.ts";
 import type { IterationHost } from "./iteration-host.ts";
 import type { StepRecord } from "./journal.ts";
 import { awaitFree } from "./lease.ts";
 import { isDue } from "./lease-watch.ts";
-import { atEpoch, atVersion } from "./moves.ts";
 import { takeOver } from "./recover.ts";
 import { refuseStep } from "./refusals.ts";
 import { lastInChain } from "./retry-chain.ts";
 import { existingRun, resultOf } from "./rows.ts";
 import type { StepIdentity, StepRequest, Steps } from "./steps.ts";
 import { continueFrom } from "./travel.ts";
+import { atEpoch, atVersion } from "./writer.ts";
 
 export async function spawnRun(
   host: IterationHost,

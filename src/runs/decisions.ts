@@ -15,10 +15,9 @@ import { decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
 import { waitsFor } from "../core/run-waits.ts";
 import { buildStepRecords, decodeEntry, eventOf, type JournalEntry, lastSeqOf, payloadOf, stepOf } from "./journal.ts";
-import { payloadExtras, payloadFields } from "./moves.ts";
-import { decisionReason } from "./questions.ts";
-import { refuseEnded } from "./rows.ts";
+import { decisionReason, refuseEnded } from "./rows.ts";
 import { changeRun } from "./verbs.ts";
+import { payloadExtras, payloadFields } from "./writer.ts";
 
 const VERDICTS = ["retry", "result", "fail"] as const;
 const DENIED: Readonly<Record<DecisionReason, string>> = {

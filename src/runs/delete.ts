@@ -7,8 +7,8 @@ import type { ScopeParams } from "../contracts/storage/statement-names.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { decide } from "../core/decide.ts";
 import { discardErased, forgetWrites, releaseWrites, tally } from "../core/erasure.ts";
-import { atVersion } from "./moves.ts";
 import { findActiveRetry } from "./retry-chain.ts";
+import { atVersion } from "./writer.ts";
 
 /** null: there was nothing to erase. */
 type DiscardedRows = readonly DiscardedRow[] | null;

@@ -7,10 +7,9 @@ import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { waitsFor } from "../core/run-waits.ts";
 import { type ClearedMessages, FORGETS, forget } from "./forget.ts";
-import { atVersion, type Move, moveRun } from "./moves.ts";
 import { findActiveRetry } from "./retry-chain.ts";
 import { isAtWork } from "./rows.ts";
-import type { CommitExtras } from "./writer.ts";
+import { atVersion, type CommitExtras, type Move, moveRun } from "./writer.ts";
 
 export interface RunEnding {
   /** Before its own last event. */

@@ -1,29 +1,33 @@
 // Executing a run from a call: begin it or continue it, work on it here, and wait for what it waits for. A call that is made again
-// after a crash does the same, so a program need only be started again (rules RU2, RU3).
+// after a crash does the same, so a program need only be started again (rules RU2, RU3). LocalWorkers has everything that this
+// handle works on, and releases it when the handle is closed.
 
 import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunResult } from "../contracts/run-results.ts";
 import type { RunWait } from "../contracts/run-waits.ts";
+import type { ErasedContent } from "../contracts/session-steps.ts";
+import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import type { EXECUTE_OPTIONS, RUN_INPUT } from "../contracts/verbs/runs.ts";
 import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
-import { isHeldRun } from "../core/imported-runs.ts";
-import { ownerLiveness } from "../core/run-owner.ts";
+import { newId } from "../core/new-id.ts";
+import { isHeldRun, ownerLiveness, ownerText } from "../core/run-owner.ts";
 import { ownerWait, sleepWait, waitsOf } from "../core/run-waits.ts";
 import { sessionBusy } from "../core/session-guards.ts";
 import { quoteArgument } from "../core/shell.ts";
 import { checkSame } from "./agents.ts";
-import { findOrCreateRun, type OwnerWaiting } from "./begin.ts";
-import { describeRun } from "./create.ts";
-import { leaseLost } from "./errors.ts";
-import { atWork, awaitFree, beatMs } from "./lease.ts";
+import { describeRun, findOrCreateRun, type OwnerWaiting } from "./begin.ts";
+import { errorOf, leaseLost } from "./errors.ts";
+import { Execution } from "./execution.ts";
+import type { RunHost } from "./iteration-host.ts";
+import { atWork, awaitFree, beatMs, type ReleaseReason, releaseOrAbandon } from "./lease.ts";
 import { isDue, LeaseWatch } from "./lease-watch.ts";
-import type { LocalWorkers } from "./local-workers.ts";
-import { QuestionCache } from "./questions.ts";
 import { admitVerified, takeOver, takeOverWhenDue } from "./recover.ts";
-import { existingRun, namedRun, refuseEnded, resultOf } from "./rows.ts";
+import { existingRun, namedRun, QuestionCache, refuseEnded, resultOf } from "./rows.ts";
+import type { Tokens } from "./tokens.ts";
+import { type CheckedWorker, isTroubleOfStore, RunWorker } from "./worker.ts";
 
 /** How often a run is looked at while nothing says that it has changed. */
 const LOOK_MS = 1000;
@@ -260,4 +264,70 @@ function refuseClosed({ closing }: LocalWorkers, { id, status, ended_at }: RunRo
     details: { run: id, status },
     hint: "The run can be continued: open the store again and execute it with the same id, or call runs.resume().",
   });
+}
+
+export interface WorkOptions {
+  readonly signal?: AbortSignal;
+  readonly erased: ErasedContent;
+}
+
+export class LocalWorkers {
+  readonly host: RunHost;
+  /** The owner of the runs that calls of this handle execute. */
+  readonly owner: string;
+  readonly #executions = new Map<string, Execution>();
+  readonly #workers = new Set<RunWorker>();
+  readonly #closing = new AbortController();
+
+  constructor(storage: Storage, payloads: Payloads, tokens: Tokens) {
+    this.host = { storage, payloads, tokens };
+    this.owner = ownerText(storage.environment, newId(storage.environment, "worker"));
+  }
+
+  /** Aborted when the handle is being closed. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** Works on a run whose lease is ours until it ends or waits, or `signal` aborts; then gives the lease back. */
+  async work(agent: AgentDefinition, row: RunRow, { signal, erased }: WorkOptions): Promise<void> {
+    const { storage } = this.host;
+    const execution = new Execution(this.host, agent, row, { erased });
+    const stop = () => execution.stop();
+    this.#executions.set(row.id, execution);
+    signal?.addEventListener("abort", stop, { once: true });
+    if (signal?.aborted === true || this.closing.aborted) stop();
+    let trouble: ReleaseReason | null = null;
+    try {
+      await execution.work();
+    } catch (error) {
+      // The release says why it did not go on: workers may try it at once, and people can see the error.
+      if (!isTroubleOfStore(error)) trouble = { error: errorOf(error), wakeAt: storage.environment.now() };
+      throw error;
+    } finally {
+      signal?.removeEventListener("abort", stop);
+      this.#executions.delete(row.id);
+      await releaseOrAbandon(this.host, execution.row, trouble).catch((error: unknown) =>
+        storage.environment.log("warn", "runs.release", { run: row.id, error: String(error) }),
+      );
+    }
+  }
+
+  createWorker(settings: CheckedWorker, id: string): RunWorker {
+    const worker = new RunWorker(this.host, id, settings, () => this.#workers.delete(worker));
+    this.#workers.add(worker);
+    return worker;
+  }
+
+  /** A caller asked something of a run that may be at work here: its execution checks now. */
+  checkNow(run: string): void {
+    this.#executions.get(run)?.checkNow();
+    for (const worker of this.#workers) worker.checkNow(run);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    for (const execution of this.#executions.values()) execution.stop();
+    await Promise.all([...this.#workers].map((worker) => worker.stop({ graceMs: 0 })));
+  }
 }

@@ -15,7 +15,8 @@ import { copyJson, encodeJson } from "../core/check.ts";
 import { type DirectRead, watchDirectReads } from "../core/direct-reads.ts";
 import { existingSession } from "../core/existing.ts";
 import { type HeadPlan, headEvent, inheritedBy, type PreparedHead } from "../sessions/publish.ts";
-import { JSON_IN_ROW } from "./create.ts";
+import { checkVerdict, validateInput, validateState, validateVerdict } from "./agents.ts";
+import { JSON_IN_ROW } from "./begin.ts";
 import { endingWith, type RunEnding } from "./ending.ts";
 import { errorOf, isCodeMistake, leaseLost, stepBehind } from "./errors.ts";
 import { createIteration } from "./iteration.ts";
@@ -33,12 +34,10 @@ import {
 import { beatMs, heartbeat, releaseRun } from "./lease.ts";
 import { type IterationEnd, IterationLife } from "./life.ts";
 import { deadlineOf, limitsOf, Spending, stopError, stopReason } from "./limits.ts";
-import { carryJson, pausing, payloadExtras } from "./moves.ts";
 import { readStepRecords } from "./recover.ts";
 import { Steps, type StepsHost } from "./steps.ts";
-import { checkVerdict, validateInput, validateState, validateVerdict } from "./validation.ts";
 import { askPerson } from "./waiting.ts";
-import { type Change, Writer } from "./writer.ts";
+import { type Change, carryJson, pausing, payloadExtras, Writer } from "./writer.ts";
 
 export type ExecutionOptions = Pick<ResumeOptions, "erased">;
 

@@ -1,18 +1,20 @@
 // What an agent's iteration may do. Each step has a place of its own: steps are counted in the order of the calls, and each branch
-// of parallel work counts its own.
+// of parallel work counts its own. A tool's input is validated before its intent is written, a person approves the call where the
+// tool asks for that, and its result is validated before it is recorded.
 
 import type { AgentDefinition, Iteration, SpawnOptions, Verdict } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
+import type { Json } from "../contracts/json.ts";
 import type { Model } from "../contracts/models.ts";
 import type { RunResult } from "../contracts/run-results.ts";
-import type { RetryPolicy } from "../contracts/steps.ts";
-import type { UntypedToolCalls } from "../contracts/tools.ts";
+import type { RetryPolicy, StepCall } from "../contracts/steps.ts";
+import type { Tool, UntypedToolCalls } from "../contracts/tools.ts";
 import { encodeText, sha256 } from "../core/bytes.ts";
 import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkRecord, copyJson, encodeCopy, invalid } from "../core/check.ts";
 import { didYouMean } from "../core/distance.ts";
 import { parseRowId } from "../core/row-id.ts";
-import { checkAgent, checkModel } from "./agents.ts";
+import { checkAgent, checkModel, ValidationError, validateValue } from "./agents.ts";
 import { spawnRun } from "./children.ts";
 import { compactSession } from "./compaction.ts";
 import type { IterationHost } from "./iteration-host.ts";
@@ -21,8 +23,7 @@ import { appendMessage } from "./messages.ts";
 import { askModel } from "./models.ts";
 import { readContext, readHistory, readState } from "./reads.ts";
 import { refuseInvalid } from "./refusals.ts";
-import type { StepRequest } from "./steps.ts";
-import { planToolCall } from "./tool-calls.ts";
+import type { StepEffect, StepHooks, StepRequest } from "./steps.ts";
 import { sleepFor, waitForSignal } from "./waiting.ts";
 
 const SPAWN = ["input", "session", "sameSession", "forget", "limits"];
@@ -210,5 +211,76 @@ function iterationOver(iteration: number): HoldfastError {
   return new HoldfastError("InvalidTransition", `iteration ${iteration} has given its verdict: nothing follows it`, {
     details: { iteration },
     hint: "Await every step before next(), done() or fail().",
+  });
+}
+
+export interface ToolCallPlan {
+  readonly execute: StepEffect["execute"];
+  readonly hooks: StepHooks;
+}
+
+/** `refuse` records why the step is refused, and throws that: a replay gets the same error. */
+export function planToolCall(
+  tool: Tool,
+  { name, value }: StepRequest,
+  refuse: (error: unknown) => Promise<never>,
+): ToolCallPlan {
+  const validate = (raw: Json) => validateValue(tool.input, raw, "InvalidInput", `input of the tool ${name}`);
+  const execute = async (input: unknown, call: StepCall) => {
+    const output = await tool.execute(input as Json, call);
+    return validateValue(tool.output, output, "InvalidOutput", `result of the tool ${name}`);
+  };
+  const approval = approvalHooks(tool, name, () => validate(structuredClone(value)), refuse);
+  if (tool.input === undefined) return { execute, hooks: approval };
+  // An attempt may have changed the input it got: each of the others gets its own.
+  let first: { readonly input: unknown } | undefined;
+  const before = async () => {
+    try {
+      first ??= { input: await validate(value) };
+    } catch (error) {
+      if (error instanceof ValidationError) await refuse(error);
+      throw error;
+    }
+  };
+  return {
+    hooks: { before, ...approval },
+    execute: async (raw, call) => {
+      const input = call.attempt === 1 && first !== undefined ? first.input : await validate(raw);
+      return execute(input, call);
+    },
+  };
+}
+
+/**
+ * How a tool asks for approval: not at all, always, or by its input, which its rule gets as the validator returns it. A rule that
+ * throws refuses the step.
+ */
+function approvalHooks(
+  { approve = false }: Pick<Tool, "approve">,
+  name: string,
+  readInput: () => Promise<unknown>,
+  refuse: (error: unknown) => Promise<never>,
+): StepHooks {
+  if (approve === false) return {};
+  if (approve === true) return { needsApproval: async () => true };
+  return {
+    needsApproval: async () => {
+      const input = (await readInput()) as never;
+      try {
+        return checkAnswer(approve(input), name);
+      } catch (error) {
+        return refuse(error);
+      }
+    },
+  };
+}
+
+/** Only true and false count: a promise, for example, would always be taken for true. */
+function checkAnswer(answer: unknown, name: string): boolean {
+  if (typeof answer === "boolean") return answer;
+  const given = answer instanceof Promise ? "a promise" : typeof answer;
+  throw new HoldfastError("InvalidArgument", `approve of the tool ${name} gave ${given}, not true or false`, {
+    details: { what: `tools.${name}.approve` },
+    hint: "approve decides by the input alone, at once: it is not async.",
   });
 }

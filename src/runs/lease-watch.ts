@@ -3,8 +3,7 @@
 import type { Environment } from "../contracts/environment.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { isHeldRun } from "../core/imported-runs.ts";
-import { isOwnerGone } from "../core/run-owner.ts";
+import { isHeldRun, isOwnerGone } from "../core/run-owner.ts";
 import { waitsOf } from "../core/run-waits.ts";
 
 type Lease = Pick<RunRow, "id" | "owner" | "epoch" | "beat" | "lease_ms">;

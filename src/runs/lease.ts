@@ -12,9 +12,9 @@ import { ownerWords } from "../core/run-owner.ts";
 import { ownerWait } from "../core/run-waits.ts";
 import { leaseLost } from "./errors.ts";
 import { abandonLease, LeaseWatch } from "./lease-watch.ts";
-import { atVersion, moveRun } from "./moves.ts";
 import { existingRun, isAtWork } from "./rows.ts";
 import { endCancelled } from "./verbs.ts";
+import { atVersion, moveRun } from "./writer.ts";
 
 /** Of a release, which others may delay by changing the run. */
 const MOST_TRIES = 8;

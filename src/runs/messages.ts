@@ -4,7 +4,7 @@ import type { Message, MessageInput } from "../contracts/messages.ts";
 import { rowId } from "../core/row-id.ts";
 import { appendCommit, appendedMessage, prepareMessage, readyMessage } from "../history/append.ts";
 import { readHistory } from "../history/read.ts";
-import { noRow } from "../sessions/calls.ts";
+import { noRow } from "../sessions/versioned-rows.ts";
 import type { IterationHost } from "./iteration-host.ts";
 import { refuseStep } from "./refusals.ts";
 import type { StepRequest } from "./steps.ts";

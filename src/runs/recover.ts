@@ -1,24 +1,41 @@
 // Recovery, the one way to a run that another worker may have had: its log is verified, its lease is claimed, and its journal says
-// which steps of the next iteration are done and which are in doubt.
+// which steps of the next iteration are done and which are in doubt. Verification (rules LG4, RU9) recomputes the session's chain,
+// derives the run's row, signals, questions and checkpoints from its events, and compares them. A difference stops the recovery.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
+import type { Anchor } from "../contracts/log.ts";
 import type { Recovered, Recovery } from "../contracts/runs.ts";
+import type { WholeEventRow } from "../contracts/storage/rows.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { isHeldRun } from "../core/imported-runs.ts";
+import { toHex } from "../core/bytes.ts";
+import { genesis } from "../core/chain.ts";
+import { isHeldRun } from "../core/run-owner.ts";
+import { diffPartRows, diffRunRows, PART_TABLES, type RunDifference, RunProjection } from "../core/run-projection.ts";
+import { checkEvent, FIRST_BRANCH, verifyChain } from "../log/verify.ts";
 import { admitRun } from "./admit.ts";
-import { errorOf } from "./errors.ts";
-import { buildStepRecords, readJournal, retriedRun, type StepRecord, stepOf } from "./journal.ts";
+import { errorOf, leaseLost } from "./errors.ts";
+import {
+  buildStepRecords,
+  decodeEnvelope,
+  type JournalEntry,
+  lastSeqOf,
+  readJournal,
+  retriedRun,
+  type StepRecord,
+  stepOf,
+} from "./journal.ts";
 import { atWork, awaitFree, draftClaim, freeRun } from "./lease.ts";
 import { isDue } from "./lease-watch.ts";
-import { mergeRetriedSteps, readRetriedJournal } from "./retry-chain.ts";
+import { mergeRetriedSteps } from "./retry-chain.ts";
 import { existingRun, refuseEnded, runOf } from "./rows.ts";
-import { type VerifyScope, verifyRun } from "./verify.ts";
 
-const PAGE = 500;
+const RUNS_PAGE = 500;
+const EVENTS_PAGE = 1000;
 const AT_A_TIME = 16;
 /** The run was not released by its worker, which is gone. */
 const RECOVERED = { recovered: true };
+const UNDEAD: RunDifference = { kind: "row-mismatch", table: "runs", key: "" };
 
 /** Claims a run that `seen` shows, for `owner`, after its log was verified. LeaseLost when anything changed since. */
 export async function takeOver(storage: Storage, seen: RunRow, owner: string, verify: VerifyScope): Promise<RunRow> {
@@ -67,6 +84,18 @@ export async function readStepRecords(
   return records.filter((one) => one.iteration === iteration);
 }
 
+/** The events of the retried run since its checkpoint, and those of the run which that one retried in turn. */
+async function readRetriedJournal(storage: Storage, from: JsonObject): Promise<readonly JournalEntry[]> {
+  const row = await existingRun(storage, String(from.run));
+  const [created, ...journal] = await readJournal(storage, row, row.first_seq - 1);
+  // Its row says where its last iteration began, so the row is compared with the log first.
+  await compareRun(storage, row, created === undefined ? [] : [created, ...journal]);
+  const earlier = created === undefined ? null : retriedRun(created);
+  const before =
+    earlier === null || Number(earlier.iteration) !== row.iteration ? [] : await readRetriedJournal(storage, earlier);
+  return [...before, ...journal.filter(({ seq }) => seq > (row.checkpoint_seq ?? row.first_seq))];
+}
+
 /** Changes nothing. */
 async function examine(storage: Storage, row: RunRow, verify: VerifyScope): Promise<Recovery> {
   const created = await verifyRun(storage, row, verify);
@@ -107,10 +136,10 @@ export async function recoverRun(storage: Storage, id: string, verify: VerifySco
 export async function recoverAll(storage: Storage, verify: VerifyScope): Promise<readonly Recovered[]> {
   const owned: RunRow[] = [];
   for (let last = 0; ; ) {
-    const rows = await storage.query("runs.owned", { after: last, limit: PAGE });
+    const rows = await storage.query("runs.owned", { after: last, limit: RUNS_PAGE });
     owned.push(...rows);
     last = rows.at(-1)?.no ?? last;
-    if (rows.length < PAGE) break;
+    if (rows.length < RUNS_PAGE) break;
   }
   // The leases of all are watched at once; then a few runs are read at a time.
   const gone = (await Promise.all(owned.map(({ id }) => awaitFree(storage, id).catch(() => null)))).filter(
@@ -133,4 +162,178 @@ async function recovered(storage: Storage, row: RunRow, verify: VerifyScope): Pr
     if (error instanceof HoldfastError && error.retryable) return null;
     return { run: runOf(row), error: errorOf(error) };
   }
+}
+
+const KINDS: Readonly<Record<RunDifference["kind"], string>> = {
+  "row-without-event": "the log does not have it",
+  "event-without-row": "it is not there",
+  "row-mismatch": "it is not what the log says",
+};
+
+export type VerifyScope = "whole" | "checkpoint";
+
+/** Returns the run's first event. */
+export async function verifyRun(storage: Storage, row: RunRow, how: VerifyScope): Promise<EventFacts | undefined> {
+  const from = how === "checkpoint" ? await anchorOf(storage, row) : undefined;
+  const replay = new RunReplay(row);
+  // A chain that is read from its beginning is read once, for both purposes.
+  const see = from === undefined ? (event: WholeEventRow) => replay.apply(event) : undefined;
+  const report = await verifyChain(storage, row.session, from, undefined, see);
+  if (!report.ok) throw corrupted(row, report.reason, report.badSeq);
+  if (from !== undefined) {
+    await verifyFirst(storage, row);
+    await readEvents(storage, row, replay);
+  }
+  await compare(storage, row, replay);
+  return replay.first;
+}
+
+/** The log that another run continues from. A worker may go on with it meanwhile, so its row is not compared. */
+export async function verifySource(storage: Storage, row: RunRow): Promise<void> {
+  const report = await verifyChain(storage, row.session, undefined, undefined);
+  if (!report.ok) throw corrupted(row, report.reason, report.badSeq);
+  const [first] = await storage.query("run.events", {
+    session: row.session_no,
+    run: row.id,
+    after: row.first_seq - 1,
+    upTo: row.first_seq,
+    limit: 1,
+  });
+  if (first?.type !== "run/created")
+    throw corrupted(row, "the run's first_seq is not what the log says", row.first_seq);
+}
+
+/** Compares the row, signals, questions and checkpoints with the journal; the log itself was verified before. */
+export async function compareRun(storage: Storage, row: RunRow, journal: readonly JournalEntry[]): Promise<void> {
+  const replay = new RunReplay(row);
+  for (const entry of journal) replay.see(entry, entry.row.branch);
+  await compare(storage, row, replay);
+}
+
+type EventFacts = Pick<JournalEntry, "seq" | "type" | "at" | "agent" | "data">;
+
+/** The run as its events give it. The events themselves are not kept: there may be very many. */
+class RunReplay {
+  readonly said = new RunProjection();
+  readonly #row: RunRow;
+  first: EventFacts | undefined;
+  last: number;
+
+  constructor(row: RunRow) {
+    this.#row = row;
+    this.last = row.first_seq;
+  }
+
+  /** An event of the session, which may be of another run or of none. */
+  apply({ seq, type, at, branch, body, run, erased_seq }: WholeEventRow): void {
+    const { id, session, first_seq } = this.#row;
+    if (run !== id || erased_seq !== null || seq < first_seq || seq > lastSeqOf(this.#row)) return;
+    const { agent, data } = decodeEnvelope(session, seq, body);
+    this.see({ seq, type, at, agent, data }, branch);
+  }
+
+  see(event: EventFacts, branch: number): void {
+    const { seq, type, at, agent, data } = event;
+    this.first ??= event;
+    this.last = seq;
+    this.said.apply({ seq, branch, type, at, run: this.#row.id, agent, data });
+  }
+}
+
+async function readEvents(storage: Storage, row: RunRow, replay: RunReplay): Promise<void> {
+  const { session, session_no, id, first_seq } = row;
+  for (let last = first_seq - 1; ; ) {
+    const page = await storage.query("run.events", {
+      session: session_no,
+      run: id,
+      after: last,
+      upTo: lastSeqOf(row),
+      limit: EVENTS_PAGE,
+    });
+    for (const { seq, type, at, branch, body } of page) {
+      const { agent, data } = decodeEnvelope(session, seq, body);
+      replay.see({ seq, type, at, agent, data }, branch);
+    }
+    last = page.at(-1)?.seq ?? last;
+    if (page.length < EVENTS_PAGE) return;
+  }
+}
+
+async function compare(storage: Storage, row: RunRow, { said, last }: RunReplay): Promise<void> {
+  const wrong = await differs(storage, row, said);
+  if (wrong === null) return;
+  // A worker may have gone on with it between the two reads.
+  const [now] = await storage.query("run.get", { id: row.id });
+  const [since] = await storage.query("run.events", {
+    session: row.session_no,
+    run: row.id,
+    after: last,
+    upTo: lastSeqOf(row),
+    limit: 1,
+  });
+  if (now?.version !== row.version || since !== undefined) throw leaseLost(row);
+  throw corrupted(row, wrong.reason, wrong.seq);
+}
+
+/** The event before the checkpoint, from which on the chain is verified; undefined: all of it. */
+async function anchorOf(storage: Storage, { session, first_seq, checkpoint_seq }: RunRow): Promise<Anchor | undefined> {
+  // A checkpoint taken from a retried run follows the first event; what that run had done since is further back.
+  if (checkpoint_seq === null || checkpoint_seq <= first_seq + 1) return undefined;
+  const [event] = await storage.query("events.at", { session, seq: checkpoint_seq - 1 });
+  return event === undefined ? undefined : { session, seq: event.seq, hash: toHex(event.hash) };
+}
+
+/** The run's first event has its input, which every iteration uses. */
+async function verifyFirst(storage: Storage, row: RunRow): Promise<void> {
+  const { session, first_seq } = row;
+  const [before] = await storage.query("events.at", { session, seq: first_seq - 1 });
+  const [first, next] = await storage.query("events.whole", { session, after: first_seq - 1, limit: 2 });
+  const place = before ?? { seq: 0, hash: genesis(session), branch: FIRST_BRANCH };
+  const isOne = first !== undefined && next?.seq !== first.seq;
+  const wrong = isOne ? checkEvent(first, place) : { reason: "its first event is not there once" };
+  if (wrong !== null) throw corrupted(row, wrong.reason, first_seq);
+}
+
+/** The first difference between the rows and what the run's events give. */
+async function differs(
+  storage: Storage,
+  row: RunRow,
+  said: RunProjection,
+): Promise<{ readonly reason: string; readonly seq: number } | null> {
+  const [wrong] =
+    said.endedTwice.size > 0 ? [UNDEAD] : [...diffRunRows(said, [row]), ...(await ofParts(storage, row, said))];
+  if (wrong === undefined) return null;
+  const { table, key, column, kind } = wrong;
+  if (table === "runs") return { reason: `the run's ${column ?? "first_seq"} is not what the log says`, seq: row.seq };
+  const what = column === undefined ? KINDS[kind] : `${column} is not what the log says`;
+  return { reason: `the row ${key} of its ${table}: ${what}`, seq: Number(key) };
+}
+
+/** Page by page; what was found is removed from the rows that are missing. */
+async function ofParts(storage: Storage, row: RunRow, said: RunProjection): Promise<readonly RunDifference[]> {
+  for (const table of PART_TABLES) {
+    const missing = said[table];
+    for (let last = 0; ; ) {
+      const page = await storage.query(`run.${table}`, {
+        session: row.session_no,
+        run: row.id,
+        after: last,
+        limit: EVENTS_PAGE,
+      });
+      const found = diffPartRows(table, missing, page);
+      if (found.length > 0) return found;
+      for (const { seq } of page) missing.delete(seq);
+      last = page.at(-1)?.seq ?? last;
+      if (page.length < EVENTS_PAGE) break;
+    }
+    for (const key of missing.keys()) return [{ kind: "event-without-row", table, key }];
+  }
+  return [];
+}
+
+function corrupted(row: RunRow, reason: string, badSeq: number): HoldfastError {
+  return new HoldfastError("ExecutionCorrupted", `the run ${JSON.stringify(row.id)} cannot go on: ${reason}`, {
+    details: { run: row.id, session: row.session, badSeq },
+    hint: "`npx holdfast check` names the damage; fork the session before it, or restore it from a backup.",
+  });
 }

@@ -2,7 +2,6 @@
 // executed again. Runs that retry one another are a chain.
 
 import { HoldfastError } from "../contracts/errors.ts";
-import type { JsonObject } from "../contracts/json.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { plainObject } from "../core/decode.ts";
@@ -15,7 +14,6 @@ import {
   type StepRecord,
 } from "./journal.ts";
 import { existingRun } from "./rows.ts";
-import { compareRun } from "./verify.ts";
 
 /**
  * What the journal has of an iteration that continues one of the retried run: what that one had done counts as done. `own`: the
@@ -79,18 +77,6 @@ export async function readRetryChain(storage: Storage, row: RunRow): Promise<rea
       hint: "runs.fork() goes on from one of its iterations.",
     },
   );
-}
-
-/** The events of the retried run since its checkpoint, and those of the run which that one retried in turn. */
-export async function readRetriedJournal(storage: Storage, from: JsonObject): Promise<readonly JournalEntry[]> {
-  const row = await existingRun(storage, String(from.run));
-  const [created, ...journal] = await readJournal(storage, row, row.first_seq - 1);
-  // Its row says where its last iteration began, so the row is compared with the log first.
-  await compareRun(storage, row, created === undefined ? [] : [created, ...journal]);
-  const earlier = created === undefined ? null : retriedRun(created);
-  const before =
-    earlier === null || Number(earlier.iteration) !== row.iteration ? [] : await readRetriedJournal(storage, earlier);
-  return [...before, ...journal.filter(({ seq }) => seq > (row.checkpoint_seq ?? row.first_seq))];
 }
 
 const PAGE = 100;

@@ -1,19 +1,20 @@
-// Runs as callers see them, made from their rows: found by their id, with their result or error.
+// Runs as callers see them, made from their rows: found by their id, with their result or error, and with the questions that they
+// ask a person.
+
+import type { DecisionReason } from "../contracts/decisions.ts";
 import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Run, RunError, RunLimits, RunStatus, StopReason } from "../contracts/run-record.ts";
 import type { RunResult } from "../contracts/run-results.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
-import type { ListedRunRow, RunRow } from "../contracts/storage/run-queries.ts";
+import type { DecisionRow, ListedRunRow, RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { toHex } from "../core/bytes.ts";
 import { decodeRow, digest, jsonObject, oneOf, optional, plainObject, text, whole } from "../core/decode.ts";
-import { isHeldRun } from "../core/imported-runs.ts";
-import { describeOwner } from "../core/run-owner.ts";
-import type { OpenQuestions } from "../core/run-waits.ts";
-import { idleReason, waitsOf } from "../core/run-waits.ts";
-import { errorIn, loadEventPayload } from "./journal.ts";
-import { readQuestions } from "./questions.ts";
+import { parseRowId } from "../core/row-id.ts";
+import { describeOwner, isHeldRun } from "../core/run-owner.ts";
+import { idleReason, type OpenQuestion, type OpenQuestions, waitsOf } from "../core/run-waits.ts";
+import { errorIn, eventOf, loadEventPayload } from "./journal.ts";
 
 export const STATUSES: readonly RunStatus[] = [
   ...(["running", "paused", "waiting", "recovering", "completed", "failed", "cancelled"] as const),
@@ -154,4 +155,41 @@ function troubleIn({ session, seq }: Pick<RunRow, "session" | "seq">, body: Uint
 /** Of a run that is listed: its last event was read with it. */
 export function endingOf(row: ListedRunRow): RunError | null {
   return row.ending === null ? null : troubleIn(row, row.ending);
+}
+
+/** The intent of a step that asks for approval is the question itself. */
+export function decisionReason({ seq, step_seq }: DecisionRow): DecisionReason {
+  return seq === step_seq ? "approval" : "in-doubt";
+}
+
+export async function readQuestions(storage: Storage, row: RunRow): Promise<OpenQuestions> {
+  const questions = new Map<string, OpenQuestion>();
+  for (const wait of row.status === "waiting" ? waitsOf(row) : []) {
+    if (wait.kind !== "decision") continue;
+    const { session, seq } = parseRowId(wait.decision, "decision");
+    const [asked] = await storage.query("decision.get", { session, step: seq });
+    if (asked === undefined) continue;
+    const { data } = await eventOf(storage, session, asked.step_seq);
+    if (typeof data.name === "string") questions.set(wait.decision, { reason: decisionReason(asked), tool: data.name });
+  }
+  return questions;
+}
+
+/** For repeated reads of one run: reads its questions again only when the run has changed. */
+export class QuestionCache {
+  readonly #storage: Storage;
+  #version = -1;
+  #questions: OpenQuestions = new Map();
+
+  constructor(storage: Storage) {
+    this.#storage = storage;
+  }
+
+  async read(row: RunRow): Promise<OpenQuestions> {
+    if (row.version !== this.#version) {
+      this.#questions = await readQuestions(this.#storage, row);
+      this.#version = row.version;
+    }
+    return this.#questions;
+  }
 }

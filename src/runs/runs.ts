@@ -10,22 +10,19 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { RUN_CALLS } from "../contracts/verbs/runs.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import type { Worker } from "../contracts/workers.ts";
-import { type ListOrder, listStart, readPairCursor, writeCursor, writePairCursor } from "../core/cursor.ts";
-import type { SessionLookup } from "../core/locate.ts";
+import { type ListOrder, listStart, readPage, readPairCursor, writeCursor, writePairCursor } from "../core/cursor.ts";
+import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { eventOf } from "../log/log.ts";
 import { checkAgent } from "./agents.ts";
-import { findOrCreateRun } from "./begin.ts";
+import { describeRun, findOrCreateRun } from "./begin.ts";
 import { loadCheckpoint, runCheckpoint, saveCheckpoint } from "./checkpoints.ts";
-import { describeRun } from "./create.ts";
 import { answerDecision, decisionOf, readDecisions } from "./decisions.ts";
 import { deleteCheckpoint, deleteRun } from "./delete.ts";
-import { executeRun, resumeRun } from "./execute.ts";
+import { executeRun, LocalWorkers, resumeRun } from "./execute.ts";
 import { lastSeqOf } from "./journal.ts";
-import { LocalWorkers } from "./local-workers.ts";
-import { readQuestions } from "./questions.ts";
 import { recoverAll, recoverRun } from "./recover.ts";
-import { endingOf, errorOf, existingRun, namedRun, resultOf, runOf } from "./rows.ts";
+import { endingOf, errorOf, existingRun, namedRun, readQuestions, resultOf, runOf } from "./rows.ts";
 import type { Tokens } from "./tokens.ts";
 import { forkRun, retryRun, rewindRun } from "./travel.ts";
 import { cancelRun, pauseRun, signalRun, steps, unpauseRun } from "./verbs.ts";
@@ -119,13 +116,13 @@ async function listDecisions(
   { run: given, answered, limit, order, cursor }: ValuesOf<typeof RUN_CALLS.decisions>[0],
 ): Promise<Page<Decision>> {
   const run = given === undefined ? undefined : await namedRun(storage, given);
-  const rows = await readDecisions(storage, run, answered, order, readPairCursor(cursor), limit + 1);
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  return {
-    items: (await Promise.all(page.map((row) => decisionOf(storage, payloads, row)))).filter((one) => one !== null),
-    next: rows.length > limit && last !== undefined ? writePairCursor(last.session_no, last.seq) : null,
-  };
+  const { items, next } = await readPage({
+    limit,
+    read: (most) => readDecisions(storage, run, answered, order, readPairCursor(cursor), most),
+    item: (row) => decisionOf(storage, payloads, row),
+    cursor: (row) => writePairCursor(row.session_no, row.seq),
+  });
+  return { items: items.filter((one) => one !== null), next };
 }
 
 type RunListFilter = ValuesOf<typeof RUN_CALLS.list>[0];
@@ -135,11 +132,12 @@ async function listRuns(storage: Storage, filter: RunListFilter): Promise<Page<R
   const { session = null, agent = null, status = null } = filter;
   const last = cursor ?? listStart(order);
   const times = { after: createdAfter, until: createdBefore };
-  const rows = await queryRuns(storage, order, { last, session, agent, status, ...times, limit: limit + 1 });
-  const page = rows.slice(0, limit);
-  const end = page.at(-1);
-  const items = page.map((row) => runOf(row, endingOf(row), storage.environment));
-  return { items, next: rows.length > limit && end !== undefined ? writeCursor(end.no) : null };
+  return readPage({
+    limit,
+    read: (most) => queryRuns(storage, order, { last, session, agent, status, ...times, limit: most }),
+    item: (row) => runOf(row, endingOf(row), storage.environment),
+    cursor: ({ no }) => writeCursor(no),
+  });
 }
 
 /** Each filter has a query of its own, which goes by the index of that filter. */

@@ -9,14 +9,13 @@ import { decodeText, sha256Hex } from "../core/bytes.ts";
 import { canonicalJson, orderedJson } from "../core/canonical.ts";
 import { copyJson, encodeCopy, encodeJson } from "../core/check.ts";
 import { allowDirectReads, type DirectRead } from "../core/direct-reads.ts";
+import { isInvalidOutput } from "./agents.ts";
 import { errorOf, isFinal, nonDeterminism, readSafely, StepFailed } from "./errors.ts";
 import { errorIn, payloadOf, type StepRecord } from "./journal.ts";
 import type { IterationLife } from "./life.ts";
 import { type Failure, LOST } from "./model-errors.ts";
-import { carryJson, insertDecision, payloadExtras, payloadFields } from "./moves.ts";
 import { decideStep, type StepDecision, stepWords } from "./step-decision.ts";
-import { isInvalidOutput } from "./validation.ts";
-import type { CommitExtras, Writer } from "./writer.ts";
+import { type CommitExtras, carryJson, insertDecision, payloadExtras, payloadFields, type Writer } from "./writer.ts";
 
 /** A step that an iteration asks for, and its place in the iteration. */
 export interface StepRequest {

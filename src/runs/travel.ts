@@ -20,15 +20,15 @@ import { newId } from "../core/new-id.ts";
 import { onHead, sessionBusy } from "../core/session-guards.ts";
 import { type BranchPoint, branchEvent, forkAt, isAncestor, notAncestor, positionOf } from "../sessions/branching.ts";
 import { describeSession } from "../sessions/describe.ts";
+import { beginRun, JSON_IN_ROW, type NewRun, refuseId, refuseTaken } from "./begin.ts";
 import { checkpointEvent } from "./checkpoints.ts";
-import { beginRun, JSON_IN_ROW, type NewRun, refuseId, refuseTaken } from "./create.ts";
 import { cancelled, endingWith, type RunEnding } from "./ending.ts";
 import { encodeState, eventOf, loadEventPayload, randomSeed } from "./journal.ts";
 import { atWork } from "./lease.ts";
-import { atVersion, moveRun } from "./moves.ts";
+import { verifySource } from "./recover.ts";
 import { findRetry, readRetryChain } from "./retry-chain.ts";
 import { existingRun, namedRun, runOf } from "./rows.ts";
-import { verifySource } from "./verify.ts";
+import { atVersion, moveRun } from "./writer.ts";
 
 /** What a new run gets from the run that it continues. */
 interface ContinuedRun {

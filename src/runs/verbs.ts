@@ -9,17 +9,15 @@ import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { encodeJson } from "../core/check.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
-import { isHeldRun } from "../core/imported-runs.ts";
-import { isOwnerGone } from "../core/run-owner.ts";
+import { isHeldRun, isOwnerGone } from "../core/run-owner.ts";
 import { waitsFor } from "../core/run-waits.ts";
 import { admitRun } from "./admit.ts";
 import { cancelled, endingWith, type RunEnding } from "./ending.ts";
 import { buildStepRecords, readJournal, stepOf } from "./journal.ts";
-import { atVersion, type Move, moveRun, payloadExtras, payloadFields } from "./moves.ts";
 import { existingRun, isAtWork, isOver, refuseEnded, runOf } from "./rows.ts";
 import { serializePerRun } from "./serialize-per-run.ts";
 import { withContent } from "./step-content.ts";
-import type { CommitExtras } from "./writer.ts";
+import { atVersion, type CommitExtras, type Move, moveRun, payloadExtras, payloadFields } from "./writer.ts";
 
 export type UnleasedMove = (Move & Partial<RunEnding> & { readonly extras?: CommitExtras }) | null;
 

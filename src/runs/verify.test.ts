@@ -9,8 +9,8 @@ import { openOn } from "../open.ts";
 import { openSqlite } from "../storage/sql/sqlite/driver.ts";
 import { SqlStorage } from "../storage/sql/store.ts";
 import { agent } from "../testing/suites/runs-agents.ts";
+import { verifyRun } from "./recover.ts";
 import { existingRun } from "./rows.ts";
-import { verifyRun } from "./verify.ts";
 
 const SIGNALS = 1500;
 const BYTES = 24_000;

@@ -2,14 +2,13 @@
 import type { Json } from "../contracts/json.ts";
 import type { StandardSchema } from "../contracts/standard-schema.ts";
 import { rowId } from "../core/row-id.ts";
+import { ValidationError, validateValue } from "./agents.ts";
 import { errorOf, StepFailed } from "./errors.ts";
 import type { IterationHost } from "./iteration-host.ts";
 import { decodeEntry, payloadOf, type StepRecord } from "./journal.ts";
-import { insertDecision } from "./moves.ts";
 import { recordRefusal } from "./refusals.ts";
 import type { StepIdentity, StepRequest, StepsHost } from "./steps.ts";
-import { ValidationError, validateValue } from "./validation.ts";
-import type { CommitExtras } from "./writer.ts";
+import { type CommitExtras, insertDecision } from "./writer.ts";
 
 /** A sleep up to this long keeps its worker. */
 const SHORT_MS = 5000;

@@ -7,6 +7,7 @@ import { DUE } from "../contracts/storage/storage.ts";
 import type { WORKER_OPTIONS } from "../contracts/verbs/runs.ts";
 import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import type { Worker, WorkerNote } from "../contracts/workers.ts";
+import { exponentialBackoff } from "../core/backoff.ts";
 import { ownerText } from "../core/run-owner.ts";
 import { checkSame } from "./agents.ts";
 import { errorOf } from "./errors.ts";
@@ -285,7 +286,7 @@ export class RunWorker implements Worker {
     }
     const before = this.#failures.get(run) ?? 0;
     this.#failures.set(run, before + 1);
-    return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** before);
+    return exponentialBackoff(before, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   }
 
   /**

@@ -26,7 +26,7 @@ function answering() {
   return { writer: new Writer(storage, row), commits, done };
 }
 
-const turn = () => new Promise<void>((next) => setImmediate(next));
+const nextMacrotask = () => new Promise<void>((next) => setImmediate(next));
 
 test("RU14 pending events are written in front of the next ones, which are answered with their own seqs", async () => {
   const { writer, commits, done } = answering();
@@ -46,11 +46,11 @@ test("RU14 what may follow from pending events waits for their commit, and takes
   const first = writer.add([draft("first")]);
   const second = writer.add([draft("second")]);
   writer.addLater(draft("later read"));
-  await turn();
+  await nextMacrotask();
   expect(commits.map(({ types }) => types)).toEqual([["read", "first"]]);
   commits[0]?.answer.reject(new Error("no"));
   await expect(first).rejects.toThrow("no");
-  await turn();
+  await nextMacrotask();
   expect(commits[1]?.types).toEqual(["read", "later read", "second"]);
   done(1);
   expect((await second).map(({ seq }) => seq)).toEqual([12]);

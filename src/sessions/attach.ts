@@ -19,8 +19,8 @@ import { findAt, findHead, findSession, type LocatedSession } from "../core/find
 import { newId } from "../core/new-id.ts";
 import { onBranch, onHead, STORE_LOCK } from "../core/session-guards.ts";
 import { derivation, positionOf } from "./branching.ts";
-import { facts, noRow } from "./calls.ts";
 import { createCommit, describeSession, type NewSession, type SessionColumns, type SessionOrigin } from "./describe.ts";
+import { facts, noRow } from "./versioned-rows.ts";
 import { invocationOf } from "./view.ts";
 
 const SPAWN = record("spawn", INVOCATION_FIELDS);

@@ -3,7 +3,7 @@
 import type { Call, CallOutcome, CallStatus, Calls, CallType } from "../contracts/calls.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { LeafCalls } from "../contracts/invocations.ts";
-import type { EventDraft } from "../contracts/storage/commit.ts";
+import type { EventDraft, Guard } from "../contracts/storage/commit.ts";
 import type { CallRow } from "../contracts/storage/lineage-queries.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
@@ -26,10 +26,10 @@ import { type Column, decodeRow, jsonObject, oneOf, optional, plainObject, text,
 import { existingSession } from "../core/existing.ts";
 import { lineOf } from "../core/lineage.ts";
 import { optionalRowId, parseRowId, rowId } from "../core/row-id.ts";
-import { onBranch } from "../core/session-guards.ts";
 import type { Rules } from "../core/verbs.ts";
 import { type Columns, preparePayloads, writePayloads } from "./payload-columns.ts";
 import { checkTurn } from "./turns.ts";
+import { addFirstVersion, addNextVersion, facts, isOver, noRow } from "./versioned-rows.ts";
 
 const NAMES = ["request", "response", "result", "error"] as const;
 type PayloadName = (typeof NAMES)[number];
@@ -231,14 +231,7 @@ async function write(
     const session = await existingSession(storage, id);
     const turnSeq = await checkTurn(storage, session, asked.turn);
     const at = storage.environment.now();
-    const { event, columns, commit } = newCall(id, at, { ...asked, turnSeq }, fresh, ended);
-    return {
-      commit: { sessions: [{ id, mode: "existing", at }], guards: [onBranch(session)], ...commit, events: [event] },
-      answer: ({ events }) => {
-        const seq = events[0]?.seq ?? 0;
-        return callOf({ session: id, branch: session.branch, first_seq: seq, seq, ...columns, erased_seq: null });
-      },
-    };
+    return addFirstVersion(session, { ...newCall(id, at, { ...asked, turnSeq }, fresh, ended), at }, callOf);
   });
 }
 
@@ -296,37 +289,7 @@ async function finish(
       payloads: fresh as never,
       writes: [{ op: "insert", table: "calls", row: { first_seq: first, branch, ...columns } }],
     };
-    return {
-      commit: {
-        ...{ sessions: [{ id, mode: "existing", at }], ...commit, events: [event] },
-        guards: [{ check: "call.version", key: [first, id], expect: row.seq }, onBranch(session)],
-      },
-      answer: ({ events }) =>
-        callOf({
-          session: id,
-          branch,
-          first_seq: first,
-          seq: events[0]?.seq ?? 0,
-          ...columns,
-          erased_seq: null,
-        }),
-    };
-  });
-}
-
-/** Small facts for the log, without those that are not known. */
-export function facts(given: Readonly<Record<string, string | number | null>>): Record<string, string | number> {
-  return Object.fromEntries(
-    Object.entries(given).filter((entry): entry is [string, string | number] => entry[1] !== null),
-  );
-}
-
-export function noRow(kind: string, id: string): HoldfastError {
-  return new HoldfastError("NotFound", `there is no ${kind} ${id}`, { details: { kind, id } });
-}
-
-export function isOver(kind: string, id: string, status: string): HoldfastError {
-  return new HoldfastError("InvalidTransition", `the ${kind} ${id} is ${status} already`, {
-    details: { kind, id, status },
+    const guard: Guard = { check: "call.version", key: [first, id], expect: row.seq };
+    return addNextVersion(session, { branch, first, guard }, { event, columns, commit, at }, callOf);
   });
 }

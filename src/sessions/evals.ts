@@ -1,6 +1,6 @@
 // Evals: code an agent wrote and had evaluated, with its results.
 import type { Eval, EvalOutcome, EvalStatus, Evals } from "../contracts/lineage.ts";
-import type { EventDraft } from "../contracts/storage/commit.ts";
+import type { EventDraft, Guard } from "../contracts/storage/commit.ts";
 import type { EvalRow } from "../contracts/storage/lineage-queries.ts";
 import type { Payloads, Prepare } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
@@ -11,13 +11,12 @@ import { decide } from "../core/decide.ts";
 import { decodeRow, oneOf, whole } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import { lineOf } from "../core/lineage.ts";
-import type { SessionLookup } from "../core/locate.ts";
 import { optionalRowId, rowId } from "../core/row-id.ts";
-import { onBranch } from "../core/session-guards.ts";
+import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
-import { facts, isOver, noRow } from "./calls.ts";
 import { type Columns, preparePayloads, writePayloads } from "./payload-columns.ts";
 import { checkMessage, checkTurn } from "./turns.ts";
+import { addFirstVersion, addNextVersion, facts, isOver, noRow } from "./versioned-rows.ts";
 
 const NAMES = ["code", "result", "final", "error"] as const;
 type PayloadName = (typeof NAMES)[number];
@@ -26,7 +25,10 @@ const STATUSES: readonly EvalStatus[] = ["running", "done", "failed"];
 export function evalOf(row: EvalRow): Eval {
   const { session } = row;
   const found = decodeRow({ kind: "eval", session, seq: row.first_seq }, row, {
-    ...{ first_seq: whole, branch: whole, status: oneOf(STATUSES), at: whole },
+    first_seq: whole,
+    branch: whole,
+    status: oneOf(STATUSES),
+    at: whole,
   });
   const ref = (name: PayloadName) => (row[name] === null ? null : toRef(row[name]));
   return {
@@ -99,13 +101,7 @@ async function write(
       payloads: fresh as never,
       writes: [{ op: "insert", table: "evals", row: { first_seq: { slot: "seq" }, ...columns } }],
     };
-    return {
-      commit: { sessions: [{ id, mode: "existing", at }], guards: [onBranch(session)], ...commit, events: [event] },
-      answer: ({ events }) => {
-        const seq = events[0]?.seq ?? 0;
-        return evalOf({ session: id, branch: session.branch, first_seq: seq, seq, ...columns, erased_seq: null });
-      },
-    };
+    return addFirstVersion(session, { event, columns, commit, at }, evalOf);
   });
 }
 
@@ -130,20 +126,7 @@ async function finish(
       payloads: fresh as never,
       writes: [{ op: "insert", table: "evals", row: { first_seq: first, branch, ...columns } }],
     };
-    return {
-      commit: {
-        ...{ sessions: [{ id, mode: "existing", at }], ...commit, events: [event] },
-        guards: [{ check: "eval.version", key: [first, id], expect: row.seq }, onBranch(session)],
-      },
-      answer: ({ events }) =>
-        evalOf({
-          session: id,
-          branch,
-          first_seq: first,
-          seq: events[0]?.seq ?? 0,
-          ...columns,
-          erased_seq: null,
-        }),
-    };
+    const guard: Guard = { check: "eval.version", key: [first, id], expect: row.seq };
+    return addNextVersion(session, { branch, first, guard }, { event, columns, commit, at }, evalOf);
   });
 }

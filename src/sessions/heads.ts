@@ -6,14 +6,13 @@ import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { HEAD_VERBS } from "../contracts/verbs/lineage.ts";
 import { invalid } from "../core/check.ts";
-import type { ListOrder } from "../core/cursor.ts";
-import { writeCursor } from "../core/cursor.ts";
+import { type ListOrder, readPage, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { existingSession } from "../core/existing.ts";
 import { findAt, type LocatedSession } from "../core/find.ts";
 import { headOf } from "../core/head.ts";
 import { lineageAt } from "../core/lineage.ts";
-import type { SessionLookup } from "../core/locate.ts";
+import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { compact } from "./compact.ts";
 import { decideHead, prepareHead } from "./publish.ts";
@@ -39,13 +38,13 @@ export function createHeads(storage: Storage, payloads: Payloads, lookup: Sessio
       return row === undefined ? null : headOf(row);
     },
     async list(at, { limit, order, cursor }) {
-      const rows = await readHeads(storage, await findAt(storage, at), order, cursor, limit + 1);
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
-      return {
-        items: page.map(headOf),
-        next: rows.length > limit && last !== undefined ? writeCursor(last.seq) : null,
-      };
+      const found = await findAt(storage, at);
+      return readPage({
+        limit,
+        read: (most) => readHeads(storage, found, order, cursor, most),
+        item: headOf,
+        cursor: ({ seq }) => writeCursor(seq),
+      });
     },
     publish: (id, input) =>
       payloads.preparing(async (prepare) => {

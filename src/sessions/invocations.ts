@@ -16,14 +16,14 @@ import { decodeRow, jsonObject, withBlob } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
 import { findHead, findSession } from "../core/find.ts";
 import { lineOf } from "../core/lineage.ts";
-import type { SessionLookup } from "../core/locate.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { onBranch, onHead } from "../core/session-guards.ts";
+import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { readAttachment, readSpawn, startAttach, startSpawn } from "./attach.ts";
 import { errorJson, failedOutcome, runAlone, runInOrder, type WorkOutcome } from "./batch.ts";
-import { facts, isOver, noRow } from "./calls.ts";
 import { countLineage } from "./counts.ts";
+import { facts, isOver, noRow } from "./versioned-rows.ts";
 import { invocationOf } from "./view.ts";
 
 export function createInvocations(storage: Storage, payloads: Payloads, lookup: SessionLookup): Invocations {

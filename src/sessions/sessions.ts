@@ -11,13 +11,13 @@ import { SESSION_VERBS } from "../contracts/verbs/sessions.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
 import { encodeJson } from "../core/check.ts";
-import { type ListOrder, listStart, writeCursor } from "../core/cursor.ts";
+import { type ListOrder, listStart, readPage, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { existingSession } from "../core/existing.ts";
 import { findAt } from "../core/find.ts";
-import { requireNoHead, type SessionLookup } from "../core/locate.ts";
 import { newId } from "../core/new-id.ts";
+import { requireNoHead, type SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { removeAlias, setAlias } from "./aliases.ts";
 import { readAttachment, startAttach } from "./attach.ts";
@@ -92,13 +92,13 @@ type SessionArguments<V extends keyof typeof SESSION_VERBS> = ValuesOf<(typeof S
 
 async function list(storage: Storage, filter: SessionArguments<"list">[0]): Promise<Page<Session>> {
   const { agent, tag, request, status, createdAfter, createdBefore, limit, cursor, order } = filter;
-  // One more row than requested shows whether there is a next page.
-  const params = { last: cursor ?? listStart(order), status, createdAfter, createdBefore, limit: limit + 1 };
-  const rows = await found(storage, { agent, tag, request }, order, params);
-  const page = rows.slice(0, limit);
-  const items = await Promise.all(page.map((row) => listed(storage, row)));
-  const last = page.at(-1);
-  return { items, next: rows.length > limit && last !== undefined ? writeCursor(last.no) : null };
+  const params = { last: cursor ?? listStart(order), status, createdAfter, createdBefore };
+  return readPage({
+    limit,
+    read: (most) => found(storage, { agent, tag, request }, order, { ...params, limit: most }),
+    item: (row) => listed(storage, row),
+    cursor: ({ no }) => writeCursor(no),
+  });
 }
 
 /** The error about a damaged row contains the cursor after it, so that a list can be read past it. */

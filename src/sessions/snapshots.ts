@@ -11,13 +11,13 @@ import { encodeJson } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { decodeRow, json, whole } from "../core/decode.ts";
 import { existingSession } from "../core/existing.ts";
-import type { SessionLookup } from "../core/locate.ts";
 import { optionalRowId, rowId } from "../core/row-id.ts";
 import { onBranch } from "../core/session-guards.ts";
+import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
-import { noRow } from "./calls.ts";
 import { snapshotEvent } from "./publish.ts";
 import { checkTurn } from "./turns.ts";
+import { noRow } from "./versioned-rows.ts";
 
 export function snapshotOf(row: SnapshotRow): Snapshot {
   const { session } = row;

@@ -8,7 +8,7 @@ import type { StateRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { limitExceeded } from "../core/check.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
-import type { SessionQueue } from "../core/session-queue.ts";
+import type { SerialQueue } from "../core/serial-queue.ts";
 import { type Change, changeCommit, type PreparedValue, type Text, textOf, wholeState } from "./changes.ts";
 import { decodeValue, readSnapshot, readValue, versionGuard } from "./rows.ts";
 
@@ -35,11 +35,11 @@ type Slot = () => Text | Promise<Text>;
 export class PatchQueue {
   readonly #storage: Storage;
   readonly #payloads: Payloads;
-  readonly #queue: SessionQueue;
+  readonly #queue: SerialQueue;
   /** Per session, the queued group that further patches can join, until another change queues behind it. */
   readonly #open = new Map<string, { readonly group: PatchRequest[]; readonly entry: object | undefined }>();
 
-  constructor(storage: Storage, payloads: Payloads, queue: SessionQueue) {
+  constructor(storage: Storage, payloads: Payloads, queue: SerialQueue) {
     this.#storage = storage;
     this.#payloads = payloads;
     this.#queue = queue;
@@ -60,7 +60,7 @@ export class PatchQueue {
         return;
       }
       const group = [request];
-      const deciding = this.#queue.enqueue(session, Promise.resolve(), () => {
+      const deciding = this.#queue.run(session, () => {
         if (this.#open.get(session)?.group === group) this.#open.delete(session);
         return this.#decide(session, group);
       });

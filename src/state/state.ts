@@ -8,15 +8,15 @@ import { STATE_VERBS } from "../contracts/verbs/state.ts";
 import { decide, refusalError } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { refuseAlias } from "../core/existing.ts";
-import type { SessionLookup } from "../core/locate.ts";
-import { SessionQueue } from "../core/session-queue.ts";
+import { SerialQueue } from "../core/serial-queue.ts";
+import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { type Change, changeCommit, type PreparedValue, prepareValues, textOf, wholeState } from "./changes.ts";
 import { PatchQueue } from "./patches.ts";
 import { decodeValue, readKey, readSnapshot, readValue, versionGuard } from "./rows.ts";
 
 export function createState(storage: Storage, payloads: Payloads, lookup: SessionLookup): State {
-  const queue = new SessionQueue();
+  const queue = new SerialQueue();
   const patches = new PatchQueue(storage, payloads, queue);
   return bindVerbs(STATE_VERBS, lookup, {
     async get(session) {
@@ -42,7 +42,7 @@ export function createState(storage: Storage, payloads: Payloads, lookup: Sessio
         const values = prepareValues(prepare, entries);
         // Queued at once, like an append, unless an earlier change is still being prepared.
         if (!(values instanceof Promise) && !queue.isBusy(session)) return replace(values);
-        return queue.enqueue(session, Promise.resolve(values), (prepared, release) => {
+        return queue.prepareAndRun(session, Promise.resolve(values), (prepared, release) => {
           const replacing = replace(prepared);
           release();
           return replacing;
@@ -58,7 +58,7 @@ export function createState(storage: Storage, payloads: Payloads, lookup: Sessio
       const at = storage.environment.now();
       const expiresAt = expiry(ttlMs, at);
       return payloads.preparing((prepare) =>
-        queue.enqueue(session, Promise.resolve(prepareValues(prepare, entries)), (values) =>
+        queue.prepareAndRun(session, Promise.resolve(prepareValues(prepare, entries)), (values) =>
           decide<Versioned | null>(storage, async () => {
             const [row] = await storage.query("session.get", { id: session });
             const alive = row !== undefined && row.deleted_at === null;
@@ -76,7 +76,7 @@ export function createState(storage: Storage, payloads: Payloads, lookup: Sessio
     async clear(session) {
       const at = storage.environment.now();
       const change: Change = { session, type: "state/cleared", at, values: [], removed: null, expiresAt: null };
-      await queue.enqueue(session, Promise.resolve(), () =>
+      await queue.run(session, () =>
         decide<void>(storage, async () => {
           const [row] = await storage.query("session.get", { id: session });
           if (row === undefined) await refuseAlias(storage, session);

@@ -10,7 +10,7 @@ import { TASK_VERBS } from "../contracts/verbs/tasks.ts";
 import { limitExceeded } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { refuseAlias } from "../core/existing.ts";
-import type { SessionLookup } from "../core/locate.ts";
+import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { createBoard, noBoard } from "./boards.ts";
 import { boardColumns, boardGuard, boardOf, insertTasks, newTasks, putTask, taskGuard, taskOf } from "./rows.ts";

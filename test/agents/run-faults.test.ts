@@ -38,8 +38,8 @@ const newSchema = () => `${server.url}?schema=faults_${++schemas}`;
 /** Waits in the middle of its turn, after it has written something, until the file is there. */
 const waits = (go: string): FakeClaude => ({ sessions: [{ session: "own", says: "SAID", until: go }] });
 const goFile = (machine: Machine) => path.join(machine.home, "go");
-/** It writes its arguments first, and this when they are complete. */
-const begun = (machine: Machine) => until(() => existsSync(path.join(machine.home, "env.json")));
+/** It has written its arguments, and then the first line of its transcript. */
+const begun = (machine: Machine) => until(() => machine.hasSpoken());
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await isSo()); tries++) {
@@ -422,7 +422,7 @@ test("CA2 killed right after the first line is on disk, that line is in the stor
   await begun(machine);
   const transcript = machine.transcript(machine.args[1] ?? "");
   await until(() => existsSync(transcript) && readFileSync(transcript, "utf8").includes("SAID"));
-  await sleep(1000);
+  await until(async () => (await saved(store, "r")).length > 0);
   child.kill("SIGKILL");
   writeFileSync(goFile(machine), "");
   await ended;

@@ -91,14 +91,14 @@ describe("CA20 an agent that a signal ended and that says 0", () => {
     ["SIGHUP", 129],
   ] as const)("ends with the code of %s, %i", async (signal, code) => {
     const { machine, ended, kill } = start({ ...waits, graceful: true }, lineOf(newStore(), "r"));
-    await eventually(() => existsSync(path.join(machine.home, "env.json")), "it begins");
+    await eventually(() => machine.hasSpoken(), "it speaks");
     kill(signal);
     expect(await ended).toMatchObject({ code, stderr: expect.stringContaining("saved 1 file") });
   });
 
   test("and one that says another code keeps it", async () => {
     const { machine, ended, kill } = start({ ...waits, graceful: true, exit: 3 }, lineOf(newStore(), "r"));
-    await eventually(() => existsSync(path.join(machine.home, "env.json")), "it begins");
+    await eventually(() => machine.hasSpoken(), "it speaks");
     kill("SIGINT");
     expect(await ended).toMatchObject({ code: 3 });
   });

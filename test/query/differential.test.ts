@@ -13,7 +13,7 @@ import { random } from "./random.ts";
 import { fillStore } from "./store.ts";
 
 const STORE_SEED = 20260131;
-const QUERIES = Number(process.env.HOLDFAST_QUERY_COUNT ?? scaled({ short: 150, long: 2000 }));
+const QUERIES = Number(process.env.HOLDFAST_QUERY_COUNT ?? scaled({ short: 80, long: 2000 }));
 const only = process.env.HOLDFAST_QUERY_SEED;
 /** Seeds that found something: a recursive pull that ends at its depth. */
 const KEPT_SEEDS = [604, 1752];

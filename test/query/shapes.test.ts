@@ -9,7 +9,7 @@ import { scaled } from "../../src/testing/scale.ts";
 import { ENGINES, type EngineStore } from "../engines.ts";
 import { type Random, random } from "./random.ts";
 
-const COUNT = Number(process.env.HOLDFAST_SHAPE_COUNT ?? scaled({ short: 20, long: 200 }));
+const COUNT = Number(process.env.HOLDFAST_SHAPE_COUNT ?? scaled({ short: 10, long: 200 }));
 const only = process.env.HOLDFAST_SHAPE_SEED;
 const SEEDS = only === undefined ? Array.from({ length: COUNT }, (_, i) => i + 1) : [Number(only)];
 const ALLOWED = ["LimitExceeded", "InvalidQuery", "QueryTimeout"];

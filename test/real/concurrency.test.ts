@@ -134,7 +134,8 @@ async function expectToRead(store: Holdfast, session: string, seq: number, n: nu
 }
 
 describe("while another process holds SQLite's write lock", () => {
-  const HELD_MS = 300;
+  /** Much longer than a busy machine leaves a process without time. */
+  const HELD_MS = 1000;
 
   interface Scene {
     readonly url: string;
@@ -183,7 +184,7 @@ describe("while another process holds SQLite's write lock", () => {
       expect(ticks).toBeGreaterThan(HELD_MS / 5 / 4);
     }
     const gaps = measured.map(({ longestGapMs }) => longestGapMs);
-    expect(median(gaps), `longest gaps: ${gaps.join(" ")}`).toBeLessThan(100);
+    expect(median(gaps), `longest gaps: ${gaps.join(" ")}`).toBeLessThan(HELD_MS / 3);
     expect(Math.max(...gaps), `longest gaps: ${gaps.join(" ")}`).toBeLessThan(HELD_MS / 2);
 
     await ask(given.ticker, "close");
@@ -195,16 +196,21 @@ describe("while another process holds SQLite's write lock", () => {
   test("ST6 opening the store waits by timers too", async () => {
     const given = await scene();
     const gaps = (await whileHeld(given, ["open", "open", "open"])).map(({ longestGapMs }) => longestGapMs);
-    expect(median(gaps), `longest gaps: ${gaps.join(" ")}`).toBeLessThan(100);
+    expect(median(gaps), `longest gaps: ${gaps.join(" ")}`).toBeLessThan(HELD_MS / 3);
     expect((await whileHeld(given, ["append"]))[0]?.tookMs).toBeGreaterThan(HELD_MS / 2);
   });
 
   test("ST11 readers do not wait for the writer", async () => {
     const given = await scene();
     await ask(given.ticker, "open");
-    const measured = await whileHeld(given, ["read", "read", "read", "read", "read"]);
-    const times = measured.map(({ tookMs }) => tookMs);
-    expect(median(times), `reads took ${times.join(" ")} ms`).toBeLessThan(50);
+    for (const work of ["read", "read", "read", "read", "read"]) {
+      given.holder.say("lock");
+      await given.holder.heard("held");
+      // The lock stays until the read is answered. A read that waits for it fails with StoreBusy, and the ticker ends.
+      expect(await ask(given.ticker, work)).toMatchObject({ tookMs: expect.any(Number) });
+      given.holder.say("unlock");
+      await given.holder.heard("released");
+    }
   });
 
   test("ST6 who waits longer than busyMs is told StoreBusy, and the handle goes on", async () => {

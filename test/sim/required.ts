@@ -5,7 +5,7 @@ import { command, runScenario } from "./run-scenario.ts";
 import { REQUIRED, type Scenario } from "./scenarios.ts";
 
 export function required(rateOf: (own: number) => number): void {
-  played(REQUIRED, rateOf, { short: 15, long: 200 });
+  played(REQUIRED, rateOf, { short: 6, long: 200 });
 }
 
 /** HOLDFAST_SIM_SEEDS sets another number of seeds. */

@@ -54,8 +54,6 @@ const MEANT: Readonly<Record<string, readonly string[]>> = {
 
 /** What is not renamed yet. It only gets shorter: an entry that is not needed any more is a complaint. */
 const LEFT: Readonly<Record<string, string>> = {
-  "src/cli/arguments.ts": "Given wants",
-  "src/cli/board.ts": "Numbered",
   "src/cli/capture.ts": "Captured",
   "src/cli/captures/found.ts": "Asked Bundled Counted",
   "src/cli/captures/handed.ts": "file",
@@ -68,29 +66,8 @@ const LEFT: Readonly<Record<string, string>> = {
   "src/cli/coding/store-opening.ts": "Interrupted",
   "src/cli/coding/tell.ts": "Told file",
   "src/cli/coding/whose.ts": "Expected Whose file",
-  "src/cli/commands/cost.ts": "Reported",
-  "src/cli/commands/demo.ts": "Told",
-  "src/cli/commands/heads.ts": "Marked",
   "src/cli/commands/import-local.test.ts": "said told",
   "src/cli/commands/restore.ts": "told",
-  "src/cli/commands/runs-start.ts": "told",
-  "src/cli/commands/runs-travel.ts": "told",
-  "src/cli/commands/runs.ts": "Listed",
-  "src/cli/commands/verify.ts": "told",
-  "src/cli/commands/worker.ts": "said",
-  "src/cli/demo/act.ts": "Found",
-  "src/cli/demo/crew.ts": "Ended",
-  "src/cli/demo/live.ts": "said",
-  "src/cli/demo/question.ts": "asksSomebody",
-  "src/cli/demo/stage.ts": "Stage file",
-  "src/cli/demo/story.ts": "Story file",
-  "src/cli/main.test.ts": "told",
-  "src/cli/marks.ts": "Place",
-  "src/cli/pages.ts": "Damaged Place",
-  "src/cli/runs.ts": "Placed",
-  "src/cli/table.ts": "Fitted",
-  "src/cli/timeline.test.ts": "told",
-  "src/cli/timeline.ts": "Said",
   "src/coding/basis.ts": "Moved Place",
   "src/coding/claude/find.ts": "Collected",
   "src/coding/conversation/alone.ts": "file",
@@ -113,8 +90,6 @@ const LEFT: Readonly<Record<string, string>> = {
   "src/coding/saver.ts": "Known",
   "src/coding/scan.ts": "Scanned",
   "src/coding/staging.ts": "Staged",
-  "src/runs/words.test.ts": "file",
-  "src/runs/writer.test.ts": "turn",
 };
 
 interface File {

@@ -1,5 +1,6 @@
 // An entry of a transcript as a message, and back. What was said becomes content that people and queries can read; the entry
 // itself stands beside it, in the metadata, because it has to come back exactly.
+
 import { AS_CONTENT, entryIn } from "../../coding/conversation/mirror.ts";
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
@@ -7,6 +8,7 @@ import type { ContentBlockInput, MediaInput, MessageInput } from "../../contract
 import type { SessionStoreEntry } from "../../contracts/session-store.ts";
 import { encodeText, sha256, toHex } from "../../core/bytes.ts";
 import { checkArray, checkPlain, copyJson, invalid } from "../../core/check.ts";
+import { isObject } from "../../core/object.ts";
 
 /** What is larger is not kept a second time as readable content: it would near the limit of a message. */
 const READABLE_CHARS = 4_194_304;
@@ -101,10 +103,6 @@ function mediaOf(source: Json | undefined): MediaInput | undefined {
   const bytes = Buffer.from(data, "base64");
   const isSound = /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/.test(mediaType) && bytes.toString("base64") === data;
   return isSound ? { data: bytes, mediaType } : undefined;
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isList(value: Json | undefined): value is readonly Json[] {

@@ -1,5 +1,6 @@
 // A session of which the mirror has more than the captures: its process was killed between an entry and the next capture. Its
 // transcripts are made again from the mirrored entries, behind what was captured.
+
 import { entryIn, isMirror, MIRROR, mirroredId } from "../../coding/conversation/mirror.ts";
 import { contentOf } from "../../coding/sources.ts";
 import type { Capture, CapturedFile } from "../../contracts/captures.ts";
@@ -10,6 +11,7 @@ import type { JsonObject } from "../../contracts/json.ts";
 import type { Session } from "../../contracts/session.ts";
 import { isSessionIdOf, mainFileOf } from "../../core/agent-sessions.ts";
 import { decodeText, encodeText, sha256Hex } from "../../core/bytes.ts";
+import { isObject } from "../../core/object.ts";
 
 type Stores = Pick<Holdfast, "sessions" | "history">;
 
@@ -62,7 +64,7 @@ function isClaudeId(id: string | null): boolean {
 }
 
 function claudeOf({ metadata: { claude } }: Session): JsonObject {
-  return typeof claude === "object" && claude !== null && !Array.isArray(claude) ? (claude as JsonObject) : {};
+  return isObject(claude) ? claude : {};
 }
 
 async function entriesOf({ history }: Stores, { id }: Session): Promise<readonly JsonObject[]> {

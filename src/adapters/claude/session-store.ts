@@ -10,7 +10,7 @@ import type {
   SessionsOf,
 } from "../../contracts/session-store.ts";
 import { checkId, checkOneOf, checkOptionalId, checkRecord, invalid } from "../../core/check.ts";
-import { SessionQueue } from "../../core/session-queue.ts";
+import { SerialQueue } from "../../core/serial-queue.ts";
 import { entryOf, messagesOf } from "./entries.ts";
 import { Summaries } from "./summaries.ts";
 import { Titles } from "./titles.ts";
@@ -34,10 +34,9 @@ export function claudeSessionStore(hf: SessionsOf, options: SessionStoreOptions 
   const summaries = fold === undefined ? undefined : new Summaries(hf, agent, fold);
   const transcripts = new Transcripts(hf, places, agent);
   const titles = new Titles(hf);
-  const queue = new SessionQueue();
+  const queue = new SerialQueue();
   /** What was asked for first is done first, transcript by transcript. */
-  const serialize = <T>(place: TranscriptKey, work: () => Promise<T>) =>
-    queue.enqueue(nameOf(place), Promise.resolve(), work);
+  const serialize = <T>(place: TranscriptKey, work: () => Promise<T>) => queue.run(nameOf(place), work);
   return {
     async append(key, entries) {
       const place = checkTranscriptKey(key);

@@ -1,12 +1,14 @@
 // Summaries of sessions, made by the SDK's own fold. Each is kept in the session's state with the message up to which
 // it was folded, so that the next fold continues there, in the order of the log: after any failure, and beside any
 // other append, no entry is left out or counted twice. Summaries are written by compare-and-set, one after the other.
+
 import { isDeepStrictEqual } from "node:util";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { FoldSessionSummary, SessionSummaryEntry, SessionsOf } from "../../contracts/session-store.ts";
 import { copyJson } from "../../core/check.ts";
+import { isObject } from "../../core/object.ts";
 import { entryOf } from "./entries.ts";
 import type { Transcript, TranscriptKey } from "./transcript-sessions.ts";
 
@@ -95,7 +97,7 @@ function isSame(a: SessionSummaryEntry, b: SessionSummaryEntry): boolean {
 }
 
 function keptOf(value: Json | undefined): StoredSummary | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const { upTo, count, summary } = value as unknown as Partial<StoredSummary>;
   return typeof upTo === "number" && typeof count === "number" && summary !== undefined
     ? { upTo, count, summary }

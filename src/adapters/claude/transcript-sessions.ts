@@ -1,6 +1,7 @@
 // Where transcripts are: each in a session of its own. The id is made of a hash of what the SDK calls it, because that is any
 // text; tags lead to it. A deleted session's id is never used again, so a transcript that is begun anew has the next number
 // of its id: one is made only when the one before is known to be deleted, and so at most one of them is there.
+
 import { MIRROR } from "../../coding/conversation/mirror.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Session, SessionFilter } from "../../contracts/session.ts";
@@ -9,6 +10,7 @@ import type { SessionBasics } from "../../contracts/sessions.ts";
 import { MIRROR_TAG } from "../../core/agent-sessions.ts";
 import { encodeText, sha256, toHex } from "../../core/bytes.ts";
 import { checkSome, invalid } from "../../core/check.ts";
+import { isObject } from "../../core/object.ts";
 
 export interface TranscriptKey {
   readonly projectKey: string;
@@ -175,7 +177,7 @@ function isNewer(a: Transcript, b: Transcript): boolean {
 /** undefined of a session that was tagged like ours. */
 function transcriptOf(session: Session): Transcript | undefined {
   const { claude } = session.metadata;
-  if (typeof claude !== "object" || claude === null || Array.isArray(claude)) return undefined;
+  if (!isObject(claude)) return undefined;
   const { projectKey, sessionId, subpath } = claude as Partial<SessionKey>;
   if (typeof projectKey !== "string" || typeof sessionId !== "string") return undefined;
   return { projectKey, sessionId, ...(subpath === undefined ? {} : { subpath }), session };

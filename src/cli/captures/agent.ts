@@ -5,9 +5,10 @@ import { type AgentHere, agentHere, type Here } from "../../coding/here.ts";
 import { isSessionId as isOpenCodeId } from "../../coding/opencode/sql.ts";
 import type { CodingAgent } from "../../contracts/captures.ts";
 import { realEnvironment } from "../../core/environment.ts";
-import type { Context, OptionSpec } from "../command.ts";
+import type { Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import type { Io } from "../io.ts";
+import type { OptionSpec } from "../option.ts";
 import { quoted, safeLine } from "../terminal.ts";
 import { parseDurationOrNever } from "../units.ts";
 

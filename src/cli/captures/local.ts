@@ -23,7 +23,7 @@ import { learnSecrets, maskSecretsIn } from "../../coding/secrets.ts";
 import type { CodingAgent } from "../../contracts/captures.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { encodeText, sha256Hex } from "../../core/bytes.ts";
-import { hasTombstone } from "../store.ts";
+import { hasTombstone } from "../sessions.ts";
 
 export interface Local {
   readonly agent: CodingAgent;

@@ -4,7 +4,7 @@ import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Context } from "../command.ts";
-import { createStore, openIfThere } from "../creating.ts";
+import { createStore, openIfThere } from "../store.ts";
 import { formatSpan } from "../units.ts";
 import { exitCodeOf } from "./child.ts";
 

@@ -2,11 +2,11 @@
 import type { Agent, AgentInput, Block } from "../../contracts/agents.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import { LIMITS } from "../../contracts/limits.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { readObject } from "../input.ts";
 import { ORDER_OPTION, readOrder } from "../list-order.ts";
+import { pageOptions } from "../option.ts";
 import type { Output } from "../output.ts";
 import { type Column, facts, ID, table } from "../table.ts";
 import { safe, safeLine, safeText, wrap } from "../terminal.ts";
@@ -22,8 +22,7 @@ const ls: Command = {
     tag: { type: "text", value: "TAG", summary: "only agents with this tag" },
     type: { type: "text", value: "TYPE", summary: "only agents of this type" },
     order: ORDER_OPTION,
-    limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 50)" },
-    cursor: { type: "text", summary: "the page that begins here; printed below a page that is not the last" },
+    ...pageOptions(50),
   },
   operands: [],
   examples: [
@@ -42,7 +41,7 @@ const ls: Command = {
     await output.answer(page, () =>
       page.items.length === 0 ? ["no agents"] : table(columns(now), page.items, output.frame),
     );
-    if (page.next !== null) await output.note(`more: add --cursor '${page.next}'`);
+    await output.noteNextPage(page.next);
     return undefined;
   },
 };
@@ -161,13 +160,13 @@ const create: Command = {
   ],
   next: "holdfast messages add SESSION --agent ID 'hello' writes its first message.",
   run: async (context) => {
-    const agent = await (await context.open()).agents.create(inputOf(context));
+    const agent = await (await context.open()).agents.create(readInput(context));
     await context.output.answer(agent, () => [safe`created agent ${agent.id}`]);
     return undefined;
   },
 };
 
-function inputOf({ args }: Context): AgentInput {
+function readInput({ args }: Context): AgentInput {
   const input: { -readonly [K in keyof AgentInput]: AgentInput[K] } = {
     tags: args.list("tag"),
     toolIds: args.list("tool"),
@@ -209,7 +208,7 @@ async function needAgent(holdfast: Holdfast, id: string): Promise<Agent> {
 }
 
 function notFound(agent: string): HoldfastError {
-  const hint = "`holdfast agents` lists those there are";
+  const hint = "`holdfast agents` lists all agents";
   return new HoldfastError("NotFound", `no agent "${agent}"`, { hint, details: { agent } });
 }
 

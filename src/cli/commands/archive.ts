@@ -3,19 +3,18 @@
 import type { ImportReport } from "../../contracts/archive.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Locator } from "../../contracts/locators.ts";
-import { fileIn, fileOut } from "../bytes.ts";
+import { FORCE_OPTION, fileIn, fileOut, refuseOverwrite } from "../bytes.ts";
 import type { Command, Context } from "../command.ts";
-import { createStore, openIfThere } from "../creating.ts";
 import { UsageError } from "../failure.ts";
-import { familyOf } from "../family.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
-import { FORCE_OPTION, refuseOverwriting } from "../overwriting.ts";
+import { listWithInvoked } from "../session-walk.ts";
+import { createStore, openIfThere } from "../store.ts";
 import { facts } from "../table.ts";
 import { quoted, safe, safeText } from "../terminal.ts";
 import { formatBytes, formatCount, plural } from "../units.ts";
 import { withVerifiedArchive } from "../verified-archive.ts";
 
-export const exported: Command = {
+export const exportSession: Command = {
   name: "export",
   summary: "write a session to one file, or as Markdown",
   usage: [
@@ -25,7 +24,7 @@ export const exported: Command = {
   description:
     "Writes a session with everything it refers to: log, messages, state, tasks, heads, blobs, and of a fork what it " +
     "inherits. holdfast import brings it into any store, SQLite or PostgreSQL, with the same ids and hashes. Without --out " +
-    `it goes to standard output. --markdown writes what was said for people to read. ${LOCATOR_HELP}`,
+    `it goes to standard output. --markdown writes the messages for people to read. ${LOCATOR_HELP}`,
   options: {
     out: {
       type: "text",
@@ -42,16 +41,17 @@ export const exported: Command = {
   examples: [
     { command: "holdfast export chat-1 --out chat-1.holdfast", does: "to a file" },
     { command: "holdfast export chat-1 | ssh host holdfast import -", does: "to another machine" },
-    { command: "holdfast export chat-1@hd-1a2b3c --markdown -o chat.md", does: "what was said up to a head" },
+    { command: "holdfast export chat-1@hd-1a2b3c --markdown -o chat.md", does: "the messages up to a head" },
   ],
   next: "holdfast import FILE brings it into another store.",
   run: async (context) => {
     const { args, output } = context;
-    await refuseOverwriting(context);
+    await refuseOverwrite(context);
     const holdfast = await context.open();
     const at = await locate(holdfast, args.operand(0));
     if (args.flag("markdown")) {
-      if (args.flag("children") || args.flag("no-aliases")) throw new UsageError("--markdown goes without the others");
+      if (args.flag("children") || args.flag("no-aliases"))
+        throw new UsageError("--markdown cannot be combined with --children or --no-aliases");
       return await writeMarkdown(await holdfast.sessions.markdown(at), at.session, context);
     }
     if (at.head !== undefined) throw notAtHead(args.operand(0));
@@ -59,15 +59,15 @@ export const exported: Command = {
     const out = args.text("out");
     if (out === undefined) {
       if (output.interactive)
-        throw new UsageError("an archive does not belong on a terminal; use --out FILE or a pipe");
-      if (output.json) throw new UsageError("--json needs --out FILE: the archive itself is no JSON");
+        throw new UsageError("an archive cannot be printed on a terminal; use --out FILE or a pipe");
+      if (output.json) throw new UsageError("--json needs --out FILE: an archive is not JSON");
       for await (const piece of holdfast.sessions.export(at, options)) await output.bytes(piece);
       await noteLeftOut(await countLeftOut(holdfast, at, options.children), context);
       return undefined;
     }
     const size = await writeFile(holdfast.sessions.export(at, options), out, context);
     const leftOut = await countLeftOut(holdfast, at, options.children);
-    const children = options.children ? (await familyOf(holdfast, at.session)).length - 1 : 0;
+    const children = options.children ? (await listWithInvoked(holdfast, at.session)).length - 1 : 0;
     const along = options.children ? ` and ${plural(children, "session")} it invoked` : "";
     await output.answer({ session: at.session, file: out, size, children, leftOut }, () => [
       safe`wrote session ${at.session}${along} to ${out} (${formatBytes(size)})`,
@@ -78,7 +78,7 @@ export const exported: Command = {
   },
 };
 
-/** An archive is a whole session: one that ends at a head is another, and the store has to know it. */
+/** An archive contains a whole session. To export a session up to a head, the user forks it there first. */
 function notAtHead(named: string): UsageError {
   return new UsageError(
     `a session is exported whole, not at a head; fork it there first, which copies nothing: ` +
@@ -86,7 +86,7 @@ function notAtHead(named: string): UsageError {
   );
 }
 
-/** Sessions it invoked that are not in the file. */
+/** How many invoked sessions are not in the file. */
 async function countLeftOut(holdfast: Holdfast, { session }: Locator, children: boolean): Promise<number> {
   if (children) return 0;
   const { sessions } = await holdfast.sessions.tree({ session }, { limit: 1 });
@@ -139,7 +139,7 @@ async function writeMarkdown(text: string, session: string, context: Context): P
   return undefined;
 }
 
-export const imported: Command = {
+export const importArchive: Command = {
   name: "import",
   summary: "bring sessions of an exported file into this store",
   usage: ["import FILE|-"],
@@ -170,7 +170,7 @@ export const imported: Command = {
   },
 };
 
-/** The store is created when all of the archive was verified: one that is damaged leaves no empty store behind. */
+/** Creates the store after the whole archive was verified, so that a damaged archive leaves no empty store behind. */
 async function importIntoNew(context: Context): Promise<ImportReport> {
   return await withVerifiedArchive(context.args.operand(0), context.io, async (archive) => {
     const holdfast = await createStore(context);
@@ -180,14 +180,14 @@ async function importIntoNew(context: Context): Promise<ImportReport> {
 
 function reportLines(report: ImportReport, { output }: Context): string[] {
   const { sessions, inherited, aliasesTaken, rows, blobs } = report;
-  const told = sessions.map(({ id, outcome, seq }) =>
+  const lines = sessions.map(({ id, outcome, seq }) =>
     outcome === "imported"
       ? safe`imported session ${id} (${plural(seq, "event")})`
-      : safe`session ${id} is here already, just like that`,
+      : safe`session ${id} is here already with the same content`,
   );
-  if (rows === 0) return told;
+  if (rows === 0) return lines;
   return [
-    ...told,
+    ...lines,
     ...facts(
       [
         ["rows", formatCount(rows)],

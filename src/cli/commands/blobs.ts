@@ -4,11 +4,13 @@ import type { BlobReferrer, BlobStat, StoreOptions } from "../../contracts/blobs
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
+import { BLOB_VERBS } from "../../contracts/verbs/blobs.ts";
 import { type BytesOut, blobSource, decodeText, fileOut, isTextType, mediaTypeOf } from "../bytes.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
+import { choiceOption, pageOptions } from "../option.ts";
 import type { Output } from "../output.ts";
 import { type Column, facts, ID, table } from "../table.ts";
 import { safe, safeLine, safeText, wrap } from "../terminal.ts";
@@ -34,30 +36,30 @@ const put: Command = {
     { command: "holdfast blobs put report.pdf --pin", does: "keeps it until it is unpinned" },
     { command: "tar c src | holdfast blobs put - --ttl 1d", does: "standard input, for a day" },
   ],
-  next: "holdfast blobs get REF gives it back; holdfast blobs stat REF tells how it is kept.",
+  next: "holdfast blobs get REF prints it; holdfast blobs stat REF shows how it is stored.",
   run: async (context) => {
     const { args, io, output } = context;
     const file = args.operand(0);
-    const options = storeOptions(context, file);
+    const options = readStoreOptions(context, file);
     const holdfast = await context.open();
     const ref = await holdfast.blobs.store(await blobSource(file, options.mediaType, io), options);
     if (args.flag("pin")) await holdfast.blobs.pin(ref);
     const stat = await needStat(holdfast, ref);
     // Only the ref on stdout: `ref=$(holdfast blobs put file)`.
     await output.answer(stat, () => [ref]);
-    await output.note(`${formatBytes(stat.size)}, ${stat.mediaType}, ${lifetime(stat)}`);
+    await output.note(`${formatBytes(stat.size)}, ${stat.mediaType}, ${describeLifetime(stat)}`);
     return undefined;
   },
 };
 
-function storeOptions({ args }: Context, file: string): StoreOptions {
+function readStoreOptions({ args }: Context, file: string): StoreOptions {
   const ttl = args.text("ttl");
   const ttlMs = ttl === undefined ? {} : { ttlMs: parseDurationOrNever(ttl, "--ttl") };
   const mediaType = args.text("media-type") ?? mediaTypeOf(file);
   return { ...(mediaType === undefined ? {} : { mediaType }), ...ttlMs };
 }
 
-function lifetime(stat: BlobStat): string {
+function describeLifetime(stat: BlobStat): string {
   if (stat.pinned) return "pinned";
   if (stat.references > 0) return "kept while rows refer to it";
   if (stat.expiresAt === null) return "never expires";
@@ -80,14 +82,14 @@ const get: Command = {
   ],
   run: async (context) => {
     const { args, output } = context;
-    const ref = refOf(context);
+    const ref = readRef(context);
     const out = args.text("out");
     const holdfast = await context.open();
     if (out !== undefined) {
       const size = await copy(holdfast, ref, await fileOut(out, context.io));
       await output.answer({ ref, size, file: out }, () => [safe`wrote ${formatBytes(size)} to ${out}`]);
     } else if (output.json) {
-      await output.document(await contentOf(holdfast, ref));
+      await output.document(await readContent(holdfast, ref));
     } else {
       await print(holdfast, ref, context);
     }
@@ -110,10 +112,10 @@ async function copy(holdfast: Holdfast, ref: string, out: BytesOut): Promise<num
   return size;
 }
 
-async function contentOf(holdfast: Holdfast, ref: string): Promise<Record<string, unknown>> {
+async function readContent(holdfast: Holdfast, ref: string): Promise<Record<string, unknown>> {
   const bytes = Buffer.from(await holdfast.blobs.resolve(ref));
   const { mediaType, encoding } = await needStat(holdfast, ref);
-  // Text that was large, or that a program stored as bytes, is text all the same.
+  // Large texts, and texts that a program stored as bytes, are text too.
   const text = encoding === "utf-8" || isTextType(mediaType) ? decodeText(bytes) : undefined;
   const content = text === undefined ? { base64: bytes.toString("base64") } : { text };
   return { ref, size: bytes.byteLength, mediaType, encoding, ...content };
@@ -126,7 +128,9 @@ async function print(holdfast: Holdfast, ref: string, { output }: Context): Prom
   }
   const { mediaType, encoding, size } = await needStat(holdfast, ref);
   if (encoding !== "utf-8" && !/^text\/|json|xml/.test(mediaType)) {
-    throw new UsageError(`${formatBytes(size)} of ${mediaType} do not belong on a terminal; use --out FILE or a pipe`);
+    throw new UsageError(
+      `${formatBytes(size)} of ${mediaType} cannot be printed on a terminal; use --out FILE or a pipe`,
+    );
   }
   const decoder = new TextDecoder();
   for await (const piece of holdfast.blobs.stream(ref)) {
@@ -134,6 +138,8 @@ async function print(holdfast: Holdfast, ref: string, { output }: Context): Prom
   }
   await output.line(safeText(decoder.decode()));
 }
+
+const SORT = BLOB_VERBS.list.params[0].schema.fields.sort;
 
 const ls: Command = {
   name: "ls",
@@ -145,9 +151,8 @@ const ls: Command = {
     "messages, state and blocks are kept in. The chunks that large ones are made of are not listed, nor are short messages, which " +
     "stand in their rows.",
   options: {
-    sort: { type: "text", value: "SORT", summary: "age (default, newest first) or size (largest first)" },
-    limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 50)" },
-    cursor: { type: "text", summary: "the page that begins here; printed below a page that is not the last" },
+    sort: { ...choiceOption(SORT), value: "SORT", summary: "age (default, newest first) or size (largest first)" },
+    ...pageOptions(50),
   },
   operands: [],
   examples: [
@@ -155,27 +160,22 @@ const ls: Command = {
     { command: "holdfast blobs ls --sort size", does: "what takes the most room" },
     { command: "holdfast blobs ls --limit 1000 --json", does: "for a program" },
   ],
-  next: "holdfast blobs stat REF tells more, and which rows refer to it; holdfast blobs get REF fetches it.",
+  next: "holdfast blobs stat REF shows more, and which rows refer to it; holdfast blobs get REF fetches it.",
   run: async (context) => {
     const { args, output } = context;
     const cursor = args.text("cursor");
     const holdfast = await context.open();
     const page = await holdfast.blobs.list({
       limit: args.number("limit") ?? 50,
-      sort: sortOf(args.text("sort") ?? "age"),
+      sort: args.choice("sort", SORT.of) ?? SORT.fallback,
       ...(cursor === undefined ? {} : { cursor }),
     });
     const now = holdfast.clock().now;
     await output.answer(page, () => (page.items.length === 0 ? ["no blobs"] : listLines(page.items, now, output)));
-    if (page.next !== null) await output.note(`more: add --cursor '${page.next}'`);
+    await output.noteNextPage(page.next);
     return undefined;
   },
 };
-
-function sortOf(sort: string): "age" | "size" {
-  if (sort === "age" || sort === "size") return sort;
-  throw new UsageError(`--sort takes age or size, not "${sort}"`);
-}
 
 /** Narrower terminals have no room beside a ref, and one that is cut cannot be copied. */
 const TABLE_WIDTH = 120;
@@ -183,7 +183,7 @@ const TABLE_WIDTH = 120;
 function listLines(blobs: readonly BlobStat[], now: number, { width, frame, style }: Output): string[] {
   if (width >= TABLE_WIDTH) return table(columns(now), blobs, frame);
   return blobs.flatMap((blob) => {
-    const facts = [formatBytes(blob.size), blob.mediaType, formatAge(blob.createdAt, now), kept(blob, now)];
+    const facts = [formatBytes(blob.size), blob.mediaType, formatAge(blob.createdAt, now), describeExpiry(blob, now)];
     return [style.name(blob.ref), ...wrap(safeLine(facts.join(", ")), width - 4).map((line) => `    ${line}`)];
   });
 }
@@ -193,10 +193,10 @@ const columns = (now: number): readonly Column<BlobStat>[] => [
   { title: "SIZE", align: "right", cell: ({ size }) => formatBytes(size) },
   { title: "TYPE", cell: ({ mediaType }) => mediaType, shrink: 3 },
   { title: "AGE", cell: ({ createdAt }) => formatAge(createdAt, now) },
-  { title: "KEPT", cell: (blob) => kept(blob, now) },
+  { title: "KEPT", cell: (blob) => describeExpiry(blob, now) },
 ];
 
-function kept({ pinned: isPinned, references, expiresAt }: BlobStat, now: number): string {
+function describeExpiry({ pinned: isPinned, references, expiresAt }: BlobStat, now: number): string {
   if (isPinned) return "pinned";
   if (references > 0) return "in use";
   if (expiresAt === null) return "never expires";
@@ -208,10 +208,10 @@ const DEFAULT_REFERRERS = 20;
 const stat: Command = {
   name: "stat",
   aliases: ["show", "refs"],
-  summary: "tell how a blob is kept, and which rows refer to it",
+  summary: "show how a blob is stored, and which rows refer to it",
   usage: ["blobs stat REF [--limit N]"],
   description:
-    "Tells size, type, how it is stored, when it expires, and which rows refer to it: messages, state, calls, steps and " +
+    "Shows size, type, how it is stored, when it expires, and which rows refer to it: messages, state, calls, steps and " +
     "checkpoints of runs, captures, blocks. An attachment is named inside of what the row is kept in.",
   options: {
     limit: { type: "number", min: 1, max: LIMITS.page, summary: `so many rows (default ${DEFAULT_REFERRERS})` },
@@ -223,7 +223,7 @@ const stat: Command = {
   ],
   run: async (context) => {
     const holdfast = await context.open();
-    const value = await needStat(holdfast, refOf(context));
+    const value = await needStat(holdfast, readRef(context));
     const limit = context.args.number("limit") ?? DEFAULT_REFERRERS;
     const referrers = await holdfast.blobs.referrers(value.ref, { limit });
     await context.output.answer({ ...value, referrers }, () => [
@@ -235,7 +235,7 @@ const stat: Command = {
           ["type", value.mediaType],
           ["given as", value.encoding === "utf-8" ? "text (UTF-8)" : "bytes"],
           ["references", String(value.references)],
-          ["lifetime", lifetime(value)],
+          ["lifetime", describeLifetime(value)],
           ["created", formatTime(value.createdAt)],
           ["key", value.key],
         ],
@@ -255,7 +255,7 @@ const REFERRER_COLUMNS: readonly Column<BlobReferrer>[] = [
   { title: "SESSION", cell: ({ session }) => session ?? "", shrink: 2 },
 ];
 
-function change(name: "pin" | "unpin", summary: string, description: string, done: string): Command {
+function pinCommand(name: "pin" | "unpin", summary: string, description: string, done: string): Command {
   return {
     name,
     summary,
@@ -266,10 +266,10 @@ function change(name: "pin" | "unpin", summary: string, description: string, don
     examples: [{ command: `holdfast blobs ${name} sha256:9f86d0…`, does: "give the whole ref" }],
     run: async (context) => {
       const holdfast = await context.open();
-      const ref = refOf(context);
+      const ref = readRef(context);
       await holdfast.blobs[name](ref);
       const value = await needStat(holdfast, ref);
-      await context.output.answer(value, () => [`${done} ${ref}${value.pinned ? "" : `; ${lifetime(value)}`}`]);
+      await context.output.answer(value, () => [`${done} ${ref}${value.pinned ? "" : `; ${describeLifetime(value)}`}`]);
       return undefined;
     },
   };
@@ -287,7 +287,7 @@ const rm: Command = {
   examples: [{ command: "holdfast blobs rm sha256:9f86d0… --yes", does: "give the whole ref" }],
   run: async (context) => {
     const holdfast = await context.open();
-    const ref = refOf(context);
+    const ref = readRef(context);
     if ((await needStat(holdfast, ref)).pinned) throw pinned(ref);
     await confirm(context, `This deletes ${ref} for good.`);
     if (!(await holdfast.blobs.delete(ref))) throw notFound(ref);
@@ -307,7 +307,7 @@ const verify: Command = {
   next: "holdfast verify --blobs checks all that messages refer to.",
   run: async (context) => {
     const { output } = context;
-    const ref = refOf(context);
+    const ref = readRef(context);
     const holdfast = await context.open();
     if (!(await holdfast.blobs.exists(ref))) throw notFound(ref);
     const check = await holdfast.blobs.verify(ref);
@@ -321,7 +321,7 @@ const verify: Command = {
 };
 
 /** With or without "sha256:". */
-function refOf({ args }: Context): string {
+function readRef({ args }: Context): string {
   const given = args.operand(0);
   return /^[0-9a-f]{64}$/.test(given) ? `sha256:${given}` : given;
 }
@@ -355,8 +355,13 @@ export const blobs: CommandGroup = {
     put,
     get,
     stat,
-    change("pin", "keep a blob past its expiry", "A pinned blob stays until it is unpinned.", "pinned"),
-    change("unpin", "let a blob expire again", "It expires as it would have, unless a row refers to it.", "unpinned"),
+    pinCommand("pin", "keep a blob past its expiry", "A pinned blob stays until it is unpinned.", "pinned"),
+    pinCommand(
+      "unpin",
+      "let a blob expire again",
+      "It expires as it would have, unless a row refers to it.",
+      "unpinned",
+    ),
     rm,
     verify,
   ],

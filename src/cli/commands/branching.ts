@@ -1,11 +1,11 @@
-// holdfast fork, resume, rewind: going on from somewhere else than the end.
+// holdfast fork, resume, rewind: continue a session from an earlier point.
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { ForkInput, MessageAt, Moved } from "../../contracts/lineage.ts";
 import type { Locator } from "../../contracts/locators.ts";
 import type { Command } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { LOCATOR_HELP, locate, locateFork, nearMessage, shortHead } from "../locate.ts";
+import { LOCATOR_HELP, locate, locateFork, shortHead, suggestMessage } from "../locate.ts";
 import { quoted, safe, wrapWords } from "../terminal.ts";
 import { plural } from "../units.ts";
 
@@ -19,7 +19,7 @@ export const fork: Command = {
   ],
   description:
     "Makes a new session that has everything the other one had up to a head or a message; when none is named, up to its " +
-    "current head, or to where it stands when it has none. Nothing is copied and the other session is not changed. A " +
+    "current head, or to its latest state if it has no head. Nothing is copied and the other session is not changed. A " +
     `message is named by its session and its number, which holdfast messages prints: chat-1#7. ${LOCATOR_HELP}`,
   options: {
     title: { type: "text", summary: "a title for people" },
@@ -40,7 +40,7 @@ export const fork: Command = {
     { command: "holdfast fork chat-1@hd-1a2b3c other-answer", does: "from an older head" },
     { command: "holdfast fork chat-1#7", does: "right after a message" },
   ],
-  next: "holdfast messages NEW-ID reads it; holdfast diff SESSION NEW-ID tells what sets them apart.",
+  next: "holdfast messages NEW-ID reads it; holdfast diff SESSION NEW-ID shows how they differ.",
   run: async (context) => {
     const { args, output } = context;
     const holdfast = await context.open();
@@ -55,10 +55,11 @@ export const fork: Command = {
       tags: args.list("tag"),
     };
     const session = await holdfast.sessions.fork(at, input).catch(async (error: unknown) => {
-      throw message === undefined ? error : await withNearMessage(error, holdfast, at.session, message);
+      throw message === undefined ? error : await withNearMessageHint(error, holdfast, at.session, message);
     });
-    const head = message === undefined ? await headBehind(holdfast, session.id) : null;
-    const later = at.head !== undefined || head === null ? [] : await after(holdfast, at.session, head, session.id);
+    const head = message === undefined ? await findSourceHead(holdfast, session.id) : null;
+    const later =
+      at.head !== undefined || head === null ? [] : await findLaterMessages(holdfast, at.session, head, session.id);
     const from = {
       ...at,
       ...(head === null ? {} : { head }),
@@ -66,7 +67,10 @@ export const fork: Command = {
       ...(later.length === 0 ? {} : { messagesAfter: later.length }),
     };
     await output.answer({ ...session, from }, () =>
-      wrapWords(safe`created session ${session.id}, a fork of ${at.session}${where(at, head, message)}`, output.width),
+      wrapWords(
+        safe`created session ${session.id}, a fork of ${at.session}${describePoint(at, head, message)}`,
+        output.width,
+      ),
     );
     const last = later.at(-1);
     if (last !== undefined) {
@@ -79,23 +83,33 @@ export const fork: Command = {
   },
 };
 
-async function withNearMessage(error: unknown, holdfast: Holdfast, session: string, message: string): Promise<unknown> {
+async function withNearMessageHint(
+  error: unknown,
+  holdfast: Holdfast,
+  session: string,
+  message: string,
+): Promise<unknown> {
   if (!isHoldfastError(error) || error.code !== "NotFound" || error.details.kind !== "message") return error;
-  const hint = await nearMessage(holdfast, session, message);
+  const hint = await suggestMessage(holdfast, session, message);
   return new HoldfastError("NotFound", error.message, { hint, details: error.details, cause: error });
 }
 
-/** What the fork was made at, as its own edge says: the current head may have moved since. */
-async function headBehind(holdfast: Holdfast, fork: string): Promise<string | null> {
+/** The head that the fork was made at, read from the fork itself: the source's current head may have moved since. */
+async function findSourceHead(holdfast: Holdfast, fork: string): Promise<string | null> {
   const { sessions } = await holdfast.sessions.tree({ session: fork }, { limit: 1 });
   return sessions.find(({ id }) => id === fork)?.from?.head ?? null;
 }
 
 /**
- * Messages that the session shows and the fork does not. No difference of counts: those go on counting what was
- * cleared, and the session may stand on another branch than its current head.
+ * Messages that the session shows and the fork does not. The difference of their counts would be wrong: counts include cleared
+ * messages, and the session may be on another branch than its current head.
  */
-async function after(holdfast: Holdfast, session: string, head: string, fork: string): Promise<readonly MessageAt[]> {
+async function findLaterMessages(
+  holdfast: Holdfast,
+  session: string,
+  head: string,
+  fork: string,
+): Promise<readonly MessageAt[]> {
   const [now, then] = [await holdfast.sessions.at({ session }), await holdfast.heads.get(head)];
   if (then?.session === session && then.branch === now.branch) {
     return await holdfast.history.session(session, { after: then.seq });
@@ -103,27 +117,27 @@ async function after(holdfast: Holdfast, session: string, head: string, fork: st
   return (await holdfast.sessions.diff({ session }, { session: fork })).a.messages;
 }
 
-function where(at: Locator, head: string | null, message: string | undefined): string {
+function describePoint(at: Locator, head: string | null, message: string | undefined): string {
   if (message !== undefined) return ` at message ${message}`;
-  if (head === null) return " where it stands (it has no head)";
+  if (head === null) return " at its latest state (it has no head)";
   return ` at ${at.head === undefined ? "its current head" : "head"} ${shortHead(head)}`;
 }
 
 function movedLines({ session, head, branch, branched }: Moved, verb: string, width: number): string[] {
-  const at = head === null ? "where it stands" : `head ${shortHead(head.id)}`;
-  const told = safe`${session} ${verb} ${at}${branched ? `, on branch ${branch}` : " (it stood there already)"}`;
-  return wrapWords(told, width);
+  const at = head === null ? "its latest state" : `head ${shortHead(head.id)}`;
+  const text = safe`${session} ${verb} ${at}${branched ? `, on branch ${branch}` : " (it was there already)"}`;
+  return wrapWords(text, width);
 }
 
 export const resume: Command = {
   name: "resume",
-  summary: "go on from a head; the current head stays until the next one",
+  summary: "continue from a head; the current head stays until the next one",
   usage: ["resume SESSION[@HEAD]"],
   description:
-    "The same session goes on from the head: on a branch of its own when anything came after it. What came after stays " +
-    "and can be read at its own heads. The current head stays where it is until the next one is published: this is for going on " +
-    "after a crash, and from any head of the session, also of a line that was left. holdfast rewind goes back instead: it moves the " +
-    `current head at once, so that all who read the session there see it so, and takes only heads before the current one. ${LOCATOR_HELP}`,
+    "The same session continues from the head, on a new branch if events came after it. Those events stay " +
+    "and can be read at their own heads. The current head stays where it is until the next one is published. Use it to continue " +
+    "after a crash, or from any head of the session, also on another branch. holdfast rewind goes back instead: it moves the " +
+    `current head at once, so that all readers of the current head see it, and takes only heads before the current one. ${LOCATOR_HELP}`,
   options: {},
   operands: [{ name: "SESSION", need: "one" }],
   examples: [
@@ -134,7 +148,7 @@ export const resume: Command = {
   run: async (context) => {
     const holdfast = await context.open();
     const moved = await holdfast.sessions.resume(await locate(holdfast, context.args.operand(0)));
-    await context.output.answer(moved, () => movedLines(moved, "goes on from", context.output.width));
+    await context.output.answer(moved, () => movedLines(moved, "continues from", context.output.width));
     return undefined;
   },
 };
@@ -144,8 +158,8 @@ export const rewind: Command = {
   summary: "go back: an older head becomes the current one",
   usage: ["rewind SESSION@HEAD"],
   description:
-    "Moves the current head back to one of its ancestors, and the session goes on from there on a new branch. Nothing " +
-    "is deleted: what came after can be read at its own heads. holdfast resume also goes on from a head, and leaves the current one " +
+    "Moves the current head back to one of its ancestors, and the session continues from there on a new branch. Nothing " +
+    "is deleted: later events can be read at their own heads. holdfast resume also continues from a head, and leaves the current one " +
     `where it is until the next is published. ${LOCATOR_HELP}`,
   options: {},
   operands: [{ name: "SESSION@HEAD", need: "one" }],
@@ -157,7 +171,7 @@ export const rewind: Command = {
     const at = await locate(holdfast, named);
     if (at.head === undefined) {
       throw new UsageError(
-        `say which head to go back to: ${quoted(`${named}@HEAD`)}; \`holdfast heads ${quoted(named)}\` lists them`,
+        `name the head to go back to: ${quoted(`${named}@HEAD`)}; \`holdfast heads ${quoted(named)}\` lists them`,
       );
     }
     const moved = await holdfast.sessions.rewind(at);

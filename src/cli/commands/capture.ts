@@ -5,16 +5,15 @@ import type { Capture } from "../../contracts/captures.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { realEnvironment } from "../../core/environment.ts";
-import { fileOut } from "../bytes.ts";
+import { FORCE_OPTION, fileOut, refuseOverwrite } from "../bytes.ts";
 import { AGENT_OPTION, CWD_OPTION, OPENCODE_HELP, SESSION_ID_OPTION, TTL_OPTION, ttlGiven } from "../captures/agent.ts";
 import { importCaptured, messagesIn } from "../captures/conversation.ts";
 import { type CaptureEvent, eventLines, foundEvents, savedWords, secretWords } from "../captures/events.ts";
 import { askedFor, bundleOfFound, findHere, secretsIn } from "../captures/found.ts";
 import type { Command, Context } from "../command.ts";
-import { createStore, openIfThere } from "../creating.ts";
 import { EXIT, exitOf } from "../exit.ts";
 import { UsageError } from "../failure.ts";
-import { FORCE_OPTION, refuseOverwriting } from "../overwriting.ts";
+import { createStore, openIfThere } from "../store.ts";
 import { quoted, safe, wrapWords } from "../terminal.ts";
 import { formatBytes, plural } from "../units.ts";
 
@@ -48,7 +47,7 @@ export const captured: Command = {
     "dry-run": { type: "flag", short: "n", summary: "tell what would be saved, write nothing" },
     "no-session": { type: "flag", summary: "without bringing its conversation into the store" },
   },
-  means: { json: "print one event a line; errors are JSON on stderr" },
+  globalOptionHelp: { json: "print one event a line; errors are JSON on stderr" },
   operands: [],
   examples: [
     { command: "holdfast capture --latest --request issue-7", does: "what was worked on here, for 7 days" },
@@ -61,7 +60,7 @@ export const captured: Command = {
     const [request, out] = [args.text("request"), args.text("out")];
     checkOptions(context, request, out);
     const asked = await askedFor(context);
-    await refuseOverwriting(context);
+    await refuseOverwrite(context);
     const tell = teller(context);
     await tell({ event: "start", agent: asked.agent, ...nulls(request, out), dryRun: args.flag("dry-run") });
     const isStored = request !== undefined && !args.flag("dry-run");

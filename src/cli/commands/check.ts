@@ -1,13 +1,12 @@
-// holdfast check: does everything the store holds agree? Exits with 5 when it does not, naming every kind of damage.
+// holdfast check: compares rows, logs and blobs of the store. It names every kind of damage and exits with 5 if there is any.
 import type { CheckIssue, CheckProgress, CheckReport } from "../../contracts/check.ts";
 import type { Command, Context } from "../command.ts";
-import { countedWords } from "../counted.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
-import { type Instead, needSession } from "../store.ts";
+import { type HeadAdvice, needSession } from "../sessions.ts";
 import { type Column, table } from "../table.ts";
 import { displayWidth, safeLine, wrap } from "../terminal.ts";
-import { formatBytes, formatCount, plural } from "../units.ts";
+import { formatBytes, formatCount, formatCounts, plural } from "../units.ts";
 
 /** Issues of one kind that are listed for people; a program gets all that the report lists. */
 const LISTED_MAX = 10;
@@ -18,7 +17,7 @@ export const check: Command = {
   usage: ["check [SESSION | --session SESSION] [--quick]"],
   description:
     "Compares everything the store holds: rows with each other and with the events that wrote them, hash chains, heads " +
-    "derived anew, counters, and every blob with its hash. It reads only, beside whoever writes, and looks twice before " +
+    "derived anew, counters, and every blob with its hash. It only reads, beside running writers, and looks twice before " +
     "it reports. --quick looks at the structure and reads neither logs nor bytes. " +
     "With SESSION (an id or alias) only that one is looked at, and the blobs it names.\n\n" +
     "Issues are listed with their kind, their rows and what to do, and the exit code is 5.",
@@ -26,19 +25,20 @@ export const check: Command = {
     quick: { type: "flag", summary: "structure only: no logs, no bytes of blobs" },
     session: { type: "text", value: "SESSION", summary: "the same as SESSION: only this one, with the blobs it names" },
   },
-  tellsExposure: true,
+  warnsOfExposedFiles: true,
   operands: [{ name: "SESSION", need: "optional" }],
   examples: [
     { command: "holdfast check", does: "everything" },
     { command: "holdfast check --quick", does: "the structure, often enough" },
     { command: "holdfast check chat-1 --json", does: "one session, for a program" },
   ],
-  next: "docs/checker.md lists every kind; holdfast verify --anchor finds an editor who also rehashed everything.",
+  next: "docs/checker.md lists every kind; holdfast verify --anchor finds edits whose hashes were recomputed too.",
   run: async (context) => {
     const { args, output } = context;
     const [operand] = args.operands;
     const option = args.text("session");
-    if (operand !== undefined && option !== undefined) throw new UsageError("name the SESSION once");
+    if (operand !== undefined && option !== undefined)
+      throw new UsageError("name the SESSION once, as an operand or with --session");
     const named = operand ?? option;
     const holdfast = await context.open();
     const session = named === undefined ? undefined : (await needSession(holdfast, named, VERIFY)).id;
@@ -57,7 +57,8 @@ export const check: Command = {
   },
 };
 
-const VERIFY: Instead = (named) => `\`holdfast verify ${named} --blobs\` asks that what the head commits to is there`;
+const VERIFY: HeadAdvice = (named) =>
+  `\`holdfast verify ${named} --blobs\` checks that everything the head commits to is there`;
 
 /** What has been looked at, and how fast: of the whole check so far, because a step of it may be over at once. */
 function progressLine({ at, counts, bytes, elapsedMs, issueCount }: CheckProgress): string {
@@ -79,7 +80,7 @@ function rateText({ events = 0 }: CheckProgress["counts"], bytes: number, elapse
 /** Details are not made narrower than this. */
 const DETAILS_MIN = 24;
 
-/** A broken id cannot be copied: where ids leave no room for columns, each stands on a line of its own. */
+/** A broken id cannot be copied: if ids leave no room for columns, each gets a line of its own. */
 function issueLines(issues: readonly CheckIssue[], { output }: Context): string[] {
   const { width, style } = output;
   const widest = (texts: readonly string[]) => Math.max(0, ...texts.map((text) => displayWidth(safeLine(text))));
@@ -118,15 +119,15 @@ function columns(id: number): readonly Column<CheckIssue>[] {
 function lines({ mode, counts, engine, issueCount, issues }: CheckReport, context: Context): string[] {
   const { output } = context;
   const { style } = output;
-  const looked = countedWords(counts);
-  const orphans = counts.orphanBlobs ?? 0;
+  const { orphanBlobs: orphans = 0, ...checked } = counts;
+  const looked = formatCounts(checked);
   const notRun =
     engine?.notRun == null ? [] : wrap(`the server's own check was not run: ${engine.notRun}`, output.width);
   const rest = [
     ...notRun.map(style.faint),
     ...(orphans === 0
       ? []
-      : [style.faint(`${plural(orphans, "blob")} that nobody needs; ${output.commandLine("gc")} frees them`)]),
+      : [style.faint(`${plural(orphans, "blob")} that nothing refers to; ${output.commandLine("gc")} frees them`)]),
   ];
   const counted = looked === "" ? "nothing to check" : `${mode} check of ${looked}`;
   if (issueCount === 0) return [...wrap(`all good: ${counted}`, output.width).map(style.good), ...rest];

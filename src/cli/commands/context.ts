@@ -1,4 +1,4 @@
-// holdfast context: what a model call would be given, with what differs from the store marked.
+// holdfast context: the messages that the next model call would get, with marks where they differ from the store.
 import type { ContextMessage, Context as Given } from "../../contracts/context.ts";
 import type { Command, Context } from "../command.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
@@ -6,9 +6,9 @@ import { safeLine, wrapWords } from "../terminal.ts";
 import { contentLines } from "../transcript.ts";
 import { formatCount, plural } from "../units.ts";
 
-export const contextOf: Command = {
+export const context: Command = {
   name: "context",
-  summary: "show what a model call would be given",
+  summary: "show the messages that a model call would get",
   usage: ["context SESSION[@HEAD] [--agent A] [--budget N]"],
   description:
     "Prints the messages for the next model call, now or at a head: from the last compaction on, its summary first, " +
@@ -22,7 +22,7 @@ export const contextOf: Command = {
   },
   operands: [{ name: "SESSION", need: "one" }],
   examples: [
-    { command: "holdfast context chat-1", does: "what the next call would be given" },
+    { command: "holdfast context chat-1", does: "the messages of the next call" },
     { command: "holdfast context chat-1@hd-1a2b3c --budget 4000 --json", does: "what fitted then, for a program" },
   ],
   next: "holdfast messages SESSION shows what is stored; holdfast compact SESSION stores a summary.",

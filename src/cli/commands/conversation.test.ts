@@ -27,7 +27,7 @@ describe("init", () => {
     const again = await json("init", "--store", "new.db");
     expect(again).toMatchObject({ created: false, store: "new.db", engine: "sqlite" });
     expect(made.stdout).toContain(again.storeId);
-    expect(await run("init", "--store", "new.db")).toMatch(/^there is a store at new\.db already\n/);
+    expect(await run("init", "--store", "new.db")).toMatch(/^a store exists at new\.db already\n/);
   });
 });
 
@@ -84,7 +84,7 @@ describe("sessions", () => {
     await run("messages", "add", "chat-1", "--agent", "helper", "secret");
     const asked = await cli(["sessions", "rm", "chat-1"]);
     expect(asked).toMatchObject({ code: 2, stdout: "" });
-    expect(asked.stderr).toMatch(/erases session chat-1 \(1 message, 2 events\) for good\. Say so with --yes\n$/);
+    expect(asked.stderr).toMatch(/erases session chat-1 \(1 message, 2 events\) for good\. Confirm with --yes\n$/);
     expect(await cli(["sessions", "rm", "chat-1"], { stdin: typing("no\n") })).toMatchObject({ code: 4, stdout: "" });
     expect((await json("sessions", "show", "chat-1")).messages).toBe(1);
     const erased = await cli(["sessions", "rm", "chat-1"], { stdin: typing("yes\n") });
@@ -110,7 +110,7 @@ describe("sessions", () => {
     expect(await cli(["sessions", "--status", "shut"])).toMatchObject({ code: 2 });
     expect(await cli(["sessions", "create", "--metadata", "[1]"])).toMatchObject({ code: 2 });
     expect((await cli(["sessions", "show", "nope"])).stderr).toBe(
-      'holdfast: no session "nope"\n  hint: `holdfast sessions` lists those there are\n',
+      'holdfast: no session "nope"\n  hint: `holdfast sessions` lists all sessions\n',
     );
   });
 });
@@ -333,7 +333,7 @@ describe("tasks", () => {
   test("mistakes have exit codes", async () => {
     await run("tasks", "add", "trip", "one");
     expect((await cli(["tasks", "set", "trip", "1", "suceeded"])).stderr).toBe(
-      'holdfast: no status "suceeded"; did you mean "succeeded"?\n',
+      'holdfast: STATUS takes planned, in_progress, blocked, succeeded, failed or abandoned, not "suceeded"; did you mean "succeeded"?\n',
     );
     expect(await cli(["tasks", "set", "trip", "9", "planned"])).toMatchObject({ code: 3 });
     expect(await cli(["tasks", "set", "nope", "1", "planned"])).toMatchObject({ code: 3 });

@@ -8,8 +8,8 @@ import type { Locator } from "../../contracts/locators.ts";
 import { addUsd } from "../../core/money.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { familyOf } from "../family.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
+import { listWithInvoked } from "../session-walk.ts";
 import { formatCost, formatTokenCount, formatTokens, formatUsd } from "../spending.ts";
 import { type Column, facts, ID, table } from "../table.ts";
 import { safe } from "../terminal.ts";
@@ -26,13 +26,13 @@ type ModelRow = {
 
 export const cost: Command = {
   name: "cost",
-  summary: "tell tokens and cost, per model and per session",
+  summary: "print tokens and cost, per model and per session",
   usage: ["cost [SESSION[@HEAD]]", "cost SESSION --children"],
   description:
     "Adds up the calls that sessions recorded, on all their branches: of one session, or of all. A fork does not pay " +
     "again for what it inherits. A call that did not say what it cost is counted as unknown, never as free. At a head: the " +
-    "calls that can be seen there, each under the session that made it. What a coding agent itself reports for a session is told " +
-    "beside it, and is no part of the sum. Where two captures of a coding agent's session are kept beside each other, calls that " +
+    "calls that can be seen there, each under the session that made it. The cost that a coding agent reports for a session is printed " +
+    "beside it and is not part of the sum. Where two captures of a coding agent's session are kept beside each other, calls that " +
     `both hold are counted in each; the output says so. ${LOCATOR_HELP}`,
   options: { children: { type: "flag", summary: "also the sessions it invoked, and those they did" } },
   operands: [{ name: "SESSION", need: "optional" }],
@@ -43,29 +43,31 @@ export const cost: Command = {
       does: "one number for a script; see unknownCosts too",
     },
   ],
-  next: "holdfast diff A B tells what two sessions spent apart from each other.",
+  next: "holdfast diff A B shows what each of two sessions spent alone.",
   run: async (context) => {
     const holdfast = await context.open();
     const [name] = context.args.operands;
     const at = name === undefined ? undefined : await locate(holdfast, name);
-    const report = context.args.flag("children") ? await costOfFamily(holdfast, at) : await holdfast.sessions.cost(at);
-    const reported = await reportedBy(holdfast, report);
-    const beside = sessionsBeside(report);
+    const report = context.args.flag("children")
+      ? await sumWithInvoked(holdfast, at)
+      : await holdfast.sessions.cost(at);
+    const reported = await findReportedCosts(holdfast, report);
+    const beside = findSessionsKeptBeside(report);
     await context.output.answer({ ...report, reported, beside }, () => lines(report, reported, context));
-    if (beside.length > 0) await context.output.note(besideWords(beside));
+    if (beside.length > 0) await context.output.note(describeBeside(beside));
     return undefined;
   },
 };
 
-interface Reported {
+interface ReportedCost {
   readonly session: string;
   readonly costUsd: number;
 }
 
-/** Claude Code says what a session cost, not what a call did: it cannot be added up with those whose cost is known. */
-async function reportedBy({ sessions }: Holdfast, report: CostReport): Promise<readonly Reported[]> {
+/** Claude Code reports the cost of a session, not of a call, so it cannot be added to the known costs of calls. */
+async function findReportedCosts({ sessions }: Holdfast, report: CostReport): Promise<readonly ReportedCost[]> {
   const unknown = report.sessions.filter(({ total }) => total.unknownCosts > 0);
-  const found: Reported[] = [];
+  const found: ReportedCost[] = [];
   for (let i = 0; i < unknown.length; i += AT_ONCE) {
     const some = unknown.slice(i, i + AT_ONCE).map(({ session }) => sessions.get({ session }));
     for (const session of await Promise.all(some)) {
@@ -77,11 +79,11 @@ async function reportedBy({ sessions }: Holdfast, report: CostReport): Promise<r
   return found;
 }
 
-/** What a capture that is kept beside the newest said, in a session of its own: its name, and a number behind it. */
+/** The session of a capture that is kept beside the newest one: its name ends with a number. */
 const BESIDE = /^((?:claude-code|opencode)\/[^/~]+)~\d+$/;
 
 /** Those of the report whose calls another session of the report may hold as well. */
-function sessionsBeside({ sessions }: CostReport): readonly string[] {
+function findSessionsKeptBeside({ sessions }: CostReport): readonly string[] {
   const ids = sessions.map(({ session }) => session);
   return ids.filter((id) => {
     const newest = BESIDE.exec(id)?.[1];
@@ -92,7 +94,7 @@ function sessionsBeside({ sessions }: CostReport): readonly string[] {
   });
 }
 
-function besideWords(beside: readonly string[]): string {
+function describeBeside(beside: readonly string[]): string {
   const is = beside.length === 1 ? "is" : "are";
   return (
     safe`${beside.join(", ")} ${is} kept beside another capture of the same session: ` +
@@ -100,17 +102,19 @@ function besideWords(beside: readonly string[]): string {
   );
 }
 
-function formatReported(reported: readonly Reported[]): string {
+function formatReported(reported: readonly ReportedCost[]): string {
   const sum = formatUsd(reported.reduce((all, { costUsd }) => addUsd(all, costUsd), 0));
-  return `${sum} for ${plural(reported.length, "session")}, as the agent itself says; not part of the cost`;
+  return `${sum} for ${plural(reported.length, "session")}, as the agent itself reports; not part of the cost`;
 }
 
 /** Of a session and all that it invoked, each once. */
-async function costOfFamily(holdfast: Holdfast, at: Locator | undefined): Promise<CostReport> {
-  if (at === undefined) throw new UsageError("--children goes with a SESSION; without one all are told");
-  if (at.head !== undefined) throw new UsageError("--children goes with a session as it stands, not with a head");
+async function sumWithInvoked(holdfast: Holdfast, at: Locator | undefined): Promise<CostReport> {
+  if (at === undefined)
+    throw new UsageError("--children needs a SESSION; without one the command adds up all sessions");
+  if (at.head !== undefined) throw new UsageError("--children needs a session without a head");
   const reports: CostReport[] = [];
-  for (const session of await familyOf(holdfast, at.session)) reports.push(await holdfast.sessions.cost({ session }));
+  for (const session of await listWithInvoked(holdfast, at.session))
+    reports.push(await holdfast.sessions.cost({ session }));
   return {
     total: reports.map(({ total }) => total).reduce(addSpending),
     sessions: reports.flatMap(({ sessions }) => sessions),
@@ -150,7 +154,7 @@ const COLUMNS: readonly Column<ModelRow>[] = [
   },
 ];
 
-function lines({ total, sessions }: CostReport, reported: readonly Reported[], { output }: Context): string[] {
+function lines({ total, sessions }: CostReport, reported: readonly ReportedCost[], { output }: Context): string[] {
   const rows = sessions.flatMap(({ session, models }) => models.map((model): ModelRow => ({ session, ...model })));
   if (rows.length === 0) return ["no calls"];
   return [

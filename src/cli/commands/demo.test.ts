@@ -79,7 +79,7 @@ describe("demo", () => {
     const ada = person(["", "7\n", "yes\n", "3\n"]);
     const { code, stdout } = await cli(["demo"], ada);
     expect([code, stdout.split("Your answer: ").length - 1]).toEqual([0, 3]);
-    expect(stdout).toContain("That is none of them: type 1, 2 or 3; Enter alone is 1.\n");
+    expect(stdout).toContain("Type 1, 2 or 3; Enter alone is 1.\n");
     expect(stdout).toContain(": fail, by ada");
     // Echoed only while it asks, and as it was found in the end.
     expect(ada.modes).toEqual([true, false, true, false, true, false, true, false]);

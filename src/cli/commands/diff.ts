@@ -1,4 +1,4 @@
-// holdfast diff: what two heads or sessions have in common and what sets them apart.
+// holdfast diff: what two heads or sessions have in common, and how they differ.
 import type { Diff, DiffSide } from "../../contracts/archive.ts";
 import type { MessageAt } from "../../contracts/lineage.ts";
 import { rowId } from "../../core/row-id.ts";
@@ -15,7 +15,7 @@ export const diff: Command = {
   summary: "compare two heads or sessions",
   usage: ["diff A B [--limit N]"],
   description:
-    "Tells the last point that A and B have in common, the messages only one of them has, the state that differs (from A to " +
+    "Shows the last point that A and B have in common, the messages that only one of them has, the state that differs (from A to " +
     "B), and what calls of one side alone took and cost. Messages are the same when they are the same row: a fork " +
     `shares them. A and B are each SESSION or SESSION@HEAD. ${LOCATOR_HELP}`,
   options: { limit: { type: "number", min: 0, summary: "so many messages of each side (default 20; --json has all)" } },
@@ -42,7 +42,7 @@ function lines(found: Diff, limit: number, context: Context): string[] {
   const { frame, style } = context.output;
   const point =
     ancestor === null
-      ? "nothing: they have no common past"
+      ? "nothing: they share no event"
       : `${plural(common, "message")}, up to ${rowId(ancestor.session, ancestor.seq)}` +
         (ancestor.head === null ? "" : ` (head ${shortHead(ancestor.head)})`);
   return [
@@ -69,7 +69,7 @@ function stateLines({ added, removed, changed, values }: Diff["state"], { output
     // A long key leaves room for what it holds.
     const name = safe`  ${mark} ${truncate(safeLine(key), Math.max(8, Math.floor(frame.width / 3)))}: `;
     const texts = Object.values(values[key] ?? {}).map((value) => safeLine(JSON.stringify(value)));
-    return name + change(texts, frame.width - displayWidth(name));
+    return name + changeText(texts, frame.width - displayWidth(name));
   };
   const lines = [
     ...removed.map((key) => style.bad(shown("-", key))),
@@ -82,7 +82,7 @@ function stateLines({ added, removed, changed, values }: Diff["state"], { output
 const ARROW = " → ";
 
 /** "old → new" in so many columns: what does not fit is cut so that the first difference can be seen. */
-function change([first = "", second]: readonly string[], width: number): string {
+function changeText([first = "", second]: readonly string[], width: number): string {
   if (second === undefined) return truncate(first, width);
   const room = width - ARROW.length;
   if (displayWidth(first) + displayWidth(second) <= room) return first + ARROW + second;
@@ -105,7 +105,7 @@ function commonLength(a: string, b: string): number {
 
 function nameOf({ session, head, seq }: DiffSide): string {
   return head === null
-    ? `${session} as it stands, at ${rowId(session, seq)}`
+    ? `${session} at its latest state, ${rowId(session, seq)}`
     : `${session} at head ${shortHead(head.id)}`;
 }
 
@@ -136,7 +136,7 @@ function sideLines(title: string, mark: string, side: DiffSide, limit: number, c
 }
 
 function textOf(message: MessageAt): string {
-  const who = `${message.id} ${message.role}: `;
-  if ("erased" in message) return `${who}(erased)`;
-  return safeLine(who + message.content.map(blockText).join(" ").replaceAll(/\s+/g, " "));
+  const label = `${message.id} ${message.role}: `;
+  if ("erased" in message) return `${label}(erased)`;
+  return safeLine(label + message.content.map(blockText).join(" ").replaceAll(/\s+/g, " "));
 }

@@ -1,4 +1,4 @@
-// holdfast gc: gives back the space of captures whose time is over, and of blobs that nothing refers to.
+// holdfast gc: frees the space of expired captures and of blobs that nothing refers to.
 import type { GcReport } from "../../contracts/blobs.ts";
 import type { CapturesRemoved } from "../../contracts/captures.ts";
 import { sweptWords } from "../captures/sweep.ts";
@@ -12,15 +12,15 @@ export const gc: Command = {
   summary: "delete expired captures, and blobs that nothing refers to",
   usage: ["gc [--dry-run | --vacuum]"],
   description:
-    "Deletes captures whose time is over, as holdfast captures sweep does. Then it " +
+    "Deletes expired captures, as holdfast captures sweep does. Then it " +
     "frees expired blobs that are not pinned and that no row refers to. It works by epochs: every run is one, and a " +
-    "blob is freed by the third run after it expired, so that a writer who is just storing the same bytes never " +
-    "loses them. It runs safely beside writers; run it regularly. A dry run tells what can be reclaimed in the end. " +
+    "blob is freed by the third run after it expired, so that a writer that stores the same bytes meanwhile never " +
+    "loses them. It runs safely beside writers; run it regularly. A dry run shows what can be reclaimed in the end. " +
     "With --vacuum the whole database is then written anew: copies of erased rows that the engine left in its unused " +
     "places are gone as well. That needs room for a second copy, on SQLite up to two, and all writers wait until it is " +
     "done; do it after erasing what must leave no trace, or once in a while.",
   options: {
-    "dry-run": { type: "flag", short: "n", summary: "tell what can be reclaimed, delete nothing" },
+    "dry-run": { type: "flag", short: "n", summary: "show what can be reclaimed, delete nothing" },
     vacuum: { type: "flag", summary: "then write the whole database anew; writers wait" },
   },
   operands: [],

@@ -72,8 +72,8 @@ describe("fork, resume and rewind", () => {
   });
 
   test("move the session, and say so", async () => {
-    expect(await run("resume", "chat")).toMatch(/^chat goes on from head hd-.*… \(it stood there already\)\n$/);
-    expect(await run("resume", `chat@${short(first)}`)).toMatch(/^chat goes on from head .*, on branch 6\n$/);
+    expect(await run("resume", "chat")).toMatch(/^chat continues from head hd-.*… \(it was there already\)\n$/);
+    expect(await run("resume", `chat@${short(first)}`)).toMatch(/^chat continues from head .*, on branch 6\n$/);
     expect(await json("rewind", `chat@${short(first)}`)).toMatchObject({ session: "chat", head: { id: first.id } });
     expect((await json("sessions", "show", "chat")).head).toBe(first.id);
   });
@@ -113,7 +113,9 @@ describe("messages and state at a head", () => {
       total: 1,
       messages: [{ erased: true }],
     });
-    expect(await fails("messages", `chat@${short(first)}`, "--follow")).toMatch(/^2 .*a head is an end/);
+    expect(await fails("messages", `chat@${short(first)}`, "--follow")).toMatch(
+      /^2 .*--follow needs a session without a head/,
+    );
     expect(await run("state", `chat@${short(second)}`)).toMatch(/^no state \(at head hd-/);
     expect(await run("state", "chat", "later")).toBe("true\n");
     expect(await fails("state", short(second), "later")).toMatch(/^3 .*no state "later"/);
@@ -149,12 +151,14 @@ describe("names of heads", () => {
       for (const at of [`chat@${short(first)}`, `holdfast:#chat@${first.id}`]) {
         const more = { add: ["hi"], set: ["k=1"], rm: command[0] === "state" ? ["k"] : ["--yes"] }[command[1] ?? ""];
         expect(await fails(...command, at, ...(more ?? []))).toMatch(
-          /^2 .*names a head, and this takes a session as it stands, such as chat; .*`holdfast \w+ \S*chat@hd-/,
+          /^2 .*names a head, and this command takes a session without a head, such as chat; .*`holdfast \w+ \S*chat@hd-/,
         );
       }
     }
     expect(await fails("log", "nobody@hd-1a2b")).toMatch(/^3 .*no session/);
-    expect(await fails("log", `chat@${short(first)}`, "--follow")).toMatch(/^2 .*a head is an end/);
+    expect(await fails("log", `chat@${short(first)}`, "--follow")).toMatch(
+      /^2 .*--follow needs a session without a head/,
+    );
     expect(await json("sessions")).toEqual(before);
   });
 
@@ -311,7 +315,7 @@ describe("export and import", () => {
       /^imported session chat \(5 events\)\n {2}rows +\d+\n/,
     );
     expect(await run("import", "chat.hf", "--store", "other.db")).toBe(
-      "session chat is here already, just like that\n",
+      "session chat is here already with the same content\n",
     );
     expect((await json("sessions", "show", "chat", "--store", "other.db")).head).toBe(second.id);
     expect(await run("verify", "chat", "--store", "other.db")).toContain("5 events");
@@ -375,7 +379,7 @@ describe("export and import", () => {
     expect(both.stderr).not.toContain("warning");
     await run("sessions", "rm", "chat", "--yes", "--store", "third.db");
     expect(await fails("messages", "chat", "--store", "third.db")).toMatch(
-      /"chat" was erased, and \d+ messages? of it kept for those that inherit from it: twig/,
+      /"chat" was erased, except \d+ messages? that these sessions inherit: twig/,
     );
   });
 
@@ -426,7 +430,7 @@ describe("export and import", () => {
     expect([typed.code, typed.stdout]).toEqual([2, ""]);
     expect(await fails("export", "nobody", "--out", "no.hf")).toMatch(/^3 /);
     expect(existsSync(path.join(cwd, "no.hf"))).toBe(false);
-    expect(await fails("export", "chat", "-o", "cut.hf")).toMatch(/^4 .*a file cut.hf already\n.*--force/s);
+    expect(await fails("export", "chat", "-o", "cut.hf")).toMatch(/^4 .*the file cut.hf exists already\n.*--force/s);
     await run("export", "chat", "-o", "cut.hf", "--force");
     expect(await run("import", "cut.hf")).toContain("here already");
   });

@@ -4,14 +4,13 @@ import type { Capture } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Session } from "../../contracts/session.ts";
-import { fileOut } from "../bytes.ts";
+import { FORCE_OPTION, fileOut, refuseOverwrite } from "../bytes.ts";
 import { AGENT_OPTION, agentGiven } from "../captures/agent.ts";
 import { isExpired } from "../captures/expired.ts";
 import { conversationOf, findCapture, noCapture, WHICH_OPTIONS, type Which, whichGiven } from "../captures/which.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import { FORCE_OPTION, refuseOverwriting } from "../overwriting.ts";
-import { needSession } from "../store.ts";
+import { needSession } from "../sessions.ts";
 import { safe, safeText } from "../terminal.ts";
 
 export const handedOver: Command = {
@@ -36,7 +35,7 @@ export const handedOver: Command = {
   next: "holdfast run --request ID -- AGENT goes on with it; holdfast messages SESSION shows all that was said.",
   run: async (context) => {
     const { output, args } = context;
-    await refuseOverwriting(context);
+    await refuseOverwrite(context);
     const { holdfast, session, capture } = await subject(context);
     const markdown = await handover(holdfast, session, {
       ...{ capture: capture?.id ?? null, storeOptions: output.storeOptions },

@@ -1,11 +1,11 @@
 // holdfast heads: the published points of a session.
 
 import type { Head } from "../../contracts/heads.ts";
-import { LIMITS } from "../../contracts/limits.ts";
 import type { Command, CommandGroup } from "../command.ts";
+import { type HeadMark, marksOf } from "../head-marks.ts";
 import { ORDER_OPTION, readOrder } from "../list-order.ts";
 import { LOCATOR_HELP, locate, shortHead } from "../locate.ts";
-import { type Mark, marksOf } from "../marks.ts";
+import { pageOptions } from "../option.ts";
 import { type Column, table } from "../table.ts";
 import { quoted } from "../terminal.ts";
 import { formatAge, formatCount } from "../units.ts";
@@ -16,21 +16,20 @@ const ls: Command = {
   summary: "list a session's heads, newest first",
   usage: ["heads [ls] SESSION[@HEAD] [--order ORDER] [--limit N] [--cursor C]"],
   description:
-    "A head is a point of a session that was published: what was there at it can be read for ever. Lists all of them, newest first, " +
+    "A head is a published point of a session: everything up to it can be read for ever. Lists all of them, newest first, " +
     "also aborted ones and those of other branches; the current one is marked, and so are those with a final value and " +
     "compactions. At a head, those that lead to it. " +
     LOCATOR_HELP,
   options: {
     order: ORDER_OPTION,
-    limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 100)" },
-    cursor: { type: "text", summary: "the page that begins here; printed below a page that is not the last" },
+    ...pageOptions(100),
   },
   operands: [{ name: "SESSION", need: "one" }],
   examples: [
     { command: "holdfast heads chat-1", does: "its heads" },
     { command: "holdfast heads chat-1 --json | jq -r .current", does: "the id of the current one, for a script" },
   ],
-  next: "holdfast fork, resume and rewind go on from one; holdfast export --markdown SESSION@HEAD prints what was said.",
+  next: "holdfast fork, resume and rewind continue from one; holdfast export --markdown SESSION@HEAD prints the messages.",
   run: async (context) => {
     const { args, output } = context;
     const holdfast = await context.open();
@@ -49,24 +48,24 @@ const ls: Command = {
     });
     if (page.items.length === 0)
       await output.note(`\`holdfast publish ${quoted(session)}\` makes one, as the end of a turn does`);
-    if (page.next !== null) await output.note(`more: add --cursor '${page.next}'`);
+    await output.noteNextPage(page.next);
     return undefined;
   },
 };
 
-type Marked = Head & { readonly marks: readonly Mark[] };
+type MarkedHead = Head & { readonly marks: readonly HeadMark[] };
 
 /**
  * On a terminal the beginning of an id is enough; a program or a file gets all of it. What is the same in every line
  * leaves its room to the summaries.
  */
-function columns(heads: readonly Head[], current: string | null, short: boolean): readonly Column<Marked>[] {
+function columns(heads: readonly Head[], current: string | null, short: boolean): readonly Column<MarkedHead>[] {
   const now = Date.now();
   const hasBranches = new Set(heads.map(({ branch }) => branch)).size > 1;
   const hasCalls = heads.some(({ counts }) => counts.calls > 0);
   return [
     {
-      ...{ title: "HEAD", cell: ({ id }: Marked) => (short ? shortHead(id) : id), keep: true as const },
+      ...{ title: "HEAD", cell: ({ id }: MarkedHead) => (short ? shortHead(id) : id), keep: true as const },
       colour: (text, _, style) => style.name(text),
     },
     { title: "", cell: ({ id }) => (id === current ? "current" : "") },

@@ -6,10 +6,10 @@ import { AGENT_NAMES, AGENT_OPTION, AGENTS, agentGiven, OPENCODE_HELP, placeAt }
 import { messagesIn } from "../captures/conversation.ts";
 import { foreseeLocal, importLocalSession, type Local, listLocal } from "../captures/local.ts";
 import type { Command, Context } from "../command.ts";
-import { createStore, openIfThere } from "../creating.ts";
 import { EXIT } from "../exit.ts";
 import { OutputClosed, OutputFailed } from "../failure.ts";
 import { type Io, interruption } from "../io.ts";
+import { createStore, openIfThere } from "../store.ts";
 import { facts } from "../table.ts";
 import { safe, safeLine } from "../terminal.ts";
 import { formatAge, formatCount, parseDuration, plural } from "../units.ts";
@@ -35,7 +35,7 @@ export const importLocal: Command = {
     "mask-secrets": { type: "flag", summary: "replace likely secrets in what is imported now" },
     "dry-run": { type: "flag", short: "n", summary: "tell what would be imported, write nothing" },
   },
-  means: { json: "print one document for each session, and one at the end, a line each" },
+  globalOptionHelp: { json: "print one document for each session, and one at the end, a line each" },
   operands: [],
   examples: [
     { command: "holdfast import-local --dry-run", does: "what is there, and not in the store yet?" },

@@ -1,7 +1,7 @@
 // holdfast init: creates a store, and does nothing else.
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Command, Context } from "../command.ts";
-import { openIfThere } from "../creating.ts";
+import { openIfThere } from "../store.ts";
 import { facts } from "../table.ts";
 import { safe } from "../terminal.ts";
 import { formatTime } from "../units.ts";
@@ -13,10 +13,10 @@ export const init: Command = {
   description:
     "Creates an empty store: one SQLite file (with -wal and -shm beside it while it is open), or the tables of a " +
     "PostgreSQL schema. The file can be read by its owner only; HOLDFAST_FILE_MODE=660 gives its group access. " +
-    "A store that is there already is left as it is. Other commands never create one, so that a " +
-    "slip in --store leaves nothing behind. In your program, open(url) creates it by itself.",
+    "An existing store is left as it is. Other commands never create one, so that a " +
+    "mistake in --store leaves nothing behind. In your program, open(url) creates it by itself.",
   options: {},
-  tellsExposure: true,
+  warnsOfExposedFiles: true,
   operands: [],
   examples: [
     { command: "holdfast init", does: "creates ./holdfast.db" },
@@ -29,7 +29,7 @@ export const init: Command = {
     const { info } = holdfast;
     const value = { created, store: context.storeName, ...info, url: context.storeName };
     await context.output.answer(value, () => [
-      created ? safe`created a store at ${context.storeName}` : safe`there is a store at ${context.storeName} already`,
+      created ? safe`created a store at ${context.storeName}` : safe`a store exists at ${context.storeName} already`,
       "",
       ...facts(
         [

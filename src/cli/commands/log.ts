@@ -9,10 +9,10 @@ import type { Command, CommandGroup, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
 import type { Output } from "../output.ts";
-import { eachSession } from "../pages.ts";
 import { follow, noteRest, type Range, rangeOptions, readRange } from "../range.ts";
 import { needRun } from "../runs.ts";
-import { needSession } from "../store.ts";
+import { eachSession } from "../session-walk.ts";
+import { needSession } from "../sessions.ts";
 import { type Column, EVENT_ID, table } from "../table.ts";
 import { displayWidth, quoted, safeLine, truncate } from "../terminal.ts";
 import { formatTime } from "../units.ts";
@@ -31,8 +31,8 @@ const show: Command = {
     "log [show] SESSION --run RUN [--last N | --after SEQ] [--type TYPE]…",
   ],
   description:
-    "Prints what happened in a session, oldest first: the last 50 events unless you say otherwise. Events are " +
-    "compact: they name what was written and never repeat it; holdfast messages SESSION --follow shows what is said, live. " +
+    "Prints what happened in a session, oldest first: by default the last 50 events. Events are " +
+    "compact: they name what was written and never repeat it; holdfast messages SESSION --follow prints the messages, live. " +
     "Each one's hash covers it and everything before it. At a " +
     `head: those on the line that leads to it. ${LOCATOR_HELP}`,
   options: {
@@ -56,15 +56,17 @@ const show: Command = {
     const types = args.list("type");
     const named = args.text("run");
     if (named !== undefined) {
-      if (args.flag("follow") || at.head !== undefined) throw new UsageError("--run goes without --follow and a head");
+      if (args.flag("follow") || at.head !== undefined)
+        throw new UsageError("--run cannot be combined with --follow or a head");
       return await showRun(holdfast, session, named, range, context);
     }
     if (args.flag("follow")) {
-      if (at.head !== undefined) throw new UsageError("a head is an end: --follow goes with a session as it stands");
+      if (at.head !== undefined)
+        throw new UsageError("--follow needs a session without a head: nothing is added at a head");
       return await watch(holdfast, session, range, context);
     }
     if (at.head !== undefined) return await showAt(holdfast, at, range, context);
-    const events = await select(holdfast, session, range, types);
+    const events = await readEvents(holdfast, session, range, types);
     const { id, seq, chain } = session;
     await output.answer({ session: id, seq, chain, events }, () => eventLines(events, output));
     if (types.length === 0) await noteRest(output, range, events.length, session.seq);
@@ -73,7 +75,7 @@ const show: Command = {
   },
 };
 
-/** What the log has of one run. */
+/** The events of one run. */
 async function showRun(
   holdfast: Holdfast,
   session: Session,
@@ -98,7 +100,7 @@ async function showRun(
   return undefined;
 }
 
-/** What lies on the line to a head: its seqs have gaps where other branches are. */
+/** The events up to a head. Their seqs have gaps where other branches are. */
 async function showAt(holdfast: Holdfast, at: Locator, range: Range, { args, output }: Context): Promise<undefined> {
   const { seq, hash } = await holdfast.log.anchor(at);
   const { after = 0, limit = Number.POSITIVE_INFINITY, last } = range;
@@ -111,20 +113,20 @@ async function showAt(holdfast: Holdfast, at: Locator, range: Range, { args, out
 
 function eventLines(events: readonly LogEvent[], output: Output): string[] {
   if (events.length === 0) return ["no events"];
-  return pieces(events).flatMap((piece) => table(columns(output), piece, output.frame));
+  return splitIntoTables(events).flatMap((piece) => table(columns(output), piece, output.frame));
 }
 
-/** One by one there is no table: nobody knows how wide the next event is. */
+/** One event in one line, without a table: the width of the next event is not known yet. */
 function eventLine(event: LogEvent, { style, width }: Output): string {
-  const who = [event.agent, event.run].filter((name) => name !== undefined).join(", run ");
-  const head = safeLine(`${formatTime(event.at)} ${event.type}${who === "" ? "" : ` (${who})`}`);
+  const origin = [event.agent, event.run].filter((name) => name !== undefined).join(", run ");
+  const head = safeLine(`${formatTime(event.at)} ${event.type}${origin === "" ? "" : ` (${origin})`}`);
   const seq = safeLine(rowId(event.session, event.seq));
   const data = safeLine(JSON.stringify(event.data));
   const room = width - displayWidth(`${seq} ${head}  `) - 8;
   return `${style.name(seq)} ${head} ${style.faint(event.hash.slice(0, 8))} ${truncate(data, Math.max(0, room))}`;
 }
 
-/** On a terminal the date of today goes without saying, and leaves room for more. */
+/** A terminal leaves out today's date, so that there is more room. */
 function columns({ interactive }: Output): readonly Column<LogEvent>[] {
   const today = interactive ? formatTime(Date.now()).slice(0, 11) : "always";
   return [
@@ -154,11 +156,11 @@ function columns({ interactive }: Output): readonly Column<LogEvent>[] {
   ];
 }
 
-function pieces(events: readonly LogEvent[]): (readonly LogEvent[])[] {
+function splitIntoTables(events: readonly LogEvent[]): (readonly LogEvent[])[] {
   return Array.from({ length: Math.ceil(events.length / PIECE) }, (_, i) => events.slice(i * PIECE, (i + 1) * PIECE));
 }
 
-async function select(
+async function readEvents(
   holdfast: Holdfast,
   session: Session,
   { after = 0, limit = Number.POSITIVE_INFINITY, last }: Range,
@@ -189,7 +191,7 @@ async function collect(
   return found;
 }
 
-/** A type that no event has may be a slip: then those there are help. */
+/** A type that no event has may be misspelt: the note lists the types that the session has. */
 export async function noteTypes(holdfast: Holdfast, session: Session, { args, output }: Context): Promise<void> {
   const present = new Set<string>();
   for (let after = 0; after < session.seq; ) {
@@ -209,7 +211,7 @@ async function watch(holdfast: Holdfast, session: Session, range: Range, context
   if (output.interactive) {
     await output.note("data is cut to the width of the terminal; --json has all of it");
     await output.note(
-      `events do not repeat texts: \`holdfast messages ${quoted(session.id)} --follow\` shows what is said`,
+      `events do not repeat texts: \`holdfast messages ${quoted(session.id)} --follow\` prints the messages`,
     );
   }
   return await follow(holdfast, session.id, { after, ...(types.length === 0 ? {} : { types }) }, io, async (event) => {
@@ -224,8 +226,8 @@ const anchor: Command = {
   usage: ["log anchor SESSION…", "log anchor --all"],
   description:
     "Prints the chain head of a session as JSON, or the chain up to SESSION@HEAD. " +
-    "The chain alone shows damage and careless editing; somebody who " +
-    "rewrites a log and all its hashes is found out only by an anchor that was kept where they cannot write.",
+    "The chain alone shows damage and careless editing; an editor " +
+    "that rewrites a log and all its hashes is found only with an anchor that is kept where the editor cannot write.",
   options: { all: { type: "flag", summary: "of every session of the store" } },
   operands: [{ name: "SESSION", need: "any" }],
   examples: [

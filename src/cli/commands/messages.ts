@@ -4,24 +4,29 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { MessageAt } from "../../contracts/lineage.ts";
 import type { Locator } from "../../contracts/locators.ts";
-import type { Message, MessageInput, Role } from "../../contracts/messages.ts";
+import type { Message, MessageInput } from "../../contracts/messages.ts";
 import type { Session } from "../../contracts/session.ts";
+import { ROLES } from "../../history/append.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
+import {
+  type EventPosition,
+  findTranscriptHeads,
+  headLine,
+  type ShownMessages,
+  type TranscriptHead,
+} from "../head-marks.ts";
 import { readTextOperand } from "../input.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
-import { type HeadAmong, headLine, headsAmong, type Place, type Stretch } from "../marks.ts";
 import { findMessageCalls, type MessageCalls, withCalls } from "../message-calls.ts";
 import { follow, noteRest, type Range, rangeOptions, readMessageRange } from "../range.ts";
-import { readUpToDamage as read, readAtUpToDamage as readAt } from "../reading.ts";
-import { findSession, needSession } from "../store.ts";
+import { readUpToDamage as read, readAtUpToDamage as readAt } from "../readable-messages.ts";
+import { findSession, needSession } from "../sessions.ts";
 import { safe } from "../terminal.ts";
 import { messageLines } from "../transcript.ts";
 import { plural } from "../units.ts";
 
 type MessageRange = Range<number | string>;
-
-const ROLES: readonly Role[] = ["user", "assistant", "system", "tool", "developer"];
 
 const show: Command = {
   name: "show",
@@ -33,15 +38,15 @@ const show: Command = {
     "messages [show] SESSION@HEAD [--agent A] [--all] [--last N | [--after SEQ] [--limit N]]",
   ],
   description:
-    "Prints messages oldest first: the last 50 unless you say otherwise. What models and tools wrote is made safe " +
+    "Prints messages oldest first: by default the last 50. Texts of models and tools are made safe " +
     "for the terminal; --json gives it exactly as stored. Bytes such as images are shown by their ref. A line with ● is a head " +
-    "that was published there, with ○ an aborted one, and says whether it has a final value or is a compaction. Entries that the " +
-    "Claude Agent SDK mirrored and nobody said are counted below, not shown, unless --all or --json asks for them. At a head it " +
-    `is what was there then; what was erased since shows that it was there. ${LOCATOR_HELP}`,
+    "that was published there, with ○ an aborted one; the line says whether it has a final value or is a compaction. Entries that the " +
+    "Claude Agent SDK mirrored and that are no messages are counted below; --all and --json show them. At a head the command prints " +
+    `the messages as they were then, and marks those that were erased since. ${LOCATOR_HELP}`,
   options: {
     agent: { type: "text", value: "ID", summary: "only this agent's messages" },
-    all: { type: "flag", summary: "also what a mirrored transcript has beside messages" },
-    calls: { type: "flag", summary: "also which model call wrote a message, where a run said so; not with --follow" },
+    all: { type: "flag", summary: "also the entries of a mirrored transcript that are no messages" },
+    calls: { type: "flag", summary: "also which model call wrote a message, if a run recorded it; not with --follow" },
     ...rangeOptions("messages", LIMITS.historyPage),
     after: {
       type: "text",
@@ -55,7 +60,7 @@ const show: Command = {
     { command: "holdfast messages chat-1 --agent helper --after 0", does: "all of one agent's" },
     { command: "holdfast messages chat-1 --calls", does: "which model call wrote each, and what it cost" },
     { command: "holdfast messages chat-1 --follow", does: "watch the conversation" },
-    { command: "holdfast messages chat-1@hd-1a2b3c", does: "what was said up to a head" },
+    { command: "holdfast messages chat-1@hd-1a2b3c", does: "the messages up to a head" },
     { command: "holdfast messages chat-1@hd-1a2b3c --after 0 --limit 5", does: "the first five of that" },
   ],
   next: "holdfast log SESSION shows everything else that happened; holdfast blobs get REF fetches an attachment.",
@@ -68,14 +73,19 @@ const show: Command = {
     if (at.head !== undefined) return await showAt(holdfast, at, range, context);
     const session = await needSession(holdfast, at.session);
     const isFollowing = args.flag("follow");
-    if (isFollowing && args.flag("calls")) throw new UsageError("--calls goes without --follow");
+    if (isFollowing && args.flag("calls")) throw new UsageError("--calls cannot be combined with --follow");
     const { messages, damage, total } = await read(holdfast, session, agent, range);
-    const heads = await headsAmong(holdfast, at, stretchOf(messages, range, session.id, damage !== undefined), output);
+    const heads = await findTranscriptHeads(
+      holdfast,
+      at,
+      describeShown(messages, range, session.id, damage !== undefined),
+      output,
+    );
     if (isFollowing) return await watch(holdfast, session, messages, heads, damage, context);
     const damagedSeq = damage === undefined ? {} : { damagedSeq: damage.details.seq };
     const calls = args.flag("calls") ? await findMessageCalls(holdfast, messages) : null;
     await output.answer({ session: session.id, total, ...withCalls(messages, calls), heads, ...damagedSeq }, () => {
-      if (messages.length > 0) return transcript(messages, heads, session.id, context, calls);
+      if (messages.length > 0) return transcriptLines(messages, heads, session.id, context, calls);
       return damage === undefined ? ["no messages"] : [];
     });
     if (damage !== undefined) throw damage;
@@ -84,17 +94,22 @@ const show: Command = {
   },
 };
 
-/** What was there at a head. */
+/** The messages as they were at a head. */
 async function showAt(holdfast: Holdfast, at: Locator, range: MessageRange, context: Context): Promise<undefined> {
   const { args, output } = context;
-  if (args.flag("follow")) throw new UsageError("a head is an end: --follow goes with a session as it stands");
+  if (args.flag("follow")) throw new UsageError("--follow needs a session without a head: nothing is added at a head");
   const { messages, damage, total } = await readAt(holdfast, at, args.text("agent"), range);
-  const heads = await headsAmong(holdfast, at, stretchOf(messages, range, at.session, damage !== undefined), output);
+  const heads = await findTranscriptHeads(
+    holdfast,
+    at,
+    describeShown(messages, range, at.session, damage !== undefined),
+    output,
+  );
   const damagedSeq = damage === undefined ? {} : { damagedSeq: damage.details.seq };
   const calls = args.flag("calls") ? await findMessageCalls(holdfast, messages) : null;
   const shown = withCalls(messages, calls);
   await output.answer({ session: at.session, head: at.head, total, ...shown, heads, ...damagedSeq }, () => {
-    if (messages.length > 0) return transcript(messages, heads, at.session, context, calls);
+    if (messages.length > 0) return transcriptLines(messages, heads, at.session, context, calls);
     return damage === undefined ? ["no messages"] : [];
   });
   if (damage !== undefined) throw damage;
@@ -102,30 +117,35 @@ async function showAt(holdfast: Holdfast, at: Locator, range: MessageRange, cont
   return undefined;
 }
 
-function placeOf(after: number | string, session: string): Place {
+function parsePosition(after: number | string, session: string): EventPosition {
   if (typeof after === "number") return { session, seq: after };
   const end = after.lastIndexOf("#");
   return { session: after.slice(0, end), seq: Number(after.slice(end + 1)) };
 }
 
-function stretchOf(messages: readonly MessageAt[], range: MessageRange, session: string, damaged = false): Stretch {
+function describeShown(
+  messages: readonly MessageAt[],
+  range: MessageRange,
+  session: string,
+  damaged = false,
+): ShownMessages {
   const { last, after = 0, limit } = range;
-  const behind = last !== undefined ? "there" : after === 0 ? "start" : placeOf(after, session);
-  return { messages, behind, cut: damaged || messages.length === limit };
+  const startsAfter = last !== undefined ? "first" : after === 0 ? "start" : parsePosition(after, session);
+  return { messages, startsAfter, isCut: damaged || messages.length === limit };
 }
 
-/** Messages with the heads that stand among them. */
-function transcript(
+/** Messages with the heads between them. */
+function transcriptLines(
   messages: readonly MessageAt[],
-  heads: readonly HeadAmong[],
+  heads: readonly TranscriptHead[],
   session: string,
   { output, args }: Context,
   calls: MessageCalls | null = null,
 ): string[] {
   const now = Date.now();
-  const behind = Map.groupBy(heads, ({ after }) => after);
+  const headsAfter = Map.groupBy(heads, ({ after }) => after);
   const among = (after: string | null) =>
-    (behind.get(after) ?? []).map((head) => [headLine(head, head.current, session, output)]);
+    (headsAfter.get(after) ?? []).map((head) => [headLine(head, head.current, session, output)]);
   const isHidden = (message: MessageAt) => !args.flag("all") && isBookkeeping(message);
   const hidden = messages.filter(isHidden).length;
   const blocks = [
@@ -136,12 +156,12 @@ function transcript(
     ]),
     ...(hidden === 0
       ? []
-      : [[output.style.faint(`${plural(hidden, "entry", "entries")} that nobody said; --all shows them`)]]),
+      : [[output.style.faint(`${plural(hidden, "entry", "entries")} that are no messages; --all shows them`)]]),
   ];
   return blocks.flatMap((block, i) => [...(i === 0 ? [] : [""]), ...block]);
 }
 
-/** An entry of a mirrored transcript that is no message of anybody. */
+/** An entry of a mirrored transcript that is not a message. */
 function isBookkeeping(message: MessageAt): boolean {
   return !("erased" in message) && message.role === "system" && message.metadata?.claude === AS_CONTENT;
 }
@@ -150,7 +170,7 @@ async function watch(
   holdfast: Holdfast,
   session: Session,
   past: readonly Message[],
-  heads: readonly HeadAmong[],
+  heads: readonly TranscriptHead[],
   damage: Error | undefined,
   context: Context,
 ): Promise<number> {
@@ -163,7 +183,7 @@ async function watch(
       await output.lines([...messageLines(message, Date.now(), output), ""]);
   };
   if (output.json) for (const message of past) await print(message);
-  else if (past.length > 0) await output.lines([...transcript(past, heads, session.id, context), ""]);
+  else if (past.length > 0) await output.lines([...transcriptLines(past, heads, session.id, context), ""]);
   if (damage !== undefined) throw damage;
   const after = Math.max(session.seq, past.at(-1)?.session === session.id ? (past.at(-1)?.seq ?? 0) : 0);
   const types = ["message/added", ...(output.json ? [] : ["head/created"])];
@@ -174,7 +194,7 @@ async function watch(
       const { head: current } = (await holdfast.sessions.get({ session: session.id })) ?? {};
       return await output.lines([headLine(head, head.id === current, session.id, output), ""]);
     }
-    // Read by seq: what was cleared meanwhile is not there to print.
+    // Read by seq: a message that was cleared meanwhile is not printed.
     const [message] = await holdfast.history.session(session.id, { after: seq - 1, limit: 1 });
     if (message?.seq === seq) await print(message);
   });
@@ -188,8 +208,8 @@ const add: Command = {
     "Appends a message and prints its id once it is durable. A missing session is created. With - the text is read " +
     "from standard input. With --key, appending the same key again answers with the message already there.",
   options: {
-    agent: { type: "text", value: "ID", summary: "who speaks, or is spoken to (default: the session's agent)" },
-    role: { type: "text", value: "ROLE", summary: `${ROLES.join(", ")} (default user)` },
+    agent: { type: "text", value: "ID", summary: "the agent of the conversation (default: the session's agent)" },
+    role: { type: "text", value: "ROLE", choices: ROLES, summary: `${ROLES.join(", ")} (default user)` },
     key: { type: "text", summary: "your own id for the message, so that a repeated call adds it once" },
     run: { type: "text", value: "ID", summary: "the run it belongs to" },
   },
@@ -204,13 +224,12 @@ const add: Command = {
   next: "holdfast messages SESSION reads it back.",
   run: async (context) => {
     const { args } = context;
-    const role = ROLES.find((one) => one === (args.text("role") ?? "user"));
-    if (role === undefined) throw new UsageError(`--role is one of ${ROLES.join(", ")}, not "${args.text("role")}"`);
+    const role = args.choice("role", ROLES) ?? "user";
     const holdfast = await context.open();
     const named = args.operand(0);
     const session = await findSession(holdfast, named);
     const agent = args.text("agent") ?? session?.agent;
-    if (agent === undefined || agent === null) throw new UsageError("say whose conversation it is: --agent ID");
+    if (agent === undefined || agent === null) throw new UsageError("name the agent of the conversation: --agent ID");
     const [key, run] = [args.text("key"), args.text("run")];
     const content = await readTextOperand(args.operand(1), context.io);
     const input: MessageInput = { role, content, ...(key === undefined ? {} : { key }) };

@@ -1,4 +1,4 @@
-// holdfast migrate: brings a store made by an older version to this version's schema, and says so.
+// holdfast migrate: brings a store of an older version to this version's schema, and prints both versions.
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Command, Context } from "../command.ts";
 import { safe } from "../terminal.ts";
@@ -36,7 +36,7 @@ export const migrate: Command = {
   },
 };
 
-/** null when it is older and does not say by how much. */
+/** null: the store is older, and its version is unknown. */
 async function versionBefore(context: Context): Promise<number | null> {
   try {
     return (await context.open({ migrate: false })).info.schemaVersion;

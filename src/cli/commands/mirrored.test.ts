@@ -89,7 +89,7 @@ describe("a session that the Claude Agent SDK mirrored", () => {
     const text = await run("messages", id);
     expect(text).toContain("question 0");
     expect(text).not.toContain("queue-operation");
-    expect(text).toMatch(/\n\n5 entries that nobody said; --all shows them\n$/);
+    expect(text).toMatch(/\n\n5 entries that are no messages; --all shows them\n$/);
     const all = await run("messages", id, "--all");
     expect(all).toContain("queue-operation");
     expect(all).not.toContain("nobody said");
@@ -132,7 +132,7 @@ describe("what the agent itself says that a session cost", () => {
       await hf.sessions.create({ id: "known" });
       await hf.calls.add("known", { type: "root", costUsd: 1 });
     }
-    const told = "reported  $0.086 for 1 session, as the agent itself says; not part of the cost";
+    const told = "reported  $0.086 for 1 session, as the agent itself reports; not part of the cost";
     expect((await run("cost", "priced")).split("\n").map((line) => line.trim())).toEqual(
       expect.arrayContaining([expect.stringMatching(/^cost +unknown$/), told]),
     );

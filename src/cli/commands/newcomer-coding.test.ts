@@ -91,7 +91,7 @@ describe("names", () => {
     const { code, stderr } = await cli(["messages", "fix 42"]);
     expect(code).toBe(3);
     expect(stderr).toContain("`holdfast sessions --request 'fix 42'` lists its sessions");
-    expect((await cli(["messages", "fix-43"])).stderr).toContain("`holdfast sessions` lists those there are");
+    expect((await cli(["messages", "fix-43"])).stderr).toContain("`holdfast sessions` lists all sessions");
   });
 });
 

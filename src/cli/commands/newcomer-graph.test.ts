@@ -30,7 +30,7 @@ describe("sessions rm", () => {
     const { removed, kept } = await json("sessions", "rm", "chat", "--yes");
     expect([removed.events, kept.events, kept.inherited]).toEqual([3, 3, 2]);
     expect(await fails("sessions", "show", "chat")).toMatch(
-      /^3 .*"chat" was erased, and 2 messages of it kept for those that inherit from it: fork\n.*holdfast messages fork/s,
+      /^3 .*"chat" was erased, except 2 messages that these sessions inherit: fork\n.*holdfast messages fork/s,
     );
   });
 

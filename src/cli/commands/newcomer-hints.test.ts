@@ -33,7 +33,7 @@ describe("a point that is named in a wrong way", () => {
     });
     const near = await fails("fork", "chat#3");
     expect(near).toMatch(
-      /^3 .*shows no message chat#3\n.*`holdfast fork 'chat#2'` goes on from the last message before it/s,
+      /^3 .*shows no message chat#3\n.*`holdfast fork 'chat#2'` continues from the last message before it/s,
     );
     expect(near).toContain("`holdfast messages chat` prints the numbers of all");
     const inherited = await fails("fork", "twig#2");
@@ -47,8 +47,8 @@ describe("a point that is named in a wrong way", () => {
     async (line) => {
       await within((hf) => say(hf, "chat", "one"));
       const told = await fails(...line.split(" "));
-      expect(told).toContain("a message is named 'chat#2': `holdfast fork 'chat#2'` goes on from it");
-      expect(told).toContain("a head is named chat@HEAD, and `holdfast heads chat` lists those there are");
+      expect(told).toContain("a message is named 'chat#2': `holdfast fork 'chat#2'` continues from it");
+      expect(told).toContain("a head is named chat@HEAD, and `holdfast heads chat` lists its heads");
     },
   );
 
@@ -208,5 +208,5 @@ test("log --follow says where the texts are", async () => {
   await within((hf) => say(hf, "chat", "one"));
   const stop = new AbortController();
   const { stderr } = await cli(["log", "chat", "-f"], { ...terminal, signal: stop.signal, seen: () => stop.abort() });
-  expect(stderr.replaceAll("\n", " ")).toContain("`holdfast messages chat --follow` shows what is said");
+  expect(stderr.replaceAll("\n", " ")).toContain("`holdfast messages chat --follow` prints the messages");
 });

@@ -164,8 +164,8 @@ describe("hints", () => {
     const asked = ["messages", "nope", "--store", url.href];
     const typed = await cli(asked);
     expect(typed.stderr).toContain(":***@");
-    expect(typed.stderr).toContain("(*** stands for the password: fill it in)");
+    expect(typed.stderr).toContain("(replace *** by the password)");
     const set = await cli(asked, { env: { HOLDFAST_STORE: url.href } });
-    expect(set.stderr).toContain("hint: `holdfast sessions` lists those there are\n");
+    expect(set.stderr).toContain("hint: `holdfast sessions` lists all sessions\n");
   });
 });

@@ -70,7 +70,7 @@ describe("hints are commands", () => {
     await run("tasks", "add", "my trip", "one", "--max-retries", "0");
     const retry = ["tasks", "retry", "my trip", "1", "--counted"] as const;
     expect((await cli(...retry)).stderr).toContain(
-      "hint: a person may retry it all the same: `holdfast tasks retry 'my trip' 1`\n",
+      "hint: a person may still retry it: `holdfast tasks retry 'my trip' 1`\n",
     );
     await run("tasks", "set", "my trip", "1", "abandoned");
     expect((await cli(...retry)).stderr).toContain("hint: `holdfast tasks retry 'my trip' 1` starts it again\n");
@@ -94,7 +94,7 @@ describe("hints are commands", () => {
   });
 
   test("for whatever else the library says", () => {
-    expect(commandHint("List what there is with sessions.list().")).toBe("`holdfast sessions` lists those there are");
+    expect(commandHint("List what there is with sessions.list().")).toBe("`holdfast sessions` lists all sessions");
     expect(commandHint("Wait for it, or give open() a longer busyMs.")).toBe("wait for it, then try again");
     expect(commandHint("An operator can change it with saveBlocks().")).toBeUndefined();
     expect(commandHint("mkdir -p /data/copy(1)")).toBe("mkdir -p /data/copy(1)");
@@ -309,7 +309,7 @@ describe("words for what is shown", () => {
   test("commands of a package in a project's node_modules are started with npx", async () => {
     const link = "/app/node_modules/.bin/holdfast";
     const { stderr } = await capture(main, ["sessions", "show", "nope"], { cwd, script: link });
-    expect(stderr).toContain("hint: `npx holdfast sessions` lists those there are\n");
+    expect(stderr).toContain("hint: `npx holdfast sessions` lists all sessions\n");
     const usage = await capture(main, ["messages"], { cwd, script: link });
     expect(usage.stderr).toContain("see `npx holdfast messages --help`\n");
     const told = new Output({ ...processIo(), script: link }, false).withCommands(
@@ -317,7 +317,7 @@ describe("words for what is shown", () => {
     );
     expect(told).toBe("run `npx holdfast gc`, or `npx holdfast check`");
     const globally = await capture(main, ["sessions", "show", "nope"], { cwd, script: "/usr/local/bin/holdfast" });
-    expect(globally.stderr).toContain("hint: `holdfast sessions` lists those there are\n");
+    expect(globally.stderr).toContain("hint: `holdfast sessions` lists all sessions\n");
     // Windows starts the file itself, of a project and of a global install: then the PATH tells them apart.
     const file = "C:\\app\\node_modules\\holdfast\\bin\\holdfast.js";
     writeFileSync(path.join(cwd, "holdfast.cmd"), "");
@@ -333,7 +333,7 @@ describe("words for what is shown", () => {
   test("commands from a clone are those that work there", async () => {
     const env = { npm_package_name: "holdfast", npm_lifecycle_event: "holdfast" };
     const { stderr } = await capture(main, ["sessions", "show", "nope"], { cwd, env });
-    expect(stderr).toContain("hint: `npm run -s holdfast -- sessions` lists those there are\n");
+    expect(stderr).toContain("hint: `npm run -s holdfast -- sessions` lists all sessions\n");
     const made = await capture(main, ["init", "--store", "new.db"], { cwd, env });
     expect(made.stderr).toBe(
       'next: `npm run -s holdfast -- messages add chat-1 --agent helper "hello" --store new.db`\n',

@@ -1,18 +1,18 @@
-// holdfast publish and compact: a head from the shell, so that fork, resume and rewind have something to go on from.
+// holdfast publish and compact: publish a head, from which fork, resume and rewind can continue.
 import type { Head, HeadInput } from "../../contracts/heads.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { shortHead } from "../locate.ts";
-import { type Instead, needSession } from "../store.ts";
+import { type HeadAdvice, needSession } from "../sessions.ts";
 import { quoted, safe, wrapWords } from "../terminal.ts";
 import { plural } from "../units.ts";
 
 export const publish: Command = {
   name: "publish",
-  summary: "make where a session stands a head",
+  summary: "publish a head at a session's latest state",
   usage: ["publish SESSION [--final TEXT] [--summary TEXT]"],
   description:
-    "Publishes a head: a point that can be read, forked and gone back to for ever. It becomes the session's current head. " +
+    "Publishes a head: a point that can be read, forked and rewound to for ever. It becomes the session's current head. " +
     "SESSION is an id or alias.",
   options: {
     final: { type: "text", value: "TEXT", summary: "the value the work ended with" },
@@ -23,7 +23,7 @@ export const publish: Command = {
     { command: "holdfast publish chat-1", does: "a head, now" },
     { command: "holdfast publish chat-1 --summary 'before the rewrite'", does: "one that lists can tell apart" },
   ],
-  next: "holdfast heads SESSION lists them; holdfast fork, resume and rewind go on from one.",
+  next: "holdfast heads SESSION lists them; holdfast fork, resume and rewind continue from one.",
   run: async (context) => {
     const { args } = context;
     const holdfast = await context.open();
@@ -33,23 +33,24 @@ export const publish: Command = {
       ...(final === undefined ? {} : { final }),
       ...(finalSummary === undefined ? {} : { finalSummary }),
     };
-    return await tell(await holdfast.heads.publish({ session: id }, input), "published", context);
+    return await answerWithHead(await holdfast.heads.publish({ session: id }, input), "published", context);
   },
 };
 
-const GO_ON: Instead = (named) =>
-  `a head is made where the session stands; \`holdfast resume ${named}\` goes on from there, \`holdfast fork ${named} NEW-ID\` elsewhere`;
+const GO_ON: HeadAdvice = (named) =>
+  `a head is published at the latest state of a session; \`holdfast resume ${named}\` continues from that head, ` +
+  `\`holdfast fork ${named} NEW-ID\` in a new session`;
 
 export const compact: Command = {
   name: "compact",
   summary: "store a summary from which contexts begin",
   usage: ["compact SESSION [--agent A] --summary TEXT [--up-to MESSAGE | --keep-last N]"],
   description:
-    "Appends a message that stands for all before it, for all up to MESSAGE, or all but the last N, and publishes a head. A " +
+    "Appends a message that replaces all before it, all up to MESSAGE, or all but the last N, and publishes a head. A " +
     "context for a model begins with the summary from then on. While others write to the session, name the last message that " +
     "was summed up: what came later stays. Nothing is deleted: older heads still show everything. SESSION is an id or alias.",
   options: {
-    agent: { type: "text", value: "ID", summary: "who sums up (default: the session's agent)" },
+    agent: { type: "text", value: "ID", summary: "the agent that writes the summary (default: the session's agent)" },
     summary: { type: "text", value: "TEXT", summary: "one line that says in short what came before" },
     "up-to": { type: "text", value: "MESSAGE", summary: "the last message that the summary covers, as SESSION#SEQ" },
     "keep-last": { type: "number", min: 0, summary: "so many of the last messages stay as they are (default 0)" },
@@ -62,31 +63,37 @@ export const compact: Command = {
     },
     {
       command: "holdfast compact chat-1 --summary 'They agreed on Lisbon.' --up-to chat-1#7",
-      does: "what was said up to that message, whatever was added since",
+      does: "all messages up to that one, whatever was added since",
     },
   ],
   next: "holdfast messages SESSION still shows all of it.",
   run: async (context) => {
     const { args } = context;
     const [summary, keep, upTo] = [args.text("summary"), args.number("keep-last"), args.text("up-to")];
-    if (keep !== undefined && upTo !== undefined) throw new UsageError("--up-to or --keep-last, not both");
+    if (keep !== undefined && upTo !== undefined) throw new UsageError("give --up-to or --keep-last, not both");
     if (summary === undefined || summary.trim() === "")
-      throw new UsageError("say in short what came before: --summary TEXT");
+      throw new UsageError("give the text of the summary: --summary TEXT");
     const holdfast = await context.open();
     const session = await needSession(holdfast, args.operand(0), GO_ON);
     const agent = args.text("agent") ?? session.agent;
-    if (agent === null) throw new UsageError("say who sums up: --agent ID");
+    if (agent === null) throw new UsageError("name the agent that writes the summary: --agent ID");
     const input = { agent, summary, ...(keep === undefined ? {} : { keep }), ...(upTo === undefined ? {} : { upTo }) };
-    return await tell(await holdfast.heads.compact({ session: session.id }, input), "compacted into", context);
+    return await answerWithHead(
+      await holdfast.heads.compact({ session: session.id }, input),
+      "compacted into",
+      context,
+    );
   },
 };
 
-async function tell(head: Head, verb: string, { output }: Context): Promise<undefined> {
+async function answerWithHead(head: Head, verb: string, { output }: Context): Promise<undefined> {
   const { id, session, counts } = head;
   const shown = output.interactive ? shortHead(id) : id;
   await output.answer(head, () =>
     wrapWords(safe`${verb} head ${shown} of ${session} (${plural(counts.messages, "message")})`, output.width),
   );
-  await output.note(`next: \`holdfast fork ${quoted(`${session}@${id.slice(0, 11)}`)}\` goes on from it elsewhere`);
+  await output.note(
+    `next: \`holdfast fork ${quoted(`${session}@${id.slice(0, 11)}`)}\` continues from it in a new session`,
+  );
   return undefined;
 }

@@ -1,7 +1,7 @@
 // holdfast query: Datalog over everything the store holds, as a table or as JSON, and the SQL it becomes.
 import type { Json } from "../../contracts/json.ts";
-import { LIMITS } from "../../contracts/limits.ts";
 import type { Explanation, FactName } from "../../contracts/query.ts";
+import { QUERY_VERBS } from "../../contracts/verbs/store.ts";
 import type { Find, FindElement } from "../../query/ast.ts";
 import { elementVariable } from "../../query/find.ts";
 import { readQuery } from "../../query/query.ts";
@@ -14,7 +14,7 @@ import { formatCount } from "../units.ts";
 
 /** Rows of a table for people; a program asks for all. */
 const SHOWN = 1000;
-const DEFAULT_SECONDS = LIMITS.queryMsDefault / 1000;
+const { limit: LIMIT, timeoutMs: TIMEOUT_MS } = QUERY_VERBS.query.params[2].schema.fields;
 
 export const query: Command = {
   name: "query",
@@ -35,14 +35,14 @@ export const query: Command = {
     limit: {
       type: "number",
       min: 1,
-      max: LIMITS.queryRows,
+      max: LIMIT.max,
       summary: `at most so many rows (default ${SHOWN}; all with --json)`,
     },
     timeout: {
       type: "number",
       min: 1,
-      max: LIMITS.queryMs / 1000,
-      summary: `seconds it may take (default ${DEFAULT_SECONDS})`,
+      max: TIMEOUT_MS.max / 1000,
+      summary: `seconds it may take (default ${TIMEOUT_MS.fallback / 1000})`,
     },
     explain: { type: "flag", summary: "show the SQL and the engine's plan instead of the answer" },
     facts: { type: "flag", summary: "list every attribute there is" },
@@ -100,7 +100,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** What is no JSON is a text: ids need no quotes within quotes. */
+/** A value that is not JSON is a text, so that ids need no quotes within quotes. */
 function inputValue(text: string): unknown {
   return isJson(text) ? JSON.parse(text) : text;
 }
@@ -154,7 +154,7 @@ function explanationLines({ sql, params, plan }: Explanation, { output: { style 
 async function listFacts(context: Context): Promise<undefined> {
   const { output } = context;
   const holdfast = await context.open();
-  const facts = holdfast.facts();
+  const facts = await holdfast.facts();
   const columns: readonly Column<FactName>[] = [
     { title: "ATTRIBUTE", cell: ({ name }) => name, colour: (text, _, style) => style.name(text) },
     { title: "VALUE", cell: ({ type, many }) => (many ? `${type}, many` : type) },

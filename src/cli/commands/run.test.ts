@@ -166,9 +166,11 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
   test("where the store was removed meanwhile, nothing is said to be saved", async () => {
     const store = newStore();
     const machine = new Machine();
-    const running = machine.run({ waitMs: 400, ...says("OWN") }, lineOf(store, "r"));
+    const go = path.join(machine.home, "go");
+    const running = machine.run({ after: go, ...says("OWN") }, lineOf(store, "r"));
     while (!existsSync(path.join(machine.home, "args.json"))) await sleep(20);
     for (const end of ["", "-wal", "-shm"]) rmSync(`${store}${end}`, { force: true });
+    writeFileSync(go, "");
     const { code, stderr } = await running;
     expect(code).toBe(0);
     expect(stderr).toMatch(/nothing was saved; .*was removed while the agent worked/);
@@ -178,11 +180,13 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
     const store = newStore();
     await new Machine().run(says("PERSONAL"), lineOf(store, "r"));
     const machine = new Machine();
-    const running = machine.run({ waitMs: 600, ...says("MORE") }, lineOf(store, "r", "--every", "10m"));
+    const go = path.join(machine.home, "go");
+    const running = machine.run({ after: go, ...says("MORE") }, lineOf(store, "r", "--every", "10m"));
     while (!existsSync(path.join(machine.home, "args.json"))) await sleep(20);
     const hf = await open(store);
     for (const { id } of (await hf.sessions.list()).items) await hf.sessions.delete(id);
     await hf.close();
+    writeFileSync(go, "");
     expect((await running).stderr).toContain("was erased meanwhile");
     expect(await saved(store, "r")).toEqual([]);
   });

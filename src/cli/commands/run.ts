@@ -8,7 +8,6 @@ import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { hidePassword } from "../../core/store-url.ts";
-import { GLOBAL_OPTIONS } from "../arguments.ts";
 import * as lines from "../coding/agent-line.ts";
 import { type Child, type Ended, exitCodeOf, type StartOptions, startAgent } from "../coding/child.ts";
 import { lineFor } from "../coding/final-line.ts";
@@ -27,9 +26,11 @@ import { untilEnd, withinGrace } from "../coding/supervise.ts";
 import { stepsAfter, tell } from "../coding/tell.ts";
 import { unsavedMessages } from "../coding/unsaved-messages.ts";
 import { hasSessions } from "../coding/whose.ts";
-import type { Command, Context, OptionSpec } from "../command.ts";
+import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
-import { report, UsageError } from "../failure.ts";
+import { UsageError } from "../failure.ts";
+import { reportFailure } from "../failure-report.ts";
+import { GLOBAL_OPTIONS, type OptionSpec } from "../option.ts";
 import { quoted } from "../terminal.ts";
 import { formatSpan, parseDuration, parseDurationOrNever } from "../units.ts";
 
@@ -110,9 +111,9 @@ export const run: Command = {
     },
     log: { type: "text", value: "FILE", summary: "append what happens to this file, one JSON object a line" },
   },
-  means: { json: "what was done as one JSON document on stderr: stdout is the agent's" },
+  globalOptionHelp: { json: "what was done as one JSON document on stderr: stdout is the agent's" },
   operands: [{ name: "claude … or opencode …", need: "some" }],
-  rest: true,
+  passesArguments: true,
   examples: [
     { command: "holdfast run --request fix-42 -- claude -p 'fix the test'", does: "a new session, kept under fix-42" },
     {
@@ -175,7 +176,7 @@ async function openOrExit(
     const code =
       error instanceof Interrupted
         ? error.exitCode
-        : await report(error, context.output, Boolean(context.io.env.HOLDFAST_DEBUG));
+        : await reportFailure(error, context.output, Boolean(context.io.env.HOLDFAST_DEBUG));
     process.exit(code);
   }
 }
@@ -388,7 +389,7 @@ async function started({ io, output }: Context, line: lines.AgentLine, options: 
     return await startAgent(line, io, options);
   } catch (error) {
     if (!isHoldfastError(error) || error.code !== "MissingDependency") throw error;
-    await report(error, output, Boolean(io.env.HOLDFAST_DEBUG));
+    await reportFailure(error, output, Boolean(io.env.HOLDFAST_DEBUG));
     return NOT_STARTED;
   }
 }

@@ -1,33 +1,24 @@
 // Interrupted runs, runs that continue others, and effects that are done again, on the command line.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { cli, enterOpen, leave, run as runPlain } from "../../../test/shell.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Step } from "../../contracts/steps.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { defineAgent, open } from "../../index.ts";
-import { type CaptureOptions, capture } from "../capture.ts";
-import { main } from "../main.ts";
 
 let cwd: string;
 let hf: Holdfast;
 beforeEach(async () => {
-  cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));
-  hf = await open(path.join(cwd, "holdfast.db"));
+  ({ cwd, hf } = await enterOpen());
 });
-afterEach(async () => {
-  await hf.close();
-  rmSync(cwd, { recursive: true, force: true });
-});
+afterEach(leave);
 
-const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
-
+/** What a command prints, with one space between columns. */
 async function run(...argv: string[]): Promise<string> {
-  const { code, stdout, stderr } = await cli(argv);
-  expect(`${argv.join(" ")}: ${code} ${code === 0 ? "" : stderr}`).toBe(`${argv.join(" ")}: 0 `);
-  return stdout.replaceAll(/ +/g, " ");
+  return (await runPlain(...argv)).replaceAll(/ +/g, " ");
 }
 
 /** Pays in its first iteration, looks and mails in the second, and fails in the third unless told otherwise. */
@@ -86,7 +77,7 @@ test.runIf(process.platform === "linux")(
       crashed.runs.execute(stuck, { session: "desk", id: "pay-7" }).catch(() => {});
       await reached.promise;
       const told = await run("runs", "pending");
-      expect(told).toContain("run pay-7 was interrupted, and nobody works on it\n");
+      expect(told).toContain("run pay-7 was interrupted, and no worker has it\n");
       expect(told).toContain("in doubt tool pay (1/2)\n");
       expect(told).toContain("next run its program again, or holdfast worker --agents FILE");
       expect(told).not.toContain("nothing to decide");
@@ -108,11 +99,11 @@ test("RU8 fork and rewind list what they do again, and ask first", async () => {
   for (const verb of ["fork", "rewind"]) {
     const answer = await cli(["runs", verb, failed.id, "--iteration", "0"]);
     expect([answer.code, answer.stdout]).toEqual([2, ""]);
-    expect(answer.stderr).toContain("does again: tool pay (1/1), tool mail (2/2). Say so with --yes");
+    expect(answer.stderr).toContain("repeats: tool pay (1/1), tool mail (2/2). Confirm with --yes");
   }
   expect((await hf.runs.list()).items).toHaveLength(1);
   const after = await cli(["runs", "fork", failed.id, "--iteration", "1", "--yes", "--session", "b"]);
-  expect(after.stderr).toBe("Going on from there does again: tool mail (2/2).\n");
+  expect(after.stderr).toBe("Continuing from there repeats: tool mail (2/2).\n");
   const none = await cli(["runs", "fork", failed.id, "--iteration", "2"]);
   expect([none.code, none.stderr]).toEqual([0, ""]);
   const { repeats } = JSON.parse(await run("runs", "rewind", failed.id, "--iteration", "1", "--yes", "--json"));
@@ -139,7 +130,7 @@ test("RU8 what a retried run had done counts as done again, too", async () => {
   state.isMended = true;
   await hf.runs.resume(agent, again.id);
   const answer = await cli(["runs", "fork", again.id, "--iteration", "0"]);
-  expect(answer.stderr).toContain("does again: tool pay (1/1), tool mail (2/2).");
+  expect(answer.stderr).toContain("repeats: tool pay (1/1), tool mail (2/2).");
 });
 
 test("RU8 what the runs that continue a run did counts as done again, too", async () => {
@@ -160,9 +151,9 @@ test("RU8 what the runs that continue a run did counts as done again, too", asyn
   for (const verb of ["fork", "rewind"]) {
     const later = await cli(["runs", verb, "ch1", "--iteration", "1"]);
     expect([later.code, later.stdout]).toEqual([2, ""]);
-    expect(later.stderr).toContain("does again: tool pay (2/1), tool pay (3/1). Say so with --yes");
+    expect(later.stderr).toContain("repeats: tool pay (2/1), tool pay (3/1). Confirm with --yes");
     const all = await cli(["runs", verb, "ch1", "--iteration", "0"]);
-    expect(all.stderr).toContain("does again: tool pay (1/1), tool pay (2/1), tool pay (3/1). Say so with --yes");
+    expect(all.stderr).toContain("repeats: tool pay (1/1), tool pay (2/1), tool pay (3/1). Confirm with --yes");
   }
   await hf.runs.rewind("ch2", { iteration: 2, id: "ch3" });
   await hf.runs.resume(payer, "ch3");
@@ -247,7 +238,7 @@ test("RU14 --erased placeholder goes on without content that was erased", async 
   expect(refused.code).not.toBe(0);
   expect(refused.stderr).toContain("`holdfast worker --agents FILE --erased placeholder`");
   expect((await start("--now", "--erased", "gone")).stderr).toContain('--erased takes fail or placeholder, not "gone"');
-  expect((await start("--erased", "placeholder")).stderr).toContain("--erased goes with --wait or --now");
+  expect((await start("--erased", "placeholder")).stderr).toContain("--erased needs --wait or --now");
   const over = new AbortController();
   const seen = (text: string) => {
     if (text.includes(" completed")) over.abort();

@@ -1,45 +1,14 @@
 // Approvals, and the model calls behind messages, on the command line; through main(), on a real store.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { enterOpen, json, leave, refused, runOnTerminal as run } from "../../../test/shell.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import { defineAgent, open } from "../../index.ts";
-import { type CaptureOptions, capture } from "../capture.ts";
-import { main } from "../main.ts";
+import { defineAgent } from "../../index.ts";
 
-let cwd: string;
 let hf: Holdfast;
 beforeEach(async () => {
-  cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));
-  hf = await open(path.join(cwd, "holdfast.db"));
+  ({ hf } = await enterOpen());
 });
-afterEach(async () => {
-  await hf.close();
-  rmSync(cwd, { recursive: true, force: true });
-});
-
-const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
-
-/** A command that must succeed: what it prints, as on a terminal of 80 columns. */
-async function run(...argv: string[]): Promise<string> {
-  const { code, stdout, stderr } = await cli(argv, { columns: 80, env: { NO_COLOR: "1" } });
-  expect(`${argv.join(" ")}: ${code} ${code === 0 ? "" : stderr}`).toBe(`${argv.join(" ")}: 0 `);
-  expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
-  return stdout;
-}
-
-async function json(...argv: string[]) {
-  const { code, stdout, stderr } = await cli([...argv, "--json"]);
-  expect([code, stderr]).toEqual([0, ""]);
-  return JSON.parse(stdout);
-}
-
-async function refused(code: number, ...argv: string[]): Promise<string> {
-  const answer = await cli(argv);
-  expect([argv.join(" "), answer.code, answer.stdout]).toEqual([argv.join(" "), code, ""]);
-  return answer.stderr;
-}
+afterEach(leave);
 
 describe("messages of runs", () => {
   test("name the model call that wrote them", async () => {

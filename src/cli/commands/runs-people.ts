@@ -9,11 +9,12 @@ import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { readJson, readTextOperand } from "../input.ts";
 import { ORDER_OPTION, readOrder } from "../list-order.ts";
+import { pageOptions } from "../option.ts";
 import { findInterruptedRuns, type InterruptedRun } from "../run-chain.ts";
 import { GOES_ON, NEXT_WORKER, needDecision, needRun, RUN_HELP, stepName } from "../runs.ts";
 import { type Column, facts, ID, table } from "../table.ts";
 import { jsonLine, quoted, safe, truncate, wrap } from "../terminal.ts";
-import { verdictWords } from "../timeline.ts";
+import { describeVerdict } from "../timeline.ts";
 import { formatAge, formatTime, plural } from "../units.ts";
 
 const ANSWERS =
@@ -22,28 +23,27 @@ const ANSWERS =
   "`approve --result JSON`: it happened, and gave this; `deny`: it did not happen, and shall not. " +
   "After `deny` the agent sees the step fail.";
 
-const WHICH = `DECISION is its id, as holdfast runs pending prints it (chat-1#33), or a run that asks only one thing. ${RUN_HELP}`;
+const DECISION_HELP = `DECISION is its id, as holdfast runs pending prints it (chat-1#33), or a run that asks only one thing. ${RUN_HELP}`;
 
 export const pending: Command = {
   name: "pending",
-  summary: "list what people are asked",
+  summary: "list the questions to people",
   usage: ["runs pending [RUN] [--order ORDER] [--limit N]", "runs pending [RUN] --answered [--limit N] [--cursor C]"],
   description:
     "Lists two kinds of questions. Approval: a tool asks before it is tried for the first time; nothing has happened yet. In doubt: " +
     "a worker died between doing a step and recording it, and the tool is not declared safe to do twice: find out whether it " +
     `happened (its key may help), then answer. The question is asked when a worker continues the run: until then the run is ` +
     `listed as interrupted, with the steps in doubt. ${ANSWERS} With --answered: ` +
-    "what was decided before, by whom and when, as the log has it. The newest session comes first, and of each its newest question.",
+    "the earlier decisions from the log, with the person and the time. The newest session comes first, and of each its newest question.",
   options: {
     answered: { type: "flag", summary: "what was answered, instead of what waits for an answer" },
     order: ORDER_OPTION,
-    limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 100)" },
-    cursor: { type: "text", summary: "the page that begins here; printed below a page that is not the last" },
+    ...pageOptions(100),
   },
   operands: [{ name: "RUN", need: "optional" }],
   examples: [
     { command: "holdfast runs pending", does: "of all runs" },
-    { command: "holdfast runs pending --answered", does: "who decided what, and when" },
+    { command: "holdfast runs pending --answered", does: "the decisions, with the person and the time" },
     { command: "holdfast runs pending --json | jq '.decisions | length'", does: "how many, for a monitor" },
   ],
   next: "holdfast runs approve DECISION, or holdfast runs deny DECISION.",
@@ -73,7 +73,7 @@ export const pending: Command = {
       if (shown.length === 0) return ["nothing to decide"];
       return shown.flatMap((lines, i) => [...(i === 0 ? [] : [""]), ...lines]);
     });
-    if (next !== null) await context.output.note(`more: add --cursor '${next}'`);
+    await context.output.noteNextPage(next);
     return undefined;
   },
 };
@@ -85,7 +85,7 @@ const ANSWERED: readonly Column<Decision>[] = [
   { title: "BY", cell: ({ answer }) => answer?.by ?? "", shrink: 1 },
   {
     title: "SAID",
-    cell: ({ answer, reason }) => verdictWords(answer?.verdict, reason),
+    cell: ({ answer, reason }) => describeVerdict(answer?.verdict, reason),
     keep: true,
     wrap: true,
     shrink: 3,
@@ -95,7 +95,7 @@ const ANSWERED: readonly Column<Decision>[] = [
   { title: "RUN", cell: ({ run }) => run, shrink: 5, min: 0 },
 ];
 
-/** What the names before the values take, about. */
+/** About the width of the names before the values. */
 const NAMES = 10;
 
 /** Longer inputs are cut on a terminal: --json has all of it. */
@@ -113,7 +113,7 @@ interface Wording {
 const WORDING: Readonly<Record<DecisionReason, Wording>> = {
   "in-doubt": {
     question: (tool) => `did ${tool} happen?`,
-    begun: (at) => `${formatTime(at)}, by a worker that died before it could tell`,
+    begun: (at) => `${formatTime(at)}, by a worker that died before it recorded the result`,
     retry: "do it again",
     result: "it happened, and gave this",
     fail: "it did not happen, and shall not",
@@ -162,12 +162,12 @@ function decisionLines(decision: Decision, { output }: Context): string[] {
   ];
 }
 
-/** Its question is not asked yet: whoever continues the run asks it. */
+/** The question is not asked yet: the worker that continues the run asks it. */
 function interruptedLines({ run, steps }: InterruptedRun, { output }: Context): string[] {
   const { style, frame } = output;
   const names = steps.map((step) => `${stepName(step)} (${step.iteration}/${step.path})`).join(", ");
   return [
-    ...wrap(safe`run ${run.id} was interrupted, and nobody works on it`, frame.width).map((line) => style.strong(line)),
+    ...wrap(safe`run ${run.id} was interrupted, and no worker has it`, frame.width).map((line) => style.strong(line)),
     ...facts(
       [
         ["in doubt", names],
@@ -180,8 +180,8 @@ function interruptedLines({ run, steps }: InterruptedRun, { output }: Context): 
   ];
 }
 
-const BY = {
-  by: { type: "text", value: "NAME", summary: "who answers, for the log (default $USER)" },
+const ANSWER_OPTIONS = {
+  by: { type: "text", value: "NAME", summary: "the person who answers, for the log (default $USER)" },
   note: { type: "text", summary: "why, for the log" },
 } as const;
 
@@ -189,14 +189,14 @@ export const approve: Command = {
   name: "approve",
   summary: 'answer "go ahead", "do it again", or "it happened, and gave this"',
   usage: ["runs approve DECISION [--retry] [--by NAME] [--note TEXT]", "runs approve DECISION --result JSON"],
-  description: `Answers what a run asks. ${ANSWERS} Who answered, and what, stays in the log. ${WHICH}`,
+  description: `Answers a question of a run. ${ANSWERS} The log keeps the answer and the person who gave it. ${DECISION_HELP}`,
   options: {
     retry: {
       type: "flag",
       summary: "of a step in doubt: it did not happen; do it again, under the same key",
     },
     result: { type: "text", value: "JSON", summary: "take this as its result; - reads it from standard input" },
-    ...BY,
+    ...ANSWER_OPTIONS,
   },
   operands: [{ name: "DECISION", need: "one" }],
   examples: [
@@ -204,7 +204,7 @@ export const approve: Command = {
     { command: "holdfast runs approve chat-1#33 --retry", does: "the payment did not arrive: pay" },
     {
       command: `holdfast runs approve chat-1#33 --result '{"receipt": 7}'`,
-      does: "it did arrive: go on with this receipt",
+      does: "it did arrive: continue with this receipt",
     },
   ],
   next: NEXT_WORKER,
@@ -224,11 +224,11 @@ export const deny: Command = {
   summary: 'answer "refused", or "it did not happen, and shall not"',
   usage: ["runs deny DECISION [--by NAME] [--note TEXT]"],
   description:
-    "Answers what a run asks: the step fails, and the agent goes on with that. It is this run's step that is not done: when the " +
-    "run fails of it and is taken up with `holdfast runs retry`, the step is done anew, under a new key; a tool that needs approval asks " +
-    "again then, any other does not. " +
-    `${ANSWERS} ${WHICH}`,
-  options: BY,
+    "Answers a question of a run: the step fails, and the agent continues with that failure. If the run fails because of it, " +
+    "`holdfast runs retry` executes the denied step again, under a new key; a tool that needs approval asks again then, any other " +
+    "does not. " +
+    `${ANSWERS} ${DECISION_HELP}`,
+  options: ANSWER_OPTIONS,
   operands: [{ name: "DECISION", need: "one" }],
   examples: [{ command: "holdfast runs deny chat-1#33 --note 'no longer wanted'", does: "it is not done" }],
   next: NEXT_WORKER,
@@ -241,7 +241,7 @@ interface OpenQuestion {
   readonly wasApproved: boolean;
 }
 
-/** null: none of the run that began the step is open; `runs.answer` says what is the matter. */
+/** null: the run that began the step has no such open question; `runs.answer` says why. */
 async function findQuestion(holdfast: Holdfast, decision: string): Promise<OpenQuestion | null> {
   const { session, seq } = parseRowId(decision, "decision");
   const [intent] = await holdfast.log.read(session, { after: seq - 1, limit: 1 }).catch(() => []);
@@ -275,13 +275,13 @@ async function answer(context: Context, given: AnswerInput): Promise<undefined> 
     ...(note === undefined ? {} : { note }),
   });
   await output.answer({ decision, verdict: given.verdict, by: by ?? null, run }, () => [
-    safe`${decision}: ${verdictWords(given.verdict, reason)}${by === undefined ? "" : `, says ${by}`}`,
-    ...wrap(safe`run ${run.id} ${what(run)}`, output.width),
+    safe`${decision}: ${describeVerdict(given.verdict, reason)}${by === undefined ? "" : `, says ${by}`}`,
+    ...wrap(safe`run ${run.id} ${describeNext(run)}`, output.width),
   ]);
   return undefined;
 }
 
-function what({ status, waitsFor }: Run): string {
+function describeNext({ status, waitsFor }: Run): string {
   if (status === "waiting")
     return `still waits for ${plural(waitsFor.length, "answer or signal", "answers or signals")}`;
   return GOES_ON;

@@ -1,4 +1,4 @@
-// holdfast runs recover: frees runs whose worker is gone, and tells what was found.
+// holdfast runs recover: frees runs whose worker is gone, and prints what they had done.
 import type { Recovered, Recovery } from "../../contracts/runs.ts";
 import type { Step } from "../../contracts/steps.ts";
 import type { Command, Context } from "../command.ts";
@@ -10,14 +10,14 @@ import { formatSpan, plural } from "../units.ts";
 
 export const recover: Command = {
   name: "recover",
-  summary: "free runs whose worker is gone, and tell what they had done",
+  summary: "free runs whose worker is gone, and print what they had done",
   usage: ["runs recover RUN", "runs recover --all"],
   description:
     "Watches a run for the length of its lease; when its worker shows no sign of life, the log is verified and the run " +
-    "freed for the next worker. Tells the iteration it goes on with, the steps whose results are used as they are, those " +
-    "nobody knows the end of, and whether a person is needed for them. A worker does the same by itself: this is for " +
-    `looking. A run that somebody works on is refused (exit 4), and with --all passed over; one whose log is damaged is ` +
-    `named, and holds up no other (exit 5). ${RUN_HELP}`,
+    "freed for the next worker. It prints the iteration that the run continues with, the steps whose results are used again, the " +
+    "steps in doubt, and whether a person must decide about them. A worker does the same by itself: this command is for " +
+    `looking. A run with a live worker is refused (exit 4), and --all skips it; a run whose log is damaged is ` +
+    `named and does not stop the others (exit 5). ${RUN_HELP}`,
   options: { all: { type: "flag", summary: "every run whose worker is gone" } },
   operands: [{ name: "RUN", need: "optional" }],
   examples: [
@@ -59,10 +59,10 @@ function lines({ run, resumeIteration, cached, inDoubt, asked, needsPerson }: Re
     [
       ["run", run.id],
       ["session", run.session],
-      ["goes on with", `iteration ${resumeIteration}`],
-      ["known results", listed(cached, "none")],
-      ["in doubt", listed(inDoubt, "nothing")],
-      ["approval", listed(asked, "")],
+      ["continues with", `iteration ${resumeIteration}`],
+      ["known results", listSteps(cached, "none")],
+      ["in doubt", listSteps(inDoubt, "nothing")],
+      ["approval", listSteps(asked, "")],
       [
         "a person",
         needsPerson
@@ -77,7 +77,7 @@ function lines({ run, resumeIteration, cached, inDoubt, asked, needsPerson }: Re
 /** More of them say no more. */
 const MOST = 12;
 
-function listed(steps: readonly Step[], none: string): string {
+function listSteps(steps: readonly Step[], none: string): string {
   const more = steps.length > MOST ? [`and ${steps.length - MOST} more`] : [];
   return steps.length === 0 ? none : [...steps.slice(0, MOST).map(nameOf), ...more].join(", ");
 }
@@ -89,7 +89,7 @@ function nameOf(step: Step): string {
 const columns = (nameOf: (id: string) => string): readonly Column<Recovered>[] => [
   { title: "RUN", cell: ({ run }) => nameOf(run.id), ...ID, colour: (text, _, style) => style.name(text) },
   { title: "SESSION", cell: ({ run }) => run.session, shrink: 2 },
-  { title: "GOES ON", cell: (one) => ("error" in one ? "" : `iteration ${one.resumeIteration}`) },
+  { title: "CONTINUES", cell: (one) => ("error" in one ? "" : `iteration ${one.resumeIteration}`) },
   { title: "KNOWN", cell: (one) => ("error" in one ? "" : plural(one.cached.length, "step")) },
   {
     title: "IN DOUBT",

@@ -11,11 +11,19 @@ import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { findPredecessor, findSuccessors, type LaterRun, type RunLink } from "../run-chain.ts";
-import { iterationWords, needRun, type Placed, placed, RUN_HELP, stepName, whyOf } from "../runs.ts";
+import {
+  describeIteration,
+  describeReason,
+  needRun,
+  RUN_HELP,
+  type RunWithIteration,
+  stepName,
+  withCurrentIteration,
+} from "../runs.ts";
 import { formatUsd } from "../spending.ts";
 import { facts } from "../table.ts";
 import { jsonLine, safe, truncate } from "../terminal.ts";
-import { lastIterations, type Moment, momentsOf, timelineLines, verdictWords } from "../timeline.ts";
+import { buildTimeline, describeVerdict, lastIterations, type Moment, timelineLines } from "../timeline.ts";
 import { formatBytes, formatCount, formatSpan, formatTime } from "../units.ts";
 
 const DEFAULT_LAST = 20;
@@ -25,8 +33,8 @@ export const show: Command = {
   summary: "draw a run: its iterations and steps, and what happened to it",
   usage: ["runs show RUN [--iteration N] [--last N] [--io]"],
   description:
-    "Shows a run, what came of it, and the timeline: each iteration with its steps, how long they took and how often they " +
-    "were tried, who took the run over when a worker was gone, what it waited for, and what people decided; " +
+    "Shows a run, its result, and the timeline: each iteration with its steps, how long they took and how often they " +
+    "were tried, which worker took the run over, what it waited for, and what people decided; " +
     "also the run that it continues (a retry, a rewind or a fork), and those that continue it. Steps in " +
     "parallel branches show their place (2.1.3). With --io also what each step was given and gave; what is too long is cut on a " +
     `terminal, and above ${formatBytes(LIMITS.stepContentBytes)} named by its ref: holdfast blobs get REF reads it. ${RUN_HELP}`,
@@ -41,15 +49,15 @@ export const show: Command = {
     { command: "holdfast runs show run_qddb5fz3 --io", does: "with what each step was given and gave" },
     { command: "holdfast runs show run_qddb5fz3 --iteration 7 --json", does: "one iteration, for a program" },
   ],
-  next: "holdfast trace --causes SESSION#SEQ walks back from one of its events; holdfast cost SESSION tells what it took.",
+  next: "holdfast trace --causes SESSION#SEQ walks back from one of its events; holdfast cost SESSION prints what it cost.",
   run: async (context) => {
     const { args, output } = context;
     const [only, last] = [args.number("iteration"), args.number("last")];
-    if (only !== undefined && last !== undefined) throw new UsageError("--iteration goes without --last");
+    if (only !== undefined && last !== undefined) throw new UsageError("--iteration cannot be combined with --last");
     const holdfast = await context.open();
-    const run = await placed(holdfast, await needRun(holdfast, args.operand(0)));
+    const run = await withCurrentIteration(holdfast, await needRun(holdfast, args.operand(0)));
     const result = await holdfast.runs.result(run.id);
-    const all = momentsOf(await eventsOf(holdfast, run));
+    const all = buildTimeline(await readEvents(holdfast, run));
     const moments =
       only === undefined
         ? lastIterations(all, last ?? DEFAULT_LAST)
@@ -101,7 +109,7 @@ function contentText(content: StepContent | undefined, output: Output): string {
   return output.interactive ? truncate(text, VALUE_CHARS) : text;
 }
 
-async function eventsOf(holdfast: Holdfast, { id }: Run): Promise<readonly LogEvent[]> {
+async function readEvents(holdfast: Holdfast, { id }: Run): Promise<readonly LogEvent[]> {
   const events: LogEvent[] = [];
   for (let after = 0; ; ) {
     const page = await holdfast.runs.events(id, { after, limit: LIMITS.eventsPage });
@@ -114,7 +122,7 @@ async function eventsOf(holdfast: Holdfast, { id }: Run): Promise<readonly LogEv
 /** Longer values are cut on a terminal: --json has all of it. */
 const VALUE_CHARS = 400;
 
-/** What the names before the values take, about. */
+/** About the width of the names before the values. */
 const NAMES = 12;
 
 /** More of them say no more: --json has all. */
@@ -126,13 +134,13 @@ interface RunLinks {
 }
 
 /** "run_1 (retry)", "run_1 after iteration 2 (fork in session b)". */
-function linkWords({ run, session, how, iteration }: RunLink, own: string): string {
+function describeLink({ run, session, how, iteration }: RunLink, own: string): string {
   const place = how === "retry" ? "" : iteration === 0 ? " from its beginning" : ` after iteration ${iteration}`;
   return `${run}${place} (${how}${session === own ? "" : `, session ${session}`})`;
 }
 
 function describe(
-  run: Placed,
+  run: RunWithIteration,
   { continues, continuedBy }: RunLinks,
   result: RunResult | null,
   decisions: readonly Decision[],
@@ -140,7 +148,7 @@ function describe(
 ): string[] {
   // A program or a file gets it as it is, however long: nothing is broken there.
   const value = result?.status === "completed" ? jsonLine(result.value, output.width - NAMES) : "";
-  const why = whyOf(run);
+  const why = describeReason(run);
   const limits = Object.entries(run.limits).map(([name, most]) => `${name} ${formatCount(Number(most))}`);
   return facts(
     [
@@ -148,33 +156,33 @@ function describe(
       ["session", run.session],
       ["agent", `${run.agent} ${run.agentVersion}`],
       ["parent", run.parent ?? ""],
-      ["continues", continues === null ? "" : linkWords(continues, run.session)],
-      ...continuedBy.map((link) => ["continued by", `${linkWords(link, run.session)}, ${link.status}`] as const),
+      ["continues", continues === null ? "" : describeLink(continues, run.session)],
+      ...continuedBy.map((link) => ["continued by", `${describeLink(link, run.session)}, ${link.status}`] as const),
       ["status", why === "" ? run.status : `${run.status}: ${why}`],
       ["hint", run.error?.hint ?? ""],
       ["result", output.interactive ? truncate(value, VALUE_CHARS) : value],
-      ["worker", workerWords(run)],
-      ["iteration", iterationWords(run)],
+      ["worker", describeWorker(run)],
+      ["iteration", describeIteration(run)],
       ["tokens", run.tokens === 0 ? "" : formatCount(run.tokens)],
       ["cost", run.costUsd === null ? "" : formatUsd(run.costUsd)],
       ["limits", limits.join(", ")],
       ["begun", formatTime(run.createdAt)],
       ["took", run.endedAt === null ? "" : formatSpan(run.endedAt - run.createdAt)],
-      ...decisions.slice(-MOST_DECISIONS).map((one) => ["decision", decided(one)] as const),
+      ...decisions.slice(-MOST_DECISIONS).map((one) => ["decision", describeDecision(one)] as const),
     ],
     output.frame,
   );
 }
 
-/** Who, what and when. */
-function decided({ id, step, reason, askedAt, answer }: Decision): string {
+/** The step, the verdict, the person and the time. */
+function describeDecision({ id, step, reason, askedAt, answer }: Decision): string {
   const about = `${step.name} (${id})`;
   if (answer === null) return `on ${about}: asked ${formatTime(askedAt)}, not answered`;
   const note = answer.note === null ? "" : `, "${answer.note}"`;
-  return `on ${about}: ${verdictWords(answer.verdict, reason)}, says ${answer.by ?? "somebody"} ${formatTime(answer.at)}${note}`;
+  return `on ${about}: ${describeVerdict(answer.verdict, reason)}, says ${answer.by ?? "a person"} ${formatTime(answer.at)}${note}`;
 }
 
-function workerWords({ owner, process }: Run): string {
+function describeWorker({ owner, process }: Run): string {
   if (owner === null) return "";
   return process === null ? owner : `${owner} (process ${process.pid} on ${process.host})`;
 }

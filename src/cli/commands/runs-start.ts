@@ -5,15 +5,18 @@ import { HoldfastError } from "../../contracts/errors.ts";
 import type { RunResult } from "../../contracts/run-results.ts";
 import type { RunWait } from "../../contracts/run-waits.ts";
 import type { RunInput } from "../../contracts/runs.ts";
+import { RUN_INPUT } from "../../contracts/verbs/runs.ts";
 import { didYouMean } from "../../core/distance.ts";
 import { AGENTS_HELP, ERASED_OPTION, loadAgents, readErased } from "../agents.ts";
 import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
 import { readJson, readObject, readTextOperand } from "../input.ts";
-import { NEXT_WORKER, whyOf } from "../runs.ts";
+import { describeReason, NEXT_WORKER } from "../runs.ts";
 import { quoted, safe, truncate, wrap } from "../terminal.ts";
 import { formatSpan } from "../units.ts";
+
+const LEASE_MS = RUN_INPUT.fields.leaseMs;
 
 export const start: Command = {
   name: "start",
@@ -23,7 +26,7 @@ export const start: Command = {
       "[--lease SECONDS] [--wait | --now] [--erased RULE]",
   ],
   description:
-    `Begins a run for a worker to take. AGENT is the id of an agent in FILE. ${AGENTS_HELP} A session that does not exist ` +
+    `Begins a run for a worker to claim. AGENT is the id of an agent in FILE. ${AGENTS_HELP} A session that does not exist ` +
     "is created; one with an unfinished run is refused (exit 4). --wait works on the run here until it has ended, prints " +
     "what it waits for meanwhile, and then its result; a run that fails is exit 1. --now does the same and returns as soon as " +
     "the run waits. With --id the command can be repeated: it continues the run where it was, or prints what came of it; the " +
@@ -36,8 +39,8 @@ export const start: Command = {
     priority: { type: "number", summary: "higher goes first (default 0)" },
     limits: { type: "text", value: "JSON", summary: 'such as \'{"iterations": 100, "costUsd": 5}\'' },
     lease: {
-      ...{ type: "number", value: "SECONDS", min: 1, max: 3600 },
-      summary: "another machine takes over when its worker shows no sign of life for so long (default 10)",
+      ...{ type: "number", value: "SECONDS", min: 1, max: LEASE_MS.max / 1000 },
+      summary: `another machine takes over when its worker shows no sign of life for so long (default ${LEASE_MS.fallback / 1000})`,
     },
     wait: { type: "flag", summary: "work on it here until it has ended" },
     now: { type: "flag", summary: "work on it here until it ends or waits" },
@@ -56,28 +59,28 @@ export const start: Command = {
     const { args, output } = context;
     const file = args.text("module");
     if (file === undefined) throw new UsageError("name the module that exports the agent: --module FILE");
-    const input = await inputOf(context);
+    const input = await readInput(context);
     const erased = readErased(args);
-    const agent = agentOf(await loadAgents([file], context), args.operand(0), file);
+    const agent = findAgent(await loadAgents([file], context), args.operand(0), file);
     const holdfast = await context.open();
     if (args.flag("wait") && args.flag("now")) throw new UsageError("give --wait or --now, not both");
     const isHere = args.flag("wait") || args.flag("now");
     if (erased.erased !== undefined && !isHere)
-      throw new UsageError("--erased goes with --wait or --now; a worker has its own");
+      throw new UsageError("--erased needs --wait or --now; a worker takes its own --erased");
     if (isHere) {
-      const onWait = (wait: RunWait) => void output.note(waitWords(wait));
+      const onWait = (wait: RunWait) => void output.note(describeWait(wait));
       const result = await holdfast.runs.execute(agent, input, { wait: args.flag("wait"), onWait, ...erased });
-      await output.answer(result, () => told(result, context));
+      await output.answer(result, () => resultLines(result, context));
       return result.status === "failed" || result.status === "cancelled" ? EXIT.error : undefined;
     }
     const run = await holdfast.runs.start(agent, input);
-    const said = run.version === 1 && run.owner === null ? "begins as soon as a worker takes it" : `is ${run.status}`;
-    await output.answer(run, () => wrap(safe`run ${run.id} in session ${run.session} ${said}`, output.width));
+    const state = run.version === 1 && run.owner === null ? "begins as soon as a worker takes it" : `is ${run.status}`;
+    await output.answer(run, () => wrap(safe`run ${run.id} in session ${run.session} ${state}`, output.width));
     return undefined;
   },
 };
 
-async function inputOf({ args, io }: Context): Promise<RunInput> {
+async function readInput({ args, io }: Context): Promise<RunInput> {
   const session = args.text("session");
   if (session === undefined) throw new UsageError("name the session it works in: --session ID");
   const [given, id, limits] = [args.text("input"), args.text("id"), args.text("limits")];
@@ -92,7 +95,7 @@ async function inputOf({ args, io }: Context): Promise<RunInput> {
   };
 }
 
-function agentOf(agents: readonly AgentDefinition[], id: string, file: string): AgentDefinition {
+function findAgent(agents: readonly AgentDefinition[], id: string, file: string): AgentDefinition {
   const found = agents.find((one) => one.id === id);
   if (found !== undefined) return found;
   const ids = agents.map((one) => one.id);
@@ -105,8 +108,8 @@ function agentOf(agents: readonly AgentDefinition[], id: string, file: string): 
 /** Longer values are cut on a terminal: --json has all of it. */
 const VALUE_CHARS = 400;
 
-/** Whom a call waits for, and how long at most, with the command that helps. */
-function waitWords({ run, reason, owner, waitsFor, atMostMs }: RunWait): string {
+/** What the run waits for, how long at most, and the command that helps. */
+function describeWait({ run, reason, owner, waitsFor, atMostMs }: RunWait): string {
   const most = atMostMs === null ? "" : `, at most ${formatSpan(atMostMs)}`;
   if (reason === "owner") {
     const where = owner?.pid == null ? "" : ` (process ${owner.pid} on ${owner.host})`;
@@ -122,8 +125,8 @@ function waitWords({ run, reason, owner, waitsFor, atMostMs }: RunWait): string 
   return safe`run ${run} waits for run ${wait?.run ?? "?"}`;
 }
 
-function told({ run, status, value }: RunResult, { output }: Context): string[] {
-  const why = whyOf(run);
+function resultLines({ run, status, value }: RunResult, { output }: Context): string[] {
+  const why = describeReason(run);
   const text = JSON.stringify(value);
   const isRetryable = status === "failed" || status === "cancelled";
   return [

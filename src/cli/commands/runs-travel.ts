@@ -1,4 +1,4 @@
-// holdfast runs retry, fork, rewind: going on from where a run stood, or stood once.
+// holdfast runs retry, fork, rewind: continue a run where it ended, or from one of its iterations.
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Run } from "../../contracts/run-record.ts";
 import type { ForkRunInput, RetryInput, RewindRunInput } from "../../contracts/run-travel.ts";
@@ -22,31 +22,31 @@ const LIMITS_OPTION = {
 } as const;
 
 const STATE_OPTION = {
-  state: { type: "text", value: "JSON", summary: "go on with this state instead of the one it had there" },
+  state: { type: "text", value: "JSON", summary: "continue with this state instead of the one it had there" },
 } as const;
 
-function limitsOf(args: Arguments): Pick<RetryInput, "limits"> {
+function readLimits(args: Arguments): Pick<RetryInput, "limits"> {
   const limits = args.text("limits");
   return limits === undefined ? {} : { limits: readObject(limits, "--limits") };
 }
 
-/** Whatever the state was, what is given is the whole of it. */
-function stateOf(args: Arguments): Pick<ForkRunInput, "state"> {
+/** The given state replaces the whole state. */
+function readState(args: Arguments): Pick<ForkRunInput, "state"> {
   const state = args.text("state");
   return state === undefined ? {} : { state: readJson(state, "--state") };
 }
 
 const YES = { yes: YES_OPTION } as const;
 const REPEATS =
-  "Tools that did their work in later iterations, and are not idempotent, do it again: the command lists them first, and asks.";
+  "Tools of later iterations that are not idempotent repeat their effects: the command lists them first, and asks.";
 
-/** Asks before effects are done again; comes back with the steps when the answer is yes. */
+/** Asks before effects are repeated; returns the steps if the answer is yes. */
 async function confirmRepeats(context: Context, holdfast: Holdfast, run: Run, iteration: number) {
   const steps = await findRepeatedSteps(holdfast, run, iteration);
   if (steps.length === 0) return steps;
-  const shown = steps.slice(0, MOST_STEPS).map(stepWords);
+  const shown = steps.slice(0, MOST_STEPS).map(describeStep);
   const more = steps.length > MOST_STEPS ? [`and ${steps.length - MOST_STEPS} more`] : [];
-  const question = `Going on from there does again: ${[...shown, ...more].join(", ")}.`;
+  const question = `Continuing from there repeats: ${[...shown, ...more].join(", ")}.`;
   if (context.args.flag("yes")) await context.output.note(question);
   await confirm(context, question, "nothing was changed");
   return steps;
@@ -55,15 +55,20 @@ async function confirmRepeats(context: Context, holdfast: Holdfast, run: Run, it
 /** More of them say no more: `runs show` has all. */
 const MOST_STEPS = 12;
 
-function stepWords(step: Step): string {
+function describeStep(step: Step): string {
   const doubt = step.status === "started" ? ", which may have happened" : "";
   return safe`${stepName(step)} (${step.iteration}/${step.path}${doubt})`;
 }
 
-async function told({ output }: Context, run: Run, from: string, repeats: readonly Step[]): Promise<undefined> {
+async function answerWithRun(
+  { output }: Context,
+  run: Run,
+  from: string,
+  repeats: readonly Step[],
+): Promise<undefined> {
   const place = run.iteration === 0 ? "from the beginning" : `after iteration ${run.iteration}`;
   await output.answer({ ...run, repeats }, () => [
-    ...wrap(safe`run ${run.id} in session ${run.session} goes on from ${from}, ${place}`, output.width),
+    ...wrap(safe`run ${run.id} in session ${run.session} continues ${from} ${place}`, output.width),
     ...continueLines(run, output),
   ]);
   return undefined;
@@ -78,11 +83,11 @@ function continueLines({ id }: Run, output: Output): string[] {
   );
 }
 
-/** The step whose failure ended it, and that is tried again; null: something else did. */
-async function failedAt(holdfast: Holdfast, { id, session, iteration, stopReason }: Run): Promise<string | null> {
+/** The step whose failure ended the run, and that is tried again; null: something else ended it. */
+async function findFailedStep(holdfast: Holdfast, { id, session, iteration, stopReason }: Run): Promise<string | null> {
   if (stopReason !== "failed") return null;
   const steps = await holdfast.runs.steps(id, { iteration: iteration + 1 });
-  const at = await placeOfFailure(holdfast, session, id);
+  const at = await findFailurePath(holdfast, session, id);
   const last =
     at === null
       ? steps.toSorted((a, b) => (a.endedAt ?? a.startedAt) - (b.endedAt ?? b.startedAt)).at(-1)
@@ -90,8 +95,8 @@ async function failedAt(holdfast: Holdfast, { id, session, iteration, stopReason
   return last?.status === "failed" ? stepName(last) : null;
 }
 
-/** As the event says that ended it; null where the last thing it did counts. */
-async function placeOfFailure(holdfast: Holdfast, session: string, run: string): Promise<string | null> {
+/** The path of the failed step in the event that ended the run; null: the event names none, and the last step counts. */
+async function findFailurePath(holdfast: Holdfast, session: string, run: string): Promise<string | null> {
   for (let after = 0; ; ) {
     const ends = await holdfast.log.read(session, { after, types: ["run/failed"] });
     const end = ends.find((event) => event.run === run);
@@ -104,12 +109,12 @@ async function placeOfFailure(holdfast: Holdfast, session: string, run: string):
 
 export const retry: Command = {
   name: "retry",
-  summary: "take up a run that failed, at the step it failed at",
+  summary: "retry a run that failed, from the step it failed at",
   usage: ["runs retry RUN [--limits JSON]"],
   description:
-    "Begins a new run in the same session that goes on from the step the run failed at; what it had done is not done " +
-    "again. The step it failed at is done anew under a new key, at once, also when it failed because a person denied it. " +
-    `One that stopped at a limit needs a wider one, with --limits. ${RUN_HELP}`,
+    "Begins a new run in the same session that continues from the step the run failed at; steps that are done are not " +
+    "repeated. The failed step is executed again under a new key, at once, also if it failed because a person denied it. " +
+    `A run that stopped at a limit needs a higher limit: --limits. ${RUN_HELP}`,
   options: LIMITS_OPTION,
   operands: [{ name: "RUN", need: "one" }],
   examples: [
@@ -120,12 +125,12 @@ export const retry: Command = {
   run: async (context) => {
     const holdfast = await context.open();
     const failed = await needRun(holdfast, context.args.operand(0));
-    const run = await holdfast.runs.retry(failed.id, limitsOf(context.args));
-    const step = await failedAt(holdfast, failed);
+    const run = await holdfast.runs.retry(failed.id, readLimits(context.args));
+    const step = await findFailedStep(holdfast, failed);
     const place = `in iteration ${run.iteration + 1}${step === null ? "" : `, at ${step}`}`;
-    const said = safe`run ${run.id} in session ${run.session} takes up ${failed.id}: it goes on ${place}`;
+    const text = safe`run ${run.id} in session ${run.session} retries ${failed.id}: it continues ${place}`;
     await context.output.answer(run, () => [
-      ...wrap(`${said}; what was done before is not done again`, context.output.width),
+      ...wrap(`${text}; steps that are done are not repeated`, context.output.width),
       ...continueLines(run, context.output),
     ]);
     return undefined;
@@ -134,15 +139,15 @@ export const retry: Command = {
 
 export const fork: Command = {
   name: "fork",
-  summary: "go on from an iteration of a run, in a new session",
+  summary: "continue from an iteration of a run, in a new session",
   usage: ["runs fork RUN [--iteration N] [--state JSON] [--session NEW-ID] [--limits JSON] [--yes]"],
   description:
-    "Makes a new session that has everything up to one of the run's iterations, and a run in it that goes on from there. " +
+    "Makes a new session that has everything up to one of the run's iterations, and a run in it that continues from there. " +
     `The run and its session stay as they are. ${REPEATS} ${RUN_HELP}`,
   options: {
     iteration: {
       type: "number",
-      summary: "go on after this one; 0 is from the beginning (default: the last complete)",
+      summary: "continue after this one; 0 is from the beginning (default: the last complete)",
     },
     ...STATE_OPTION,
     session: { type: "text", value: "ID", summary: "the new session's id (default: one is made up)" },
@@ -162,24 +167,24 @@ export const fork: Command = {
     const [iteration, session] = [args.number("iteration"), args.text("session")];
     const repeats = await confirmRepeats(context, holdfast, run, iteration ?? run.iteration);
     const input: ForkRunInput = {
-      ...{ ...stateOf(args), ...limitsOf(args) },
+      ...{ ...readState(args), ...readLimits(args) },
       ...(iteration === undefined ? {} : { iteration }),
       ...(session === undefined ? {} : { session }),
     };
-    return told(context, await holdfast.runs.fork(run.id, input), run.id, repeats);
+    return answerWithRun(context, await holdfast.runs.fork(run.id, input), run.id, repeats);
   },
 };
 
 export const rewind: Command = {
   name: "rewind",
-  summary: "take a session back to an iteration of a run, and go on from there",
+  summary: "take a session back to an iteration of a run, and continue from there",
   usage: ["runs rewind RUN --iteration N [--state JSON] [--limits JSON] [--yes]"],
   description:
     "Takes the run's session back to where it was after one of the run's iterations, or before the run began, and begins a " +
-    `run that goes on from there. Nothing is deleted: older heads still show what came later. A run that waits ends with it. ` +
+    `run that continues from there. Nothing is deleted: older heads still show what came later. A waiting run of the session is ended. ` +
     `${REPEATS} ${RUN_HELP}`,
   options: {
-    iteration: { type: "number", summary: "go on after this one; 0 is from before the run began" },
+    iteration: { type: "number", summary: "continue after this one; 0 is from before the run began" },
     ...STATE_OPTION,
     ...LIMITS_OPTION,
     ...YES,
@@ -197,7 +202,7 @@ export const rewind: Command = {
     const holdfast = await context.open();
     const run = await needRun(holdfast, args.operand(0));
     const repeats = await confirmRepeats(context, holdfast, run, iteration);
-    const input: RewindRunInput = { iteration, ...stateOf(args), ...limitsOf(args) };
-    return told(context, await holdfast.runs.rewind(run.id, input), run.id, repeats);
+    const input: RewindRunInput = { iteration, ...readState(args), ...readLimits(args) };
+    return answerWithRun(context, await holdfast.runs.rewind(run.id, input), run.id, repeats);
   },
 };

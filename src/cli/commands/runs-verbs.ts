@@ -1,27 +1,30 @@
-// holdfast runs signal, pause, unpause, cancel, rm: what people tell a run.
+// holdfast runs signal, pause, unpause, cancel, rm: commands that act on one run.
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Run } from "../../contracts/run-record.ts";
-import type { Command, Context, Options } from "../command.ts";
+import { RUN_VERBS } from "../../contracts/verbs/runs.ts";
+import type { Command, Context } from "../command.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { readJson, readTextOperand } from "../input.ts";
-import { GOES_ON, NEXT_WORKER, needRun, RUN_HELP, whyOf } from "../runs.ts";
+import type { Options } from "../option.ts";
+import { numberOption } from "../option.ts";
+import { describeReason, GOES_ON, NEXT_WORKER, needRun, RUN_HELP } from "../runs.ts";
 import { quoted, safe, wrap } from "../terminal.ts";
 import { formatTime } from "../units.ts";
 
-interface Verb {
+interface RunVerb {
   readonly name: string;
   readonly summary: string;
   readonly description: string;
   readonly does: string;
   readonly options?: Options;
   readonly next?: string;
-  tell(runs: Holdfast["runs"], run: Run, context: Context): Promise<Run>;
-  /** In the words of who asked for it. */
-  say(run: Run, before: Run): string;
+  call(runs: Holdfast["runs"], run: Run, context: Context): Promise<Run>;
+  /** What happened, for the user. */
+  describe(run: Run, before: Run): string;
 }
 
-function verb({ name, summary, description, does, options = {}, next, tell, say }: Verb): Command {
+function runCommand({ name, summary, description, does, options = {}, next, call, describe }: RunVerb): Command {
   const flags = Object.entries(options).map(([option, { value }]) => ` [--${option} ${value ?? "N"}]`);
   return {
     name,
@@ -35,58 +38,61 @@ function verb({ name, summary, description, does, options = {}, next, tell, say 
     run: async (context) => {
       const holdfast = await context.open();
       const before = await needRun(holdfast, context.args.operand(0));
-      const run = await tell(holdfast.runs, before, context);
-      await context.output.answer(run, () => wrap(safe`run ${run.id} ${say(run, before)}`, context.output.width));
+      const run = await call(holdfast.runs, before, context);
+      await context.output.answer(run, () => wrap(safe`run ${run.id} ${describe(run, before)}`, context.output.width));
       return undefined;
     },
   };
 }
 
-export const cancel = verb({
+export const cancel = runCommand({
   name: "cancel",
   summary: "end a run",
   description:
-    "Ends a run. One that nobody works on ends at once; of one at work its worker is told, at its next sign of life: a " +
-    "tool that listens to its signal stops then. What was done stays done.",
-  does: "it does nothing more",
-  tell: (runs, { id }) => runs.cancel(id),
-  say: ({ status }) => (status === "cancelled" ? "is cancelled" : "is told to end; its worker does so"),
-  next: "holdfast runs retry RUN takes it up again; holdfast runs fork RUN goes on from one of its iterations.",
+    "Ends a run. A run without a worker ends at once; the worker of any other sees the request at its next heartbeat, and a " +
+    "tool that listens to its signal stops then. Effects that happened stay.",
+  does: "it ends",
+  call: (runs, { id }) => runs.cancel(id),
+  describe: ({ status }) =>
+    status === "cancelled" ? "is cancelled" : "will end: its worker sees the request at its next heartbeat",
+  next: "holdfast runs retry RUN retries it; holdfast runs fork RUN continues from one of its iterations.",
 });
 
-export const pause = verb({
+const MINUTES = RUN_VERBS.pause.params[1].schema;
+
+export const pause = runCommand({
   name: "pause",
-  summary: "let a run rest for some minutes",
-  description: "Lets a run rest. One at work pauses when its iteration ends; a pause survives every crash.",
+  summary: "pause a run for some minutes",
+  description: "Pauses a run. A run that is executing pauses when its iteration ends; a pause survives every crash.",
   does: "for two minutes",
-  options: { minutes: { type: "number", min: 1, max: 60, summary: "for so long (default 2)" } },
-  tell: (runs, { id }, { args }) => runs.pause(id, args.number("minutes")),
-  say: ({ status, pausedUntil, pauseRequested }) => {
+  options: { minutes: { ...numberOption(MINUTES), summary: `for so long (default ${MINUTES.fallback})` } },
+  call: (runs, { id }, { args }) => runs.pause(id, args.number("minutes")),
+  describe: ({ status, pausedUntil, pauseRequested }) => {
     if (status === "paused") return `is paused until ${formatTime(pausedUntil ?? 0)}`;
     return `pauses when its iteration ends, until ${formatTime(pauseRequested ?? 0)}`;
   },
   next: "holdfast runs unpause RUN wakes it before its time.",
 });
 
-export const unpause = verb({
+export const unpause = runCommand({
   name: "unpause",
   summary: "wake a run that is paused or held",
   description:
-    "Ends a pause before its time, also a sleep of the agent's own. A run that came with an archive is held, because it may " +
-    "still be at work where it came from: this lets it go on here, with its children.",
+    "Ends a pause before its time, also a sleep of the agent's own. An imported run is held, because it may " +
+    "still be executed where it came from: this lets it continue here, with its children.",
   does: "it goes on",
-  tell: (runs, { id }) => runs.unpause(id),
-  say: (run, { held }) => (run.owner === null || held ? GOES_ON : "does not pause"),
+  call: (runs, { id }) => runs.unpause(id),
+  describe: (run, { held }) => (run.owner === null || held ? GOES_ON : "does not pause"),
   next: NEXT_WORKER,
 });
 
 export const signal: Command = {
   name: "signal",
-  summary: "hand a run what it waits for",
+  summary: "deliver a signal to a run",
   usage: ["runs signal RUN NAME [JSON]"],
   description:
-    "Hands a signal to a run: what its waitFor(NAME) gives. One that comes before the run waits for it is kept, and each " +
-    `is taken once. JSON is what it carries (null when not given); - reads it from standard input. ${RUN_HELP}`,
+    "Delivers a signal to a run: the result of its waitFor(NAME). A signal that comes before the run waits for it is kept, and each " +
+    `is used once. JSON is its payload (null if not given); - reads it from standard input. ${RUN_HELP}`,
   options: {},
   operands: [
     { name: "RUN", need: "one" },
@@ -103,15 +109,15 @@ export const signal: Command = {
     const before = await needRun(holdfast, args.operand(0));
     const run = await holdfast.runs.signal(before.id, args.operand(1), payload);
     const woken = before.status === "waiting" && run.status === "running";
-    const now = woken ? GOES_ON : `keeps ${quoted(args.operand(1))}: ${whileOf(run)}`;
+    const now = woken ? GOES_ON : `keeps ${quoted(args.operand(1))}: ${whySignalWaits(run)}`;
     await output.answer(run, () => wrap(safe`run ${run.id} ${now}`, output.width));
     return undefined;
   },
 };
 
-/** Why it does not take the signal yet. */
-function whileOf(run: Run): string {
-  const why = whyOf(run);
+/** Why the run does not use the signal yet. */
+function whySignalWaits(run: Run): string {
+  const why = describeReason(run);
   if (run.status === "waiting") return `it waits for ${why}`;
   return `it is ${run.status}${why === "" ? "" : ` (${why})`}`;
 }
@@ -119,11 +125,11 @@ function whileOf(run: Run): string {
 export const rm: Command = {
   name: "rm",
   aliases: ["delete"],
-  summary: "erase what a run carried",
+  summary: "erase the payloads of a run",
   usage: ["runs rm RUN [--yes]"],
   description:
     "Erases a run that has ended: its input, results, states and signals, for good. Its messages stay in the session, " +
-    `and that it was stays in the log. It asks first. ${RUN_HELP}`,
+    `and the log still says that it was. The command asks first. ${RUN_HELP}`,
   options: { yes: YES_OPTION },
   operands: [{ name: "RUN", need: "one" }],
   examples: [
@@ -133,9 +139,9 @@ export const rm: Command = {
   run: async (context) => {
     const holdfast = await context.open();
     const { id, session } = await needRun(holdfast, context.args.operand(0));
-    await confirm(context, `This erases what run ${id} of session ${session} carried, for good.`);
+    await confirm(context, `This erases the payloads of run ${id} of session ${session} for good.`);
     if (!(await holdfast.runs.delete(id))) {
-      throw new HoldfastError("NotFound", `run "${id}" was erased by someone else meanwhile`);
+      throw new HoldfastError("NotFound", `run "${id}" was erased by another process meanwhile`);
     }
     await context.output.answer({ run: id, session, erased: true }, () => [safe`erased run ${id}`]);
     return undefined;

@@ -1,49 +1,21 @@
 // Runs on the command line: listed, drawn, answered, told what to do, gone on from; through main(), on a real store.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { cli, enterOpen, json, leave, refused, runOnTerminal as run } from "../../../test/shell.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { type AgentDefinition, defineAgent, open } from "../../index.ts";
-import { type CaptureOptions, capture } from "../capture.ts";
-import { main } from "../main.ts";
 
 let cwd: string;
 let hf: Holdfast;
 beforeEach(async () => {
-  cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));
-  hf = await open(path.join(cwd, "holdfast.db"));
+  ({ cwd, hf } = await enterOpen());
 });
-afterEach(async () => {
-  await hf.close();
-  rmSync(cwd, { recursive: true, force: true });
-});
-
-const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
+afterEach(leave);
 
 async function* typed(text: string) {
   yield Buffer.from(text);
-}
-
-/** A command that must succeed: what it prints, as on a terminal of 80 columns. */
-async function run(...argv: string[]): Promise<string> {
-  const { code, stdout, stderr } = await cli(argv, { columns: 80, env: { NO_COLOR: "1" } });
-  expect(`${argv.join(" ")}: ${code} ${code === 0 ? "" : stderr}`).toBe(`${argv.join(" ")}: 0 `);
-  expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
-  return stdout;
-}
-
-async function json(...argv: string[]) {
-  const { code, stdout, stderr } = await cli([...argv, "--json"]);
-  expect([code, stderr]).toEqual([0, ""]);
-  return JSON.parse(stdout);
-}
-
-async function refused(code: number, ...argv: string[]): Promise<string> {
-  const answer = await cli(argv);
-  expect([argv.join(" "), answer.code, answer.stdout]).toEqual([argv.join(" "), code, ""]);
-  return answer.stderr;
 }
 
 const counts = defineAgent({
@@ -151,7 +123,7 @@ describe("runs", () => {
     expect(asked).toMatch(/status +waiting: a person: desk#\d+/);
     expect(asked).toMatch(/ tool look +\d+ ms +failed: not yet\n/);
     expect(asked).toMatch(/ tool look +\d+ ms +try 2\n/);
-    expect(asked).toMatch(/ tool pay +in doubt: nobody knows whether it happened/);
+    expect(asked).toMatch(/ tool pay +in doubt: it may have happened/);
     expect(asked).toContain("a person is asked: did tool pay happen?");
     await run("runs", "approve", id, "--result", '{"ok":true}', "--by", "eve", "--note", "saw it");
     await hf.runs.resume(agent, id);
@@ -331,7 +303,7 @@ describe("runs", () => {
     expect((await json("runs", "show", "run_x")).run.id).toBe("run_x");
     expect((await json("runs", "show", "run_abd…")).run.id).toBe("run_abd");
     expect(await refused(2, "runs", "show", "run_a")).toContain("2 runs begin with");
-    expect(await refused(3, "runs", "show", "run_b")).toContain("`holdfast runs` lists those there are");
+    expect(await refused(3, "runs", "show", "run_b")).toContain("`holdfast runs` lists all runs");
     expect(await refused(2, "runs", "shwo", "run_b")).toContain('did you mean "show"?');
   });
 });
@@ -397,7 +369,7 @@ describe("people", () => {
     expect(await refused(3, "runs", "approve", "desk#1")).toContain("`holdfast runs pending` lists");
     await run("runs", "deny", decisions[0].id);
     expect(await refused(4, "runs", "approve", decisions[0].id, "--retry")).toMatch(
-      /was answered already\n.*`holdfast runs pending --answered` tells who answered/,
+      /was answered already\n.*`holdfast runs pending --answered` lists the answers and the people who gave them/,
     );
   });
 });
@@ -427,9 +399,9 @@ describe("verbs", () => {
     expect(await refused(4, "runs", "rm", id, "--yes")).toContain("Cancel it first");
     expect(await run("runs", "cancel", id)).toContain("is cancelled");
     expect(await refused(4, "runs", "cancel", id)).toContain(
-      `\`holdfast runs retry ${id}\` takes it up where it ended`,
+      `\`holdfast runs retry ${id}\` continues it where it ended`,
     );
-    expect(await refused(2, "runs", "rm", id)).toContain("Say so with --yes");
+    expect(await refused(2, "runs", "rm", id)).toContain("Confirm with --yes");
     expect(await run("runs", "rm", id, "--yes")).toBe(`erased run ${id}\n`);
     await refused(3, "runs", "show", id);
   });
@@ -454,12 +426,12 @@ describe("verbs", () => {
     });
     const { run: failed } = await hf.runs.execute(mails, { session: "a" });
     const said = (await run("runs", "retry", failed.id)).replaceAll("\n", " ");
-    expect(said).toContain(`takes up ${failed.id}: it goes on in iteration 1, at tool mail;`);
-    expect(said).toContain("what was done before is not done again");
+    expect(said).toContain(`retries ${failed.id}: it continues in iteration 1, at tool mail;`);
+    expect(said).toContain("steps that are done are not repeated");
     isDown = false;
     const stopped = await hf.runs.execute(counts, { session: "b", limits: { iterations: 2 } });
     expect((await cli(["runs", "retry", stopped.run.id, "--limits", '{"iterations": 9}'])).stdout).toContain(
-      "it goes on in iteration 3; what",
+      "it continues in iteration 3; steps that are done",
     );
   });
 
@@ -469,7 +441,7 @@ describe("verbs", () => {
     await hf.runs.execute(waits, { session: "b" }, { wait: false });
     const busy = await refused(4, "runs", "retry", failed.id, "--limits", '{"iterations": 9}');
     expect(busy).toContain('Session "b" has an unfinished run');
-    expect(busy).toContain("let it end: run its program again, or `holdfast worker --agents FILE`");
+    expect(busy).toContain("let it finish: run its program again, or `holdfast worker --agents FILE`");
     expect(busy).toContain("holdfast runs cancel run_");
     expect(busy).not.toContain("runs.resume");
     const taken = await refused(4, "runs", "fork", failed.id, "--session", "a");
@@ -518,7 +490,7 @@ describe("verbs", () => {
     expect(await refused(2, "runs", "retry", stopped.id)).toContain(
       `\`holdfast runs retry ${stopped.id} --limits '{"iterations": 2}'\``,
     );
-    expect(await run("runs", "retry", stopped.id, "--limits", '{"iterations": 2}')).toContain("takes up");
+    expect(await run("runs", "retry", stopped.id, "--limits", '{"iterations": 2}')).toContain("retries");
   });
 
   test("retry after deny does the step anew, at once and under a new key, as the help says", async () => {
@@ -549,8 +521,12 @@ describe("verbs", () => {
     const taken = await json("runs", "retry", id);
     expect((await hf.runs.resume(strict, taken.id)).status).toBe("completed");
     expect([paid.length, new Set(paid).size]).toEqual([2, 2]);
-    for (const verb of ["deny", "retry"]) {
-      expect((await run("runs", verb, "--help")).replaceAll(/\s+/g, " ")).toMatch(/is done anew,? under a new key/);
+    const texts = {
+      deny: "executes the denied step again, under a new key",
+      retry: "step is executed again under a new key",
+    };
+    for (const [verb, text] of Object.entries(texts)) {
+      expect((await run("runs", verb, "--help")).replaceAll(/\s+/g, " ")).toContain(text);
     }
   });
 
@@ -578,7 +554,7 @@ describe("verbs", () => {
     await working;
     const { id } = await inDoubt("other");
     const told = await run("runs", "recover", id);
-    expect(told).toMatch(/goes on with +iteration 1/);
+    expect(told).toMatch(/continues with +iteration 1/);
     expect(told).toMatch(/known results +model small \(1\), tool look \(2\), tool look \(2\)/);
     expect(told).toMatch(/in doubt +tool pay \(3\)/);
     expect(told).toMatch(/a person +will be asked when a worker takes it/);
@@ -603,7 +579,7 @@ describe("verbs", () => {
     const { stdout, stderr } = await cli(["runs", "recover", "--all"], { columns: 80, env: { NO_COLOR: "1" } });
     expect(stdout).toMatch(new RegExp(`${id.slice(0, 12)} +desk +iteration 1 +2 steps +pay +will be asked\n`));
     expect(stderr.replaceAll(/\s+/g, " ")).toContain("people will be asked when a worker takes their run");
-    expect(await run("runs", "pending")).toContain(`run ${id} was interrupted, and nobody works on it\n`);
+    expect(await run("runs", "pending")).toContain(`run ${id} was interrupted, and no worker has it\n`);
     expect((await run("runs", "show", id)).replaceAll(/\s+/g, " ")).toContain(
       "recovered: its worker was gone; for another to take",
     );

@@ -8,7 +8,7 @@ import type { Session } from "../../contracts/session.ts";
 import { rowId } from "../../core/row-id.ts";
 import type { Command, Context } from "../command.ts";
 import { LOCATOR_HELP, locate, shortHead } from "../locate.ts";
-import { needSession } from "../store.ts";
+import { needSession } from "../sessions.ts";
 import { facts } from "../table.ts";
 import { treeLines } from "../tree.ts";
 import { formatCount, formatTime, plural } from "../units.ts";
@@ -88,9 +88,9 @@ interface Lineage {
   readonly heads: number;
   readonly invocations: number;
   readonly forks: readonly string[];
-  /** Sessions that others began on a line of their own from this one. */
+  /** Sessions that were attached as a branch of this one. */
   readonly attached: readonly string[];
-  /** Who invoked it, oldest first. */
+  /** The invocations of it, oldest first. */
   readonly callers: readonly { readonly session: string; readonly type: string; readonly invocation: string }[];
 }
 

@@ -1,17 +1,19 @@
 // holdfast sessions: the conversation threads of a store.
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Erasure } from "../../contracts/history.ts";
-import { LIMITS } from "../../contracts/limits.ts";
 import type { Session, SessionFilter, SessionInput } from "../../contracts/session.ts";
+import { SESSION_VERBS } from "../../contracts/verbs/sessions.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
-import { UsageError } from "../failure.ts";
 import { readObject } from "../input.ts";
-import { type Instead, needSession } from "../store.ts";
+import { choiceOption, pageOptions } from "../option.ts";
+import { type HeadAdvice, needSession } from "../sessions.ts";
 import { type Column, facts, ID, table } from "../table.ts";
 import { safe, safeLine, truncate } from "../terminal.ts";
-import { formatAge, formatCount, plural } from "../units.ts";
+import { formatAge, formatCount, formatCounts, plural } from "../units.ts";
 import { show, tree } from "./sessions-graph.ts";
+
+const STATUS = SESSION_VERBS.list.params[0].schema.fields.status;
 
 const ls: Command = {
   name: "ls",
@@ -19,15 +21,14 @@ const ls: Command = {
   summary: "list sessions, newest first",
   usage: ["sessions [ls] [--agent A] [--tag T] [--status open|closed] [--request R] [--limit N] [--cursor C]"],
   description:
-    "Lists sessions, newest first, a page at a time; the line below the table tells how to see the next page. MESSAGES " +
+    "Lists sessions, newest first, a page at a time; the line below the table says how to print the next page. MESSAGES " +
     "are those a session shows, with what a fork inherits.",
   options: {
     agent: { type: "text", value: "ID", summary: "only sessions of this agent" },
     tag: { type: "text", value: "TAG", summary: "only sessions with this tag" },
-    status: { type: "text", value: "open|closed", summary: "only sessions with this status" },
+    status: { ...choiceOption(STATUS), value: STATUS.of.join("|"), summary: "only sessions with this status" },
     request: { type: "text", value: "ID", summary: "only sessions of this request" },
-    limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 50)" },
-    cursor: { type: "text", summary: "the page that begins here; printed below a page that is not the last" },
+    ...pageOptions(50),
   },
   operands: [],
   examples: [
@@ -38,24 +39,21 @@ const ls: Command = {
   next: "holdfast messages ID reads a session; holdfast log ID shows what happened in it.",
   run: async (context) => {
     const holdfast = await context.open();
-    const page = await holdfast.sessions.list(filterOf(context));
+    const page = await holdfast.sessions.list(readFilter(context));
     const now = holdfast.clock().now;
     await context.output.answer(page, () => {
       if (page.items.length === 0) return ["no sessions"];
       return table(columns(now), page.items, context.output.frame);
     });
-    if (page.next !== null) await context.output.note(`more: add --cursor '${page.next}'`);
+    await context.output.noteNextPage(page.next);
     return undefined;
   },
 };
 
-function filterOf({ args }: Context): SessionFilter {
+function readFilter({ args }: Context): SessionFilter {
   const filter: { -readonly [K in keyof SessionFilter]: SessionFilter[K] } = { limit: args.number("limit") ?? 50 };
   const [agent, request, cursor] = [args.text("agent"), args.text("request"), args.text("cursor")];
-  const [tag, status] = [args.text("tag"), args.text("status")];
-  if (status !== undefined && status !== "open" && status !== "closed") {
-    throw new UsageError(`--status is open or closed, not "${status}"`);
-  }
+  const [tag, status] = [args.text("tag"), args.choice("status", STATUS.of)];
   if (agent !== undefined) filter.agent = agent;
   if (tag !== undefined) filter.tag = tag;
   if (status !== undefined) filter.status = status;
@@ -64,10 +62,10 @@ function filterOf({ args }: Context): SessionFilter {
   return filter;
 }
 
-/** As wide as an id that is made up: a longer one stands on a line of its own, and leaves the others their room. */
+/** As wide as a generated id: a longer id gets a line of its own, so that the other columns keep their room. */
 const SESSION_ID = { ...ID, min: 24 } as const;
 
-/** What is left out first, where there is no room for all, is what `sessions show` tells just as well. */
+/** Columns that `sessions show` also prints are left out first if there is no room for all. */
 const columns = (now: number): readonly Column<Session>[] => [
   { title: "SESSION", cell: ({ id }) => id, ...SESSION_ID, colour: (text, _, style) => style.name(text) },
   { title: "AGENT", cell: ({ agent }) => agent ?? "", shrink: 2, drop: 4 },
@@ -106,14 +104,14 @@ const create: Command = {
   ],
   next: "holdfast messages add ID --agent A 'hello' writes to it.",
   run: async (context) => {
-    const input = inputOf(context);
+    const input = readInput(context);
     const session = await (await context.open()).sessions.create(input);
     await context.output.answer(session, () => [safe`created session ${session.id}`]);
     return undefined;
   },
 };
 
-function inputOf({ args }: Context): SessionInput {
+function readInput({ args }: Context): SessionInput {
   const input: { -readonly [K in keyof SessionInput]: SessionInput[K] } = { tags: args.list("tag") };
   const [id] = args.operands;
   const [agent, title, request] = [args.text("agent"), args.text("title"), args.text("request")];
@@ -147,7 +145,7 @@ const rm: Command = {
     await confirm(context, `This erases session ${session.id} (${holds}) for good.`);
     const erasure = await holdfast.sessions.delete(session.id);
     if (erasure === null) {
-      throw new HoldfastError("NotFound", `session "${session.id}" was erased by someone else meanwhile`);
+      throw new HoldfastError("NotFound", `session "${session.id}" was erased by another process meanwhile`);
     }
     await context.output.answer({ session: session.id, ...erasure }, () => [
       safe`erased session ${session.id}`,
@@ -157,23 +155,13 @@ const rm: Command = {
   },
 };
 
-const KEEP: Instead = (named) =>
-  `a head is not erased alone; \`holdfast rewind ${named}\` goes back to it and erases nothing`;
-
-const WORDS: Readonly<Record<string, readonly [one: string, many: string]>> = {
-  state: ["value of state", "values of state"],
-  inherited: ["message that forks inherit", "messages that forks inherit"],
-};
+const KEEP: HeadAdvice = (named) =>
+  `a head cannot be erased alone; \`holdfast rewind ${named}\` goes back to it and erases nothing`;
 
 function erasureLines({ removed, kept }: Erasure, { output }: Context): string[] {
-  const list = (counts: Readonly<Record<string, number>>) =>
-    Object.entries(counts)
-      .filter(([, count]) => count > 0)
-      .map(([kind, count]) => plural(count, ...(WORDS[kind] ?? ([kind.replace(/s$/, ""), kind] as const))))
-      .join(", ");
   const pairs: [string, string][] = [
-    ["removed", list(removed) || "nothing"],
-    ["kept", list(kept) || "nothing"],
+    ["removed", formatCounts(removed) || "nothing"],
+    ["kept", formatCounts(kept) || "nothing"],
   ];
   return facts(pairs, { ...output.frame, indent: 2 });
 }

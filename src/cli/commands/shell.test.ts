@@ -14,7 +14,7 @@ afterEach(leave);
 describe("a head from the shell", () => {
   test("is published, and what a fork does not have is said", async () => {
     expect(await run("fork", "chat", "early")).toBe(
-      "created session early, a fork of chat where it stands (it has no head)\n",
+      "created session early, a fork of chat at its latest state (it has no head)\n",
     );
     expect(await json("messages", "early")).toMatchObject({ total: 3 });
     const none = await cli(["heads", "chat"]);
@@ -61,7 +61,7 @@ describe("a head from the shell", () => {
 
   test("causes is where trace is", async () => {
     expect(await fails("causes", "chat#3")).toBe(
-      '2 holdfast: no command "causes"; `holdfast trace --causes SESSION#SEQ` tells what led to an event\n',
+      '2 holdfast: no command "causes"; `holdfast trace --causes SESSION#SEQ` prints what caused an event\n',
     );
   });
 });
@@ -236,7 +236,7 @@ test("cost --children adds up who was invoked, and tells each", async () => {
   expect([total.costUsd, total.calls]).toEqual([7, 3]);
   expect(sessions.map(({ session }: { session: string }) => session)).toEqual(["chat", "child", "grandchild"]);
   expect(await run("cost", "chat", "--children")).toMatch(/^grandchild .*\$4\.00$[\s\S]*^cost +\$7\.00$/m);
-  expect(await fails("cost", "--children")).toMatch(/^2 .*goes with a SESSION/);
+  expect(await fails("cost", "--children")).toMatch(/^2 .*--children needs a SESSION/);
 });
 
 test("messages at a head: of one agent", async () => {

@@ -5,7 +5,7 @@ import type { Versioned } from "../../contracts/state.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { LOCATOR_HELP, locate, shortHead } from "../locate.ts";
-import { findSession, needSession } from "../store.ts";
+import { findSession, needSession } from "../sessions.ts";
 import { type Column, table } from "../table.ts";
 import { quoted, safe } from "../terminal.ts";
 import { parseDurationOrNever } from "../units.ts";
@@ -34,18 +34,18 @@ const get: Command = {
     const held = at.head === undefined ? null : await holdfast.sessions.at(at);
     if (key === undefined) {
       const then = held === null ? null : { value: await held.state(), head: at.head ?? "" };
-      await answer(then ?? (await holdfast.state.getVersioned(id)), id, context);
+      await answerWithState(then ?? (await holdfast.state.getVersioned(id)), id, context);
       return undefined;
     }
     const value = held === null ? await holdfast.state.getKey(id, key) : (await held.state())[key];
     if (value === undefined) throw noKey(id, key, at.head);
-    // JSON escapes control characters by itself, so it is safe on a terminal up to what safe\`\` adds.
+    // JSON escapes most control characters; safe\`\` escapes the rest.
     await output.answer(value, () =>
       JSON.stringify(value, null, 2)
         .split("\n")
         .map((line) => safe`${line}`),
     );
-    // Beside the value, which stays what a script reads.
+    // On stderr, so that a script reads only the value from stdout.
     if (at.head !== undefined) await output.note(`at head ${shortHead(at.head)}`);
     return undefined;
   },
@@ -60,7 +60,7 @@ function noKey(session: string, key: string, head?: string): HoldfastError {
   });
 }
 
-async function answer(
+async function answerWithState(
   state: Versioned | { readonly value: Versioned["value"]; readonly head: string },
   session: string,
   { output }: Context,
@@ -100,22 +100,22 @@ const set: Command = {
     { command: "holdfast state set chat-1 step=3 'cart={\"items\":[]}'", does: "two keys at once" },
     { command: "holdfast state set chat-1 --text name=Ada --ttl 1h", does: "a text, for an hour" },
   ],
-  next: "holdfast state SESSION prints it; holdfast log SESSION --type state/patched tells who changed it.",
+  next: "holdfast state SESSION prints it; holdfast log SESSION --type state/patched lists its changes.",
   run: async (context) => {
     const { args } = context;
-    const patch = Object.fromEntries(args.operands.slice(1).map((pair) => assignment(pair, args.flag("text"))));
+    const patch = Object.fromEntries(args.operands.slice(1).map((pair) => readAssignment(pair, args.flag("text"))));
     const ttl = args.text("ttl");
     const ttlMs = ttl === undefined ? null : parseDurationOrNever(ttl, "--ttl");
     const options = ttlMs === null ? {} : { ttlMs };
     const holdfast = await context.open();
     const session = await findSession(holdfast, args.operand(0));
     const id = session?.id ?? args.operand(0);
-    await answer(await holdfast.state.patch(id, patch, options), id, context, { created: session === null });
+    await answerWithState(await holdfast.state.patch(id, patch, options), id, context, { created: session === null });
     return undefined;
   },
 };
 
-function assignment(pair: string, isText: boolean): [string, Json] {
+function readAssignment(pair: string, isText: boolean): [string, Json] {
   const at = pair.indexOf("=");
   if (at < 1) throw new UsageError(`"${pair}" is not KEY=JSON`);
   const [key, value] = [pair.slice(0, at), pair.slice(at + 1)];
@@ -134,7 +134,7 @@ const rm: Command = {
   summary: "remove keys, or all of them",
   usage: ["state rm SESSION KEY…", "state rm SESSION --all"],
   description:
-    "Removes the given keys in one commit, or the whole state with --all. Is one of them not there, none is removed.",
+    "Removes the given keys in one commit, or the whole state with --all. If one of them does not exist, none is removed.",
   options: { all: { type: "flag", summary: "the whole state" } },
   operands: [
     { name: "SESSION", need: "one" },
@@ -152,7 +152,7 @@ const rm: Command = {
     if (absent !== undefined) throw noKey(id, absent);
     if (args.flag("all")) await holdfast.state.clear(id);
     else await holdfast.state.patch(id, {}, { remove: keys });
-    await answer(await holdfast.state.getVersioned(id), id, context);
+    await answerWithState(await holdfast.state.getVersioned(id), id, context);
     return undefined;
   },
 };
@@ -162,7 +162,7 @@ export const state: CommandGroup = {
   summary: "read and set a session's state",
   usage: [...get.usage, ...set.usage, ...rm.usage],
   description:
-    "State is the short-term memory of a session: keys with JSON values, removed with the session. Every change is " +
+    "State is the key/value pairs of a session: keys with JSON values, removed with the session. Every change is " +
     "an event in its log.",
   commands: [get, set, rm],
   fallback: "get",

@@ -1,20 +1,30 @@
 // holdfast stats: how big the store is, what takes the room, and what sharing and compression saved.
 import type { Stats, StoreClock } from "../../contracts/holdfast.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import { STATS_VERBS } from "../../contracts/verbs/store.ts";
 import type { Command, Context } from "../command.ts";
 import { type Column, facts, ID, table } from "../table.ts";
 import { formatBytes, formatCount, formatPercent, formatSpan } from "../units.ts";
+
+const SESSIONS = STATS_VERBS.stats.params[0].schema.fields.sessions;
 
 export const stats: Command = {
   name: "stats",
   summary: "sizes, largest sessions, savings",
   usage: ["stats [--sessions N]"],
   description:
-    "Tells by which clock the store goes, how much it takes, in the database and in blobs kept outside of it, how many rows each kind of " +
-    "thing has (on every line, also those that were left; what a fork inherits is counted where it is), which sessions are the " +
+    "Shows which clock the store uses, its size in the database and in blobs outside of it, how many rows each kind of " +
+    "thing has (on all branches; what a fork inherits is counted in its source), which sessions are the " +
     "largest, with their attachments, state, calls, steps and captures (SHARED is what other sessions refer to as well), and what was " +
     "saved by keeping the same bytes once and by compression.",
-  options: { sessions: { type: "number", max: 1000, summary: "how many of the largest sessions (default 10)" } },
-  tellsExposure: true,
+  options: {
+    sessions: {
+      type: "number",
+      max: LIMITS[SESSIONS.limit],
+      summary: `how many of the largest sessions (default ${SESSIONS.fallback})`,
+    },
+  },
+  warnsOfExposedFiles: true,
   operands: [],
   examples: [
     { command: "holdfast stats", does: "the whole picture" },
@@ -25,7 +35,7 @@ export const stats: Command = {
     "holdfast sessions rm ID erases a session.",
   run: async (context) => {
     const holdfast = await context.open();
-    const found = await holdfast.stats({ sessions: context.args.number("sessions") ?? 10 });
+    const found = await holdfast.stats({ sessions: context.args.number("sessions") ?? SESSIONS.fallback });
     const { engine, schemaVersion, storeId } = holdfast.info;
     const clock = holdfast.clock();
     const value = { store: context.storeName, engine, schemaVersion, storeId, clock, ...found };
@@ -47,7 +57,7 @@ const COLUMNS: readonly Column<SessionSize>[] = [
   { title: "SHARED", align: "right", cell: ({ sharedBytes }) => (sharedBytes === 0 ? "" : formatBytes(sharedBytes)) },
 ];
 
-/** Where rows are not what the noun makes one think of. */
+/** Names of rows that the noun does not describe. */
 const ROW_NAMES: Readonly<Record<string, string>> = {
   state: "state versions",
   blobs: "payloads with a row of their own",
@@ -74,7 +84,7 @@ function lines(
     ...facts(
       [
         ["store", storeName],
-        ["clock", clockWords(clock)],
+        ["clock", describeClock(clock)],
         ["database", formatBytes(bytesOnDisk)],
         ["outside it", blobs.outsideBytes === 0 ? "" : `${formatBytes(blobs.outsideBytes)} of blobs`],
       ],
@@ -90,7 +100,7 @@ function lines(
         ["stored", formatBytes(blobs.storedBytes)],
         [
           "saved",
-          `${saved(blobs.dedupSavings)} by keeping one copy, ${saved(blobs.compressionSavings)} by compression`,
+          `${describeSavings(blobs.dedupSavings)} by keeping one copy, ${describeSavings(blobs.compressionSavings)} by compression`,
         ],
       ],
       frame,
@@ -99,8 +109,8 @@ function lines(
   ];
 }
 
-/** Nothing of a clock that is this machine's own: there is no other. */
-export function clockWords({ source, machineAheadMs, uncertaintyMs }: StoreClock): string {
+/** Empty for the machine's own clock: there is nothing to compare it with. */
+export function describeClock({ source, machineAheadMs, uncertaintyMs }: StoreClock): string {
   if (source === "machine") return "";
   const difference =
     Math.abs(machineAheadMs) <= uncertaintyMs + SAME_MS
@@ -109,7 +119,7 @@ export function clockWords({ source, machineAheadMs, uncertaintyMs }: StoreClock
   return `the database server's; this machine's ${difference} (measured to ${uncertaintyMs} ms)`;
 }
 
-/** Small blobs can take a little more than they hold: that is not a saving of "-3 %" but none. */
-function saved(share: number): string {
+/** Small blobs can take a little more space than their content: that is no saving, not one of "-3 %". */
+function describeSavings(share: number): string {
   return share > 0 ? formatPercent(share) : "nothing";
 }

@@ -1,20 +1,20 @@
-// holdfast tasks: the Kanban boards of a session, with --json in the names of the storage
-// contracts. Boards and tasks can be named as a person would: the session's id for its root board, and a task's number as the board shows it.
+// holdfast tasks: the Kanban boards of a session. --json prints the field names of the task list contract (adapters/task-list.ts). A
+// user can name a session for its root board, and a task by its number on the board.
 import { taskListOf } from "../../adapters/task-list.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { type Board, type BoardOptions, TASK_STATUSES, type Task, type TaskStatus } from "../../contracts/tasks.ts";
-import { didYouMean } from "../../core/distance.ts";
 import { boardLines } from "../board.ts";
 import type { Command, CommandGroup } from "../command.ts";
+import { checkChoice } from "../command-line.ts";
 import { UsageError } from "../failure.ts";
-import { findSession, type Instead } from "../store.ts";
+import { findSession, type HeadAdvice } from "../sessions.ts";
 import { quoted, safe } from "../terminal.ts";
 import { plural } from "../units.ts";
 
 const NAMES = "BOARD is a board's id, or a session's id for its root board. TASK is an id, or the number shown.";
 
-const WHOLE: Instead = (named) =>
+const WHOLE: HeadAdvice = (named) =>
   `boards belong to the session as a whole, and a head keeps none; ` +
   `\`holdfast log ${named} --type task/updated\` shows what became of tasks up to there`;
 
@@ -67,16 +67,16 @@ const add: Command = {
   run: async (context) => {
     const { args, output } = context;
     const titles = args.operands.slice(1);
-    // The rules leave blank titles out: said by a person, one is a mistake, and alone it would make an empty board.
-    if (titles.some((title) => title.trim() === "")) throw new UsageError("a TITLE is blank; a task needs one");
+    // The verb leaves blank titles out. On the command line a blank title is a mistake, and alone it would make an empty board.
+    if (titles.some((title) => title.trim() === "")) throw new UsageError("a TITLE is blank; a task needs a title");
     const holdfast = await context.open();
     const named = args.operand(0);
     const conversation = (await findSession(holdfast, named, WHOLE))?.id ?? named;
     const agent = args.text("agent") ?? "";
-    const wanted = newBoard(args);
+    const wanted = readBoardOptions(args);
     const made = await makeBoard(holdfast, conversation, titles, { ...wanted, agent });
     const board = made ?? (await boardOf(holdfast, conversation, agent));
-    if (made === null) refuseOther(board, wanted);
+    if (made === null) refuseOtherSettings(board, wanted);
     const added = made?.tasks ?? (await holdfast.tasks.add(board.id, titles));
     await output.answer({ board: board.id, created: made !== null, tasks: added }, () => [
       safe`added ${plural(added.length, "task")} to ${made === null ? "board" : "the new board"} ${board.id}`,
@@ -85,7 +85,7 @@ const add: Command = {
   },
 };
 
-/** null when there is one: of several who add at once, one makes the board and the others add to it. */
+/** null: the board exists. If several commands add at once, one of them makes the board and the others add to it. */
 async function makeBoard(
   holdfast: Holdfast,
   conversation: string,
@@ -107,8 +107,8 @@ async function boardOf(holdfast: Holdfast, conversation: string, agent: string):
   return board;
 }
 
-/** A board that is there keeps its label, parent and limit: what is said of them is true of it, or a mistake. */
-function refuseOther(board: Board, wanted: BoardOptions): void {
+/** An existing board keeps its label, parent and limit: options that say something else are refused. */
+function refuseOtherSettings(board: Board, wanted: BoardOptions): void {
   const given = [
     ["--label", wanted.label, board.label],
     ["--parent", wanted.parent, board.parent],
@@ -118,13 +118,13 @@ function refuseOther(board: Board, wanted: BoardOptions): void {
   if (other === undefined) return;
   const [option, , actual] = other;
   const has = actual === null || actual === "" ? "none" : JSON.stringify(actual);
-  throw new HoldfastError("AlreadyExists", `${option} is for a new board; this one is there already and has ${has}`, {
+  throw new HoldfastError("AlreadyExists", `${option} is for a new board; this board exists and has ${has}`, {
     hint: `leave ${option} out to add to it`,
     details: { board: board.id, option, actual },
   });
 }
 
-function newBoard(args: {
+function readBoardOptions(args: {
   text(name: string): string | undefined;
   number(name: string): number | undefined;
 }): BoardOptions {
@@ -142,7 +142,7 @@ const set: Command = {
   usage: ["tasks set BOARD TASK STATUS [--from STATUS] [--note TEXT]"],
   description:
     `Changes a task's status: ${TASK_STATUSES.join(", ")}. Succeeded and abandoned are final; only a retry leads ` +
-    `out of them. With --from it is refused unless the task is in that status: of several workers who claim one task, ` +
+    `out of them. With --from it is refused unless the task is in that status: if several workers claim one task, ` +
     `one gets it. ${NAMES}`,
   options: {
     from: { type: "text", value: "STATUS", summary: "only if the task is in this status" },
@@ -156,21 +156,21 @@ const set: Command = {
   examples: [
     { command: "holdfast tasks set chat-1 1 in_progress", does: "the first task of the root board" },
     { command: "holdfast tasks set chat-1 2 failed --note 'sold out'", does: "with a note" },
-    { command: "holdfast tasks set chat-1 3 in_progress --from planned", does: "claims it, unless somebody else has" },
+    { command: "holdfast tasks set chat-1 3 in_progress --from planned", does: "claims it, unless another worker has" },
   ],
   run: async (context) => {
     const { args, output } = context;
-    const status = statusOf(args.operand(2));
+    const status = readStatus(args.operand(2), "STATUS");
     const expected = args.text("from");
-    const from = expected === undefined ? {} : { from: statusOf(expected) };
-    const said = args.text("note");
-    const note = said === undefined ? {} : { note: said };
+    const from = expected === undefined ? {} : { from: readStatus(expected, "--from") };
+    const text = args.text("note");
+    const note = text === undefined ? {} : { note: text };
     const holdfast = await context.open();
-    const { board, task } = await find(holdfast, args.operand(0), args.operand(1));
+    const { board, task } = await findTask(holdfast, args.operand(0), args.operand(1));
     const changed = await holdfast.tasks
       .move(board.id, task.id, status, { ...note, ...from })
       .catch((error: unknown) => {
-        throw isFinal(error) ? retryInstead(error, args.operand(0), args.operand(1)) : error;
+        throw isFinal(error) ? withRetryHint(error, args.operand(0), args.operand(1)) : error;
       });
     if (changed === null) throw missing("task", args.operand(1));
     await output.answer({ board: board.id, task: changed }, () => [safe`${changed.title}: ${changed.status}`]);
@@ -178,23 +178,21 @@ const set: Command = {
   },
 };
 
-function statusOf(typed: string): TaskStatus {
-  const status = TASK_STATUSES.find((one) => one === typed.replaceAll("-", "_"));
-  if (status !== undefined) return status;
-  const guess = didYouMean(typed, TASK_STATUSES);
-  throw new UsageError(`no status "${typed}"${guess === "" ? `; there are ${TASK_STATUSES.join(", ")}` : guess}`);
+/** in-progress is read as in_progress. */
+function readStatus(typed: string, what: string): TaskStatus {
+  return checkChoice(typed.replaceAll("-", "_"), what, TASK_STATUSES);
 }
 
 function isFinal(error: unknown): error is HoldfastError {
   return isHoldfastError(error) && error.code === "InvalidTransition";
 }
 
-/** As the user named the two. */
+/** With the names that the user gave. */
 function retryCommand(board: string, task: string): string {
   return `\`holdfast tasks retry ${quoted(board)} ${quoted(task)}\``;
 }
 
-function retryInstead(error: HoldfastError, board: string, task: string): HoldfastError {
+function withRetryHint(error: HoldfastError, board: string, task: string): HoldfastError {
   const hint = `${retryCommand(board, task)} starts it again`;
   return new HoldfastError(error.code, error.message, { hint, details: error.details, cause: error });
 }
@@ -215,15 +213,15 @@ const retry: Command = {
   run: async (context) => {
     const { args, output } = context;
     const holdfast = await context.open();
-    const { board, task } = await find(holdfast, args.operand(0), args.operand(1));
+    const { board, task } = await findTask(holdfast, args.operand(0), args.operand(1));
     const counted = args.flag("counted");
     const retried = counted ? holdfast.tasks.retry(board.id, task.id) : holdfast.tasks.forceRetry(board.id, task.id);
     const changed = await retried.catch((error: unknown) => {
-      throw isFinal(error) ? retryInstead(error, args.operand(0), args.operand(1)) : error;
+      throw isFinal(error) ? withRetryHint(error, args.operand(0), args.operand(1)) : error;
     });
     if (changed === null && counted) {
       throw new HoldfastError("Conflict", `"${task.title}" was retried ${plural(board.maxRetries, "time")} already`, {
-        hint: `a person may retry it all the same: ${retryCommand(args.operand(0), args.operand(1))}`,
+        hint: `a person may still retry it: ${retryCommand(args.operand(0), args.operand(1))}`,
         details: { board: board.id, task: task.id, maxRetries: board.maxRetries },
       });
     }
@@ -234,10 +232,14 @@ const retry: Command = {
   },
 };
 
-async function find(holdfast: Holdfast, boardName: string, taskName: string): Promise<{ board: Board; task: Task }> {
+async function findTask(
+  holdfast: Holdfast,
+  boardName: string,
+  taskName: string,
+): Promise<{ board: Board; task: Task }> {
   const board = (await holdfast.tasks.get(boardName)) ?? (await rootBoard(holdfast, boardName));
   if (board === null) throw missing("board", boardName, "`holdfast tasks SESSION` shows boards with their ids");
-  const task = board.tasks.find(({ id }) => id === taskName) ?? numbered(board.tasks, taskName);
+  const task = board.tasks.find(({ id }) => id === taskName) ?? taskByNumber(board.tasks, taskName);
   if (task === undefined) throw missing("task", taskName, `\`holdfast tasks ${board.session}\` shows them`);
   return { board, task };
 }
@@ -247,7 +249,7 @@ async function rootBoard(holdfast: Holdfast, name: string): Promise<Board | null
   return await holdfast.tasks.root(session?.id ?? name);
 }
 
-function numbered(tasks: readonly Task[], name: string): Task | undefined {
+function taskByNumber(tasks: readonly Task[], name: string): Task | undefined {
   return /^#?\d+$/.test(name) ? tasks[Number(name.replace("#", "")) - 1] : undefined;
 }
 

@@ -1,4 +1,4 @@
-// holdfast trace: a session's events with what each is about and what it was caused by; or what led to one of them.
+// holdfast trace: a session's events with a summary and the causes of each, or all causes of one event.
 import { LIMITS } from "../../contracts/limits.ts";
 import type { Causes, TraceEvent } from "../../contracts/trace.ts";
 import type { Command } from "../command.ts";
@@ -6,7 +6,7 @@ import { UsageError } from "../failure.ts";
 import { LOCATOR_HELP, locate, locateEvent } from "../locate.ts";
 import type { Output } from "../output.ts";
 import { readAfterSeq } from "../range.ts";
-import { needSession } from "../store.ts";
+import { needSession } from "../sessions.ts";
 import { type Column, EVENT_ID, table } from "../table.ts";
 import { displayWidth, safe, wrapWhole } from "../terminal.ts";
 import { formatTime } from "../units.ts";
@@ -28,7 +28,7 @@ export const trace: Command = {
     after: {
       type: "text",
       value: "SEQ",
-      summary: "only events behind this seq, or behind the one with this id (chat-1#7)",
+      summary: "only events after this seq, or after the one with this id (chat-1#7)",
     },
     limit: {
       type: "number",
@@ -37,13 +37,13 @@ export const trace: Command = {
       summary: `at most N (default ${DEFAULT_LIMIT}; 100 causes)`,
     },
     type: { type: "list", value: "TYPE", summary: "only events of this type, such as head/created" },
-    causes: { type: "text", value: "EVENT", summary: "what led to this event, such as chat-1#42" },
+    causes: { type: "text", value: "EVENT", summary: "the causes of this event, such as chat-1#42" },
   },
   operands: [{ name: "SESSION", need: "optional" }],
   examples: [
     { command: "holdfast trace chat-1", does: "everything that happened" },
     { command: "holdfast trace chat-1 --type head/created --json", does: "its heads and their causes, for a program" },
-    { command: "holdfast trace --causes chat-1#42", does: "what led to event 42" },
+    { command: "holdfast trace --causes chat-1#42", does: "the causes of event 42" },
   ],
   next: "holdfast log SESSION shows the bare events; holdfast query asks about all sessions at once.",
   run: async (context) => {
@@ -57,10 +57,10 @@ export const trace: Command = {
     const holdfast = await context.open();
     if (event !== undefined) {
       if (args.text("after") !== undefined || types.length > 0)
-        throw new UsageError("--causes goes without --after and --type");
+        throw new UsageError("--causes cannot be combined with --after or --type");
       const found = await holdfast.causes(await locateEvent(holdfast, event), atMost);
       const events = [found.event, ...found.causes].toSorted(nearestFirst(found));
-      await output.answer(found, () => shown(events, found.event.session, output));
+      await output.answer(found, () => traceLines(events, found.event.session, output));
       if (found.causes.length > 1) await output.note("nearest causes first, and of equally near ones the newest");
       if (found.more) await output.note(`there are more causes; --limit asks for up to ${LIMITS.causes}`);
       return undefined;
@@ -75,22 +75,22 @@ export const trace: Command = {
       ...(types.length === 0 ? {} : { types }),
     });
     await output.answer({ ...at, session: session.id, seq: end, events }, () =>
-      events.length === 0 ? ["no events"] : shown(events, session.id, output),
+      events.length === 0 ? ["no events"] : traceLines(events, session.id, output),
     );
     if (events.length === 0 && types.length > 0) await noteTypes(holdfast, session, context);
     const last = events.at(-1)?.seq ?? end;
     if (events.length === (limit ?? DEFAULT_LIMIT) && last < end) {
-      await output.note(`there is more; --after ${last} goes on`);
+      await output.note(`there is more; --after ${last} continues`);
     }
     return undefined;
   },
 };
 
 /**
- * On a terminal the session is named once, above: its id before every number takes the room in which to say what happened. A
- * file gets whole ids.
+ * A terminal names the session once, above: without its id in every line there is more room to say what happened. A file gets
+ * whole ids.
  */
-function shown(events: readonly TraceEvent[], session: string, output: Output): string[] {
+function traceLines(events: readonly TraceEvent[], session: string, output: Output): string[] {
   if (!output.interactive)
     return table(
       columns(output, events, (id) => id),
@@ -147,7 +147,7 @@ function columns(
     { title: "WHAT", cell: ({ summary }) => summary, shrink: 3, min: 24, keep: true, wrap: true },
     {
       ...{ title: "CAUSED BY", shrink: 4, min: longest, keep: true, wrap: true },
-      cell: ({ causeEventIds }) => inOrder(causeEventIds).map(nameOf).join(" "),
+      cell: ({ causeEventIds }) => sortBySeq(causeEventIds).map(nameOf).join(" "),
     },
   ];
 }
@@ -156,7 +156,7 @@ function columns(
 const DAY = 11;
 
 /** By seq within each session; sessions as they come. */
-function inOrder(ids: readonly string[]): readonly string[] {
+function sortBySeq(ids: readonly string[]): readonly string[] {
   const sessionOf = (id: string) => id.slice(0, id.lastIndexOf("#"));
   const seqOf = (id: string) => Number(id.slice(id.lastIndexOf("#") + 1));
   const bySession = Map.groupBy(ids, sessionOf);

@@ -1,11 +1,10 @@
-// holdfast verify: is what is stored what was written? Exits with 5 when it is not, naming the first bad event.
+// holdfast verify: recomputes hash chains. It names the first bad event and exits with 5 if there is damage.
 import { rowId } from "../../core/row-id.ts";
 import type { Command, Context } from "../command.ts";
-import { countedWords } from "../counted.ts";
 import { EXIT } from "../exit.ts";
 import { type Column, ID, table } from "../table.ts";
 import { safe, wrapWords } from "../terminal.ts";
-import { formatCount, plural } from "../units.ts";
+import { formatCount, formatCounts, plural } from "../units.ts";
 import { type Finding, readAnchors, verifyAll } from "../verification.ts";
 
 /** More sessions than this are not listed one by one unless they are damaged. */
@@ -19,11 +18,11 @@ export const verify: Command = {
     "Verifies the hash chain of each session's log (of all, or of those named): every event, its columns, and where " +
     "the session row says the log ends; of a fork also what it inherits. " +
     "With --blobs also that everything its rows name can be read and has its own hash: messages with their attachments, " +
-    "values of state, payloads of calls, evals, snapshots, heads and annotations, those shown now and those on lines that " +
-    "were left. SESSION@HEAD also asks that the log still holds what that head " +
+    "values of state, payloads of calls, evals, snapshots, heads and annotations, on all branches. " +
+    "SESSION@HEAD also checks that the log still has what that head " +
     "commits to. It does not compare the rows of messages, state and tasks with the log.\n\n" +
     "Damage is reported with the first bad event, and the exit code is 5. Without an anchor the chain finds corruption " +
-    "and careless editing; an editor who also recomputes every hash is found only with --anchor.",
+    "and careless editing; an edit whose hashes were all recomputed is found only with --anchor.",
   options: {
     anchor: { type: "text", value: "FILE", summary: "also require these points, kept from `holdfast log anchor`" },
     from: { type: "text", value: "FILE", summary: "trust these points and check only what follows them" },
@@ -80,27 +79,28 @@ function lines(findings: readonly Finding[], bad: readonly Finding[], events: nu
   if (findings.length === 0) return ["no sessions to verify"];
   const listed = findings.length <= LISTED_MAX ? findings : bad;
   const counted = `${plural(findings.length, "session")}, ${plural(events, "event")}`;
-  const told = (text: string) => wrapWords(text, output.width);
+  const wrapped = (text: string) => wrapWords(text, output.width);
   const verdict =
     bad.length === 0
-      ? told(`all good: ${counted}${contentOf(findings)} verified`).map(style.good)
-      : told(`damage in ${bad.length} of ${plural(findings.length, "session")}`).map(style.bad);
+      ? wrapped(`all good: ${counted}${describeContent(findings)} verified`).map(style.good)
+      : wrapped(`damage in ${bad.length} of ${plural(findings.length, "session")}`).map(style.bad);
   return [
     ...(listed.length === 0 ? [] : [...table(COLUMNS, listed, output.frame), ""]),
     ...bad.flatMap(({ session, badSeq, source, reason }) => {
       const where = badSeq === undefined ? "" : `first bad event ${rowId(source ?? session, badSeq)}: `;
-      return told(safe`${session}: ${where}${reason ?? "damaged"}`);
+      return wrapped(safe`${session}: ${where}${reason ?? "damaged"}`);
     }),
     ...verdict,
   ];
 }
 
-/** What --blobs read besides; nothing without it. */
-function contentOf(findings: readonly Finding[]): string {
+/** What --blobs has read; empty without it. */
+function describeContent(findings: readonly Finding[]): string {
   const sum: Record<string, number> = {};
   for (const { content = {} } of findings) {
     for (const [name, n] of Object.entries(content)) sum[name] = (sum[name] ?? 0) + n;
   }
-  const words = countedWords(sum);
-  return words === "" ? "" : `, ${words}`;
+  const { orphanBlobs: _, ...checked } = sum;
+  const text = formatCounts(checked);
+  return text === "" ? "" : `, ${text}`;
 }

@@ -1,23 +1,19 @@
 // holdfast worker through main(): what it loads, what it says, how it stops.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { enterOpen, leave } from "../../../test/shell.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import { defineAgent, open } from "../../index.ts";
+import { defineAgent } from "../../index.ts";
 import { capture } from "../capture.ts";
 import { main } from "../main.ts";
 
 let cwd: string;
 let hf: Holdfast;
 beforeEach(async () => {
-  cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));
-  hf = await open(path.join(cwd, "holdfast.db"));
+  ({ cwd, hf } = await enterOpen());
 });
-afterEach(async () => {
-  await hf.close();
-  rmSync(cwd, { recursive: true, force: true });
-});
+afterEach(leave);
 
 const ECHO =
   "{ id: 'echo', version: '1', iterate: (it) => it.input === 'bad' ? it.fail(new Error('no')) : it.done(it.input) }";
@@ -158,7 +154,7 @@ describe("worker", () => {
       /^2 .*c\.mjs cannot be loaded: /,
     );
     const twice = agents(`export const a = ${ECHO}; export const b = ${ECHO};`, "d.mjs");
-    expect(await refused("--agents", twice)).toBe('2 holdfast: two agents are called "echo"');
+    expect(await refused("--agents", twice)).toBe('2 holdfast: two agents have the id "echo"');
     expect(await refused("--agents", twice, "--grace", "soon")).toMatch(/^2 .*--grace takes a time/);
     const good = agents(`export default ${ECHO}`, "e.mjs");
     expect(await refused("--agents", good, "--store", "other.db")).toBe("3 holdfast: no store at other.db");

@@ -1,6 +1,7 @@
-// holdfast worker: works on runs until it is told to stop.
+// holdfast worker: claims runs and executes them until a signal stops it.
 import type { Captures, CapturesRemoved } from "../../contracts/captures.ts";
 import type { Run } from "../../contracts/run-record.ts";
+import { WORKER_OPTIONS } from "../../contracts/verbs/runs.ts";
 import type { Worker, WorkerNote } from "../../contracts/workers.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { AGENTS_HELP, ERASED_OPTION, loadAgents, readErased } from "../agents.ts";
@@ -9,7 +10,8 @@ import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { whyOf } from "../runs.ts";
+import { numberOption } from "../option.ts";
+import { describeReason } from "../runs.ts";
 import { safe, safeLine } from "../terminal.ts";
 import { formatSpan, formatTime, parseDuration, parseDurationOrNever, plural } from "../units.ts";
 
@@ -18,27 +20,32 @@ const LEAST_SWEEP_MS = 1000;
 /** What a timer can wait for. */
 const MOST_SWEEP_MS = 24 * 24 * HOUR_MS;
 
+const { concurrency: CONCURRENCY, pollMs: POLL_MS } = WORKER_OPTIONS.fields;
+
 export const worker: Command = {
   name: "worker",
-  summary: "work on runs of your agents until told to stop",
+  summary: "execute runs of your agents until a signal stops it",
   usage: [
     "worker --agents FILE… [--concurrency N] [--poll MS] [--grace TIME] [--sweep TIME] [--allow-mismatch] [--erased RULE]",
   ],
   description:
-    "Takes runs that can go on, works on some at a time, wakes them at their timers and signals, and takes over those whose " +
-    "worker shows no sign of life, of any machine that shares the store. " +
-    "At the start and every hour it deletes captures whose time is over, and says so. " +
+    "Claims runs that can continue, executes several at a time, wakes them at their timers and signals, and takes over runs whose " +
+    "worker is gone, on any machine that shares the store. " +
+    "At the start and every hour it deletes expired captures, and prints which. " +
     `${AGENTS_HELP} Prints a line for each run ` +
-    "it takes and leaves (--json: one document a line). SIGTERM or Ctrl-C drains it: it takes nothing new, lets " +
-    "iterations come to their end, gives the rest back and exits with 0. A second signal gives everything back at once, " +
+    "it takes and leaves (--json: one document a line). SIGTERM or Ctrl-C drains it: it claims nothing new, lets " +
+    "iterations end, releases the rest and exits with 0. A second signal releases everything at once, " +
     "in mid-iteration, and exits with 4. In code: store.runs.createWorker({ agents }).",
   options: {
     agents: { type: "list", value: "FILE", summary: "a module that exports agents; may be given several times" },
-    concurrency: { type: "number", min: 1, max: 10_000, summary: "runs at a time (default 16)" },
-    poll: { type: "number", value: "MS", min: 10, max: 3_600_000, summary: "look for work so often (default 1000)" },
-    grace: { type: "text", value: "TIME", summary: "what iterations get to come to their end (default 10s)" },
+    concurrency: { ...numberOption(CONCURRENCY), summary: `runs at a time (default ${CONCURRENCY.fallback})` },
+    poll: { ...numberOption(POLL_MS), value: "MS", summary: `look for work so often (default ${POLL_MS.fallback})` },
+    grace: { type: "text", value: "TIME", summary: "how long iterations may take to end (default 10s)" },
     sweep: { type: "text", value: "TIME", summary: "delete expired captures so often, or never (default 1h)" },
-    "allow-mismatch": { type: "flag", summary: "also runs that another version, or other tools, of the agent began" },
+    "allow-mismatch": {
+      type: "flag",
+      summary: "also runs that another version of the agent, or one with other tools, began",
+    },
     erased: ERASED_OPTION,
   },
   operands: [],
@@ -56,10 +63,10 @@ export const worker: Command = {
     if (files.length === 0) throw new UsageError("name the module that exports the agents: --agents FILE");
     const grace = args.text("grace");
     const graceMs = grace === undefined ? undefined : parseDuration(grace, "--grace");
-    const sweepMs = sweepGiven(context);
+    const sweepMs = readSweep(context);
     const erased = readErased(args);
     const agents = await loadAgents(files, context);
-    const teller = new Teller(context);
+    const teller = new WorkerPrinter(context);
     const holdfast = await context.open({ environment: { ...realEnvironment(), log: teller.log } });
     const [concurrency, pollMs] = [args.number("concurrency"), args.number("poll")];
     const working = holdfast.runs.createWorker({
@@ -73,22 +80,23 @@ export const worker: Command = {
     if (output.json) await output.record({ event: "started", worker: working.id, agents: agents.map(({ id }) => id) });
     else await output.line(safe`${working.id} works for ${names} on ${context.storeName}; Ctrl-C stops it`);
     const sweeper = startSweeping(holdfast.captures, sweepMs, teller);
-    const wasCutOff = await untilStopped(working, graceMs, context, teller).finally(() => sweeper.stop());
-    await teller.said();
+    const wasCutOff = await workUntilStopped(working, graceMs, context, teller).finally(() => sweeper.stop());
+    await teller.flushed();
     return wasCutOff ? EXIT.refused : EXIT.ok;
   },
 };
 
-function sweepGiven({ args }: Context): number | null {
+function readSweep({ args }: Context): number | null {
   const given = args.text("sweep");
   const ms = given === undefined ? HOUR_MS : parseDurationOrNever(given, "--sweep");
   if (ms === null) return null;
-  if (ms < LEAST_SWEEP_MS || ms > MOST_SWEEP_MS) throw new UsageError(`--sweep takes from 1s to 24d, not "${given}"`);
+  if (ms < LEAST_SWEEP_MS || ms > MOST_SWEEP_MS)
+    throw new UsageError(`--sweep takes a time from 1s to 24d, not "${given}"`);
   return ms;
 }
 
-/** At once, and from then on every so often; trouble with it is told, and changes nothing about the work. */
-function startSweeping(captures: Captures, everyMs: number | null, teller: Teller): { stop(): Promise<void> } {
+/** Deletes expired captures at once and then at intervals. A failure is printed and does not stop the worker. */
+function startSweeping(captures: Captures, everyMs: number | null, teller: WorkerPrinter): { stop(): Promise<void> } {
   const ended = new AbortController();
   const { sleep } = realEnvironment();
   const sweeping = (async () => {
@@ -109,14 +117,14 @@ function startSweeping(captures: Captures, everyMs: number | null, teller: Telle
   };
 }
 
-/** Whether runs were given back in mid-iteration, because somebody said stop twice. */
-async function untilStopped(
+/** Whether runs were released in the middle of an iteration, because a second signal came. */
+async function workUntilStopped(
   worker: Worker,
   graceMs: number | undefined,
   { io, output }: Context,
-  teller: Teller,
+  teller: WorkerPrinter,
 ): Promise<boolean> {
-  const stop = stopping(io);
+  const stop = listenForStop(io);
   try {
     worker.start();
     await Promise.race([stop.first, teller.failed]);
@@ -135,8 +143,12 @@ async function untilStopped(
   }
 }
 
-/** The first and the second time somebody says stop; a third ends the process as if nobody listened. */
-function stopping(io: Io): { readonly first: Promise<"first">; readonly second: Promise<"second">; release(): void } {
+/** The first and the second signal to stop. After the second, nothing listens: a third ends the process at once. */
+function listenForStop(io: Io): {
+  readonly first: Promise<"first">;
+  readonly second: Promise<"second">;
+  release(): void;
+} {
   const [first, second] = [Promise.withResolvers<"first">(), Promise.withResolvers<"second">()];
   let times = 0;
   const say = () => {
@@ -160,8 +172,8 @@ function stopping(io: Io): { readonly first: Promise<"first">; readonly second: 
   return { first: first.promise, second: second.promise, release };
 }
 
-/** Prints what the worker says, in order; ends the work when nobody reads it any more. */
-class Teller {
+/** Prints what the worker does, in order. It ends the work if the output is closed. */
+class WorkerPrinter {
   readonly failed: Promise<never>;
   readonly #output: Context["output"];
   readonly #begun = new Map<string, number>();
@@ -176,8 +188,8 @@ class Teller {
     this.#fail = failed.reject;
   }
 
-  /** What was told so far is out, or cannot be. */
-  async said(): Promise<void> {
+  /** Resolves when everything so far is printed, or cannot be. */
+  async flushed(): Promise<void> {
     await this.#last;
   }
 
@@ -189,32 +201,32 @@ class Teller {
     const error = note.kind === "refused" ? note.error : note.run.error;
     const { id, session, agent, status, iteration } = note.run;
     const record = { event: note.kind, at, run: id, session, agent, status, iteration, ms, error };
-    this.#tell(record, `${this.#time(at)}  ${safe`${id}  ${session}`}  ${this.#words(note, ms)}`);
+    this.#print(record, `${this.#time(at)}  ${safe`${id}  ${session}`}  ${this.#describe(note, ms)}`);
   };
 
   swept(gone: CapturesRemoved): void {
     if (gone.removed.length === 0) return;
     const at = Date.now();
-    this.#tell({ event: "swept", at, ...gone }, `${this.#time(at)}  deleted ${sweptWords(gone)}`);
+    this.#print({ event: "swept", at, ...gone }, `${this.#time(at)}  deleted ${sweptWords(gone)}`);
   }
 
   /** What the library logs of its own troubles: the store cannot be reached, a lease was lost. */
   readonly log = (level: string, event: string, fields: Readonly<Record<string, unknown>> = {}): void => {
-    // Told by `watch`, with more.
+    // `watch` prints it, with more facts.
     if ((level !== "warn" && level !== "error") || event === "worker.refused") return;
     const at = Date.now();
-    this.#tell(
+    this.#print(
       { event: "trouble", at, what: event, ...fields },
       `${this.#time(at)}  ${safe`${event}: ${fields.error === undefined ? "" : String(fields.error)}`}`,
     );
   };
 
-  /** Who watches knows the day. */
+  /** A terminal leaves out the date. */
   #time(at: number): string {
     return this.#output.interactive ? formatTime(at).slice("2026-01-01 ".length) : formatTime(at);
   }
 
-  #words(note: WorkerNote, ms: number | null): string {
+  #describe(note: WorkerNote, ms: number | null): string {
     const { style } = this.#output;
     const { run } = note;
     if (note.kind === "refused") return style.bad(`cannot go on here: ${safeLine(note.error.message)}`);
@@ -222,18 +234,18 @@ class Teller {
       const from = `from iteration ${run.iteration + 1}`;
       return run.status === "recovering" ? style.warn(`taken over ${from}: its worker was gone`) : `taken ${from}`;
     }
-    return `${leftAs(run, style)}${ms === null ? "" : `, after ${formatSpan(ms)}`}`;
+    return `${describeOutcome(run, style)}${ms === null ? "" : `, after ${formatSpan(ms)}`}`;
   }
 
-  #tell(record: unknown, line: string): void {
+  #print(record: unknown, line: string): void {
     this.#last = this.#last
       .then(() => (this.#output.json ? this.#output.record(record) : this.#output.line(line)))
       .catch((error: unknown) => this.#fail(error));
   }
 }
 
-function leftAs(run: Run, style: Context["output"]["style"]): string {
-  const why = safeLine(whyOf(run));
+function describeOutcome(run: Run, style: Context["output"]["style"]): string {
+  const why = safeLine(describeReason(run));
   if (run.status === "completed") return style.good("completed");
   if (run.status === "failed" || run.status === "cancelled")
     return style.bad(why === "" ? run.status : `${run.status}: ${why}`);

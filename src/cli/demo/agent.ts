@@ -11,7 +11,7 @@ export const BILLS = [
   { bill: "B-103", to: "the caterer", eur: 410 },
 ] as const;
 
-/** Where the demo tells its workers to find the bank's book. */
+/** The environment variable with the file of the bank's book. */
 export const BANK = "HOLDFAST_DEMO_BANK";
 
 export interface Payment {
@@ -32,7 +32,7 @@ export function readBook(file: string): readonly Payment[] {
   }
 }
 
-// A worker of the demo does not outlive it: its input ends with whoever started it.
+// A worker of the demo does not outlive the demo: its standard input ends with the process that started it.
 if (process.env[BANK] !== undefined && !process.stdin.isTTY) {
   process.stdin.once("end", () => process.exit(1)).resume();
   if ("unref" in process.stdin) process.stdin.unref();
@@ -76,7 +76,7 @@ export default defineAgent<State>({
         return { ...billOf(input) };
       },
     },
-    // Nothing is declared, so it counts as what must not be done twice.
+    // No effect is declared, so Holdfast treats it as not safe to repeat.
     pay: {
       execute: async (input, { idempotencyKey: key, signal }) => {
         const { bill, eur } = billOf(input);

@@ -1,4 +1,4 @@
-// What is typed while the demo draws is not echoed into the drawing and answers nothing; only what is typed at a question does.
+// The keyboard of the demo. Keys that are typed while the demo draws are not echoed and ignored; only a question reads them.
 import type { InStream } from "../io.ts";
 
 const CTRL_C = "\u0003";
@@ -7,11 +7,11 @@ export class Keyboard {
   readonly #stdin: InStream;
   readonly #interrupt: () => void;
   #isOpen = false;
-  /** The question somebody is at. */
+  /** The question that waits for an answer. */
   #asked: { text: string; readonly answer: PromiseWithResolvers<string | null> } | null = null;
   #isOver = false;
 
-  /** A terminal that does not echo does not make a signal of Ctrl-C either: `interrupt` stands for it. */
+  /** A terminal in raw mode sends no signal for Ctrl-C: `interrupt` is called instead. */
   constructor(stdin: InStream, interrupt: () => void = () => process.kill(process.pid, "SIGINT")) {
     this.#stdin = stdin;
     this.#interrupt = interrupt;
@@ -26,7 +26,7 @@ export class Keyboard {
     );
   }
 
-  /** null: nobody will say anything any more. */
+  /** null: the input has ended. */
   async line(): Promise<string | null> {
     if (this.#isOver) return null;
     const answer = Promise.withResolvers<string | null>();
@@ -38,7 +38,7 @@ export class Keyboard {
   close(): void {
     if (!this.#isOpen) return;
     this.#stdin.setRawMode?.(false);
-    // Whoever waits for keys keeps the process alive.
+    // An open stream keeps the process alive.
     this.#stdin.destroy?.();
   }
 

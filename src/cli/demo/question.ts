@@ -1,14 +1,14 @@
-// The one question of the demo, put to whoever sits at the terminal.
+// The one question of the demo, for the person at the terminal.
 
 import type { Answer } from "../../contracts/decisions.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Context } from "../command.ts";
 import type { Keyboard } from "./keyboard.ts";
 
-export interface Choice {
+export interface DemoAnswer {
   readonly verdict: Answer["verdict"];
   /** Whether a person chose it. */
-  readonly isAsked: boolean;
+  readonly isByPerson: boolean;
 }
 
 const CHOICES: readonly (readonly [string, string, Answer["verdict"]])[] = [
@@ -16,36 +16,36 @@ const CHOICES: readonly (readonly [string, string, Answer["verdict"]])[] = [
   ["2", "do it again", "retry"],
   ["3", "it shall not happen", "fail"],
 ];
-const WHEN_NOTHING_IS_SAID = "result";
+const DEFAULT_VERDICT = "result";
 
-/** Whether there is somebody to ask, who wants to be. */
-export function asksSomebody({ args, io, output }: Context): boolean {
+/** Whether there is a person at a terminal who did not pass --yes. */
+export function canAsk({ args, io, output }: Context): boolean {
   return !args.flag("yes") && !output.json && io.stdin.isTTY === true;
 }
 
-/** Without anybody to ask: what a person would say who looked at the bank's book. */
-export async function askWhether(
+/** The person's verdict. Without a person to ask: the one that the bank's book gives. */
+export async function askForVerdict(
   context: Context,
   question: string,
   keyboard: Keyboard,
   signal: AbortSignal,
-): Promise<Choice> {
-  if (!asksSomebody(context)) return { verdict: "result", isAsked: false };
+): Promise<DemoAnswer> {
+  if (!canAsk(context)) return { verdict: "result", isByPerson: false };
   const { output } = context;
   await output.lines(["", `   ${output.style.strong(question)}`]);
   await output.lines(CHOICES.map(([key, text]) => `     ${output.style.name(key)}  ${text}`));
   for (;;) {
     await output.bytes("   Your answer: ");
-    const said = await Promise.race([keyboard.line(), stopped(signal)]);
-    const verdict = said === null ? WHEN_NOTHING_IS_SAID : verdictOf(said);
-    if (verdict !== undefined) return { verdict, isAsked: true };
-    await output.lines(["   That is none of them: type 1, 2 or 3; Enter alone is 1."]);
+    const line = await Promise.race([keyboard.line(), stopped(signal)]);
+    const verdict = line === null ? DEFAULT_VERDICT : parseVerdict(line);
+    if (verdict !== undefined) return { verdict, isByPerson: true };
+    await output.lines(["   Type 1, 2 or 3; Enter alone is 1."]);
   }
 }
 
-function verdictOf(said: string): Answer["verdict"] | undefined {
-  const key = said.trim();
-  return key === "" ? WHEN_NOTHING_IS_SAID : CHOICES.find(([one]) => one === key)?.[2];
+function parseVerdict(line: string): Answer["verdict"] | undefined {
+  const key = line.trim();
+  return key === "" ? DEFAULT_VERDICT : CHOICES.find(([one]) => one === key)?.[2];
 }
 
 function stopped(signal: AbortSignal): Promise<never> {

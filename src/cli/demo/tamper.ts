@@ -7,7 +7,7 @@ import { openStore, type StoreChoice } from "../store.ts";
 const COPY_MAX_BYTES = 500_000_000;
 
 /** The file of a SQLite store; undefined when it has none that could be copied. */
-export async function fileOf(url: string): Promise<string | undefined> {
+export async function findStoreFile(url: string): Promise<string | undefined> {
   const file = url.startsWith("file:") ? fileURLToPath(url.split("?")[0] ?? url) : url;
   try {
     const found = await stat(file);
@@ -18,7 +18,7 @@ export async function fileOf(url: string): Promise<string | undefined> {
 }
 
 /** In the value of this member of an event's JSON. Answers with the offset of the changed byte; undefined: not found. */
-export async function tamper(
+export async function changeOneByte(
   file: string,
   copy: StoreChoice,
   member: string,

@@ -1,8 +1,10 @@
 // Content of coding agents' messages as content blocks of ours. It was written by other programs, models and tools:
 // whatever does not fit a block is kept beside it as it is, cut only where no store could keep it.
+
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { ContentBlockInput } from "../../contracts/messages.ts";
+import { isObject } from "../../core/object.ts";
 
 /** What is nested deeper is not said by anybody; a store takes more (jsonDepth), inside a message. */
 const DEEPEST = 256;
@@ -11,9 +13,7 @@ const NESTED = 6;
 
 export type Loose = Readonly<Record<string, unknown>>;
 
-export function isObject(value: unknown): value is Loose {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+export { isObject };
 
 export function textOf(value: unknown): string | null {
   return typeof value === "string" ? value : null;

@@ -1,10 +1,12 @@
 // What a session has of a conversation already: the keys of the messages on the line it stands on, and where heads and
 // turns lie between them. The log tells, which names messages and never repeats them; so it costs little, however much
 // was said.
+
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { LogEvent } from "../../contracts/log.ts";
+import { isObject } from "../../core/object.ts";
 
 export interface Line {
   readonly items: readonly LineItem[];
@@ -100,8 +102,8 @@ function onLine(events: readonly LogEvent[]): readonly LogEvent[] {
 }
 
 function placeOf({ data: { from } }: LogEvent): { readonly branch: number; readonly seq: number } | null {
-  if (typeof from !== "object" || from === null || Array.isArray(from)) return null;
-  const { branch, seq } = from as { readonly [name: string]: unknown };
+  if (!isObject(from)) return null;
+  const { branch, seq } = from;
   return typeof branch === "number" && typeof seq === "number" ? { branch, seq } : null;
 }
 

@@ -1,5 +1,7 @@
 // The JSON of `opencode export`: what is looked at before one is kept or imported, and what we take out of it.
+
 import type { Json, JsonObject } from "../../contracts/json.ts";
+import { isObject } from "../../core/object.ts";
 import { isMessageId, isOutputId, isPartId, isSessionId } from "./sql.ts";
 
 export interface ExportedSession {
@@ -139,9 +141,7 @@ function mapStrings(value: Json, change: (text: string) => string): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapStrings(item, change)]));
 }
 
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+export { isObject };
 
 export function parse(text: string): Json | undefined {
   try {

@@ -93,15 +93,17 @@ export async function readTodos(storage: string, id: string, at: number): Promis
   const text = await readFile(path.join(storage, "todo", `${id}.json`), "utf8").catch(absent);
   const todos = text === null ? [] : parse(text);
   if (!Array.isArray(todos)) throw damaged(path.join(storage, "todo", `${id}.json`), "it is not complete JSON");
-  return todos.filter(isObject).map((todo: JsonObject, position) => ({
-    ...(typeof todo.id === "string" ? { id: todo.id } : {}),
-    content: String(todo.content),
-    status: String(todo.status),
-    priority: String(todo.priority ?? "medium"),
-    position,
-    time_created: at,
-    time_updated: at,
-  }));
+  return todos
+    .filter((one): one is JsonObject => isObject(one))
+    .map((todo: JsonObject, position) => ({
+      ...(typeof todo.id === "string" ? { id: todo.id } : {}),
+      content: String(todo.content),
+      status: String(todo.status),
+      priority: String(todo.priority ?? "medium"),
+      position,
+      time_created: at,
+      time_updated: at,
+    }));
 }
 
 const versionOf = (info: JsonObject) => (typeof info.version === "string" ? info.version : null);

@@ -153,7 +153,7 @@ export type CheckedCallRow = Version &
     readonly erased_seq: number | null;
   };
 
-export interface CheckedSnapshotRow extends WithEvent {
+interface CheckedSnapshotRow extends WithEvent {
   readonly seq: number;
   readonly branch: number;
   readonly turn_seq: number | null;
@@ -193,7 +193,7 @@ export type CheckedInvocationRow = Version &
     readonly completed_at: number | null;
   };
 
-export interface CheckedNoteRow extends WithEvent {
+interface CheckedNoteRow extends WithEvent {
   readonly seq: number;
   readonly note_no: number | null;
   readonly note: Bytes | null;
@@ -275,7 +275,7 @@ export type OwnedTable =
   | "session_tags";
 
 /** Of a run every column but its number and its last sign of life, of which the log says nothing. */
-export interface CheckedRunRow {
+interface CheckedRunRow {
   readonly id: string;
   readonly toolset: Uint8Array;
   readonly limits: Uint8Array;

@@ -18,12 +18,12 @@ type Position = { session: number; branch: number; upTo: number };
 
 export type StatedRow = Pick<SegmentOfLogRow, "session_no" | "branch" | "upto">;
 
-export interface LineMessagesRow {
+interface LineMessagesRow {
   readonly n: number;
   readonly clears: number;
 }
 
-export interface ClearRow {
+interface ClearRow {
   readonly seq: number;
   readonly agent: string;
   readonly run: string | null;
@@ -36,7 +36,7 @@ export interface MessageAtRow extends Omit<MessageRow, "sha256" | "size"> {
   readonly erased_seq: number | null;
 }
 
-export interface CountedMessagesRow {
+interface CountedMessagesRow {
   readonly agent: string;
   readonly run: string | null;
   readonly n: number;
@@ -181,7 +181,7 @@ type ArchiveQueries = {
 } & { readonly [T in Exclude<ArchivedTable, LoggedTable> as `archive.${T}`]: Read<{ session: number }, PortableRow> };
 
 /** A version of an invocation, its event, and the one that began it. */
-export interface NamingRow {
+interface NamingRow {
   readonly session: string;
   readonly seq: number;
   readonly first_seq: number;

@@ -34,7 +34,7 @@ export type ArchivedTable =
   | RunTable;
 
 /** Of runs, read whole. */
-export type RunTable = "runs" | "signals" | "decisions" | "checkpoints";
+type RunTable = "runs" | "signals" | "decisions" | "checkpoints";
 
 /** Those whose rows belong to an event: read by stretches of the log. The others are read whole. */
 export const LOGGED_TABLES = [

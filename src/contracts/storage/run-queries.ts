@@ -85,11 +85,11 @@ export type RunListParams = {
 };
 
 /** Page by page, by seq. */
-export type JournalPageParams = { session: number; run: string; after: number; upTo: number; limit: number };
-export type RunPageParams = { session: number; run: string; after: number; limit: number };
+type JournalPageParams = { session: number; run: string; after: number; upTo: number; limit: number };
+type RunPageParams = { session: number; run: string; after: number; limit: number };
 
 /** The last that was seen. */
-export type AfterSeqParams = { session: number; seq: number; limit: number };
+type AfterSeqParams = { session: number; seq: number; limit: number };
 
 export interface RunQueries {
   "run.get": Read<{ id: string }, RunRow>;

@@ -353,7 +353,7 @@ export const TABLES = {
   },
 } as const satisfies Readonly<Record<string, TableShape>>;
 
-export type Tables = typeof TABLES;
+type Tables = typeof TABLES;
 export type TableName = keyof Tables;
 
 interface ColumnValues {

@@ -40,7 +40,7 @@ const QUERY = [
 export const QUERY_VERBS = {
   query: read(...QUERY),
   explain: read(...QUERY),
-  facts: local(),
+  facts: read(),
 };
 
 export const TRACE_VERBS = {

@@ -6,7 +6,7 @@ import type { BLOB_VERBS } from "../../contracts/verbs/blobs.ts";
 import type { ValuesOf } from "../../contracts/verbs/vocabulary.ts";
 import { toHex, toRef } from "../../core/bytes.ts";
 import { invalid } from "../../core/check.ts";
-import { listStart, readCursor, readPairCursor, writeCursor, writePairCursor } from "../../core/cursor.ts";
+import { type ListOrder, listStart, readCursor, readPage, readPairCursor, writeCursor, writePairCursor } from "../../core/cursor.ts";
 import type { BlobContext } from "./byte-store.ts";
 import { FORM, NO_TIME } from "./claims.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
@@ -45,35 +45,37 @@ export async function listBlobs(
   if (sort === "size" && given !== undefined) throw invalid("order", "left out where the largest come first", given);
   if (sort === "size") return listLargest(context, limit, cursor);
   const order = given ?? "newest";
+  return readPage({
+    limit,
+    read: (most) => readWhole(context, order, readCursor(cursor) ?? listStart(order), most),
+    item: (row) => statOf(context, row),
+    cursor: ({ no }) => writeCursor(no),
+  });
+}
+
+/** The next rows of whole blobs; there are more than `most` if a read brings more. */
+async function readWhole({ storage }: BlobContext, order: ListOrder, from: number, most: number): Promise<readonly BlobRow[]> {
   const found: BlobRow[] = [];
-  let seen = readCursor(cursor) ?? listStart(order);
-  // One more row than requested shows whether there is a next page.
-  for (let asked = limit + 1; found.length <= limit; asked = ROWS) {
-    const rows = await context.storage.query(order === "newest" ? "blobs.list" : "blobs.list.oldest", {
-      last: seen,
-      limit: asked,
-    });
+  let seen = from;
+  for (let asked = most; found.length < most; asked = ROWS) {
+    const rows = await storage.query(order === "newest" ? "blobs.list" : "blobs.list.oldest", { last: seen, limit: asked });
     for (const row of rows) if (!isMerePart(row)) found.push(row);
     const last = rows.at(-1);
     if (last === undefined || rows.length < asked) break;
     seen = last.no;
-    await yieldToEventLoop(context.storage.environment);
+    await yieldToEventLoop(storage.environment);
   }
-  const page = found.slice(0, limit);
-  const items: BlobStat[] = [];
-  for (const row of page) items.push(await statOf(context, row));
-  const last = page.at(-1);
-  return { items, next: found.length > limit && last !== undefined ? writeCursor(last.no) : null };
+  return found;
 }
 
 async function listLargest(context: BlobContext, limit: number, cursor: unknown): Promise<Page<BlobStat>> {
   const [size, no] = readPairCursor(cursor) ?? [Number.MAX_SAFE_INTEGER, 0];
-  const rows = await context.storage.query("blobs.largest", { size, beforeNo: no, limit: limit + 1 });
-  const page = rows.slice(0, limit);
-  const items: BlobStat[] = [];
-  for (const row of page) items.push(await statOf(context, row));
-  const last = page.at(-1);
-  return { items, next: rows.length > limit && last !== undefined ? writePairCursor(last.size, last.no) : null };
+  return readPage({
+    limit,
+    read: (most) => context.storage.query("blobs.largest", { size, beforeNo: no, limit: most }),
+    item: (row) => statOf(context, row),
+    cursor: (row) => writePairCursor(row.size, row.no),
+  });
 }
 
 /** As in storage/sql/stats.ts: chunks, and what holds them while they come and go. */

@@ -12,7 +12,7 @@ import { yieldToEventLoop } from "./event-loop.ts";
 import { findInlineContent } from "./inline-content.ts";
 import { decodeFrames, type Frame } from "./segments.ts";
 
-export type BlobWithBody = BlobRow & { readonly body: Uint8Array | null };
+type BlobWithBody = BlobRow & { readonly body: Uint8Array | null };
 
 /** Which part of a blob is not what was written; parts are counted from 1. */
 export class DamagedPart extends Error {
@@ -26,7 +26,7 @@ export class DamagedPart extends Error {
 }
 
 /** The blob's row, or the reason why it cannot be given. */
-export async function findLive(context: BlobContext, digest: Uint8Array): Promise<BlobWithBody> {
+async function findLive(context: BlobContext, digest: Uint8Array): Promise<BlobWithBody> {
   const [row] = await context.storage.query("blob.get", { sha256: digest });
   const there = row !== undefined && row.form !== FORM.holder;
   if (there && !isExpired(row, context.storage.environment.now())) return row;
@@ -90,7 +90,7 @@ async function again<T>(digest: Uint8Array, read: () => Promise<T>): Promise<T> 
 }
 
 /** Verified pieces in order; the last one comes only when the whole is right. */
-export async function* pieces(context: BlobContext, row: BlobWithBody): AsyncGenerator<Uint8Array> {
+async function* pieces(context: BlobContext, row: BlobWithBody): AsyncGenerator<Uint8Array> {
   if (row.form <= FORM.zstd) {
     yield await readPlain(context, row, "bytes");
     return;

@@ -508,7 +508,7 @@ describe.each(KINDS)("BL4 everything at once (%s)", (kind) => {
         expect(Buffer.compare(await blobs.resolve(ref), present(contents.get(ref)))).toBe(0);
       },
     ];
-    for (let round = 0; round < scaled({ short: 10, long: 25 }); round++) {
+    for (let round = 0; round < scaled({ short: 5, long: 25 }); round++) {
       const work = range(10).map(() => pick(acts)(pick(handles)));
       for (const outcome of await Promise.allSettled(work)) {
         if (outcome.status === "fulfilled") continue;

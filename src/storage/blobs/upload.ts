@@ -15,7 +15,7 @@ import { placePlain, renew } from "./put.ts";
 export const BATCH_BYTES = 4 * 1024 * 1024;
 
 /** How long an upload may stand still. */
-export const UPLOAD_MS = 3600 * 1000;
+const UPLOAD_MS = 3600 * 1000;
 
 const LAST_ORD = Number.MAX_SAFE_INTEGER;
 

@@ -1,21 +1,8 @@
-// Rows of a session as they leave the database and as they enter another: the tables' own lists, with ids where rows
-// hold numbers. Statements are made once from contracts/storage/portable-rows.ts.
-import {
-  ARCHIVED_TABLES,
-  type ArchivedTable,
-  LOGGED_TABLES,
-  type PortableColumn,
-  portableColumns,
-  type RestoredRow,
-} from "../../contracts/storage/portable-rows.ts";
-import { type CheckedTable, coveredBy, rowChecksum } from "../../core/checksum.ts";
+// The queries and statements of archives. They read a session's rows with ids where the rows have numbers, as
+// contracts/storage/portable-rows.ts lists the columns.
+import { type ArchivedTable, LOGGED_TABLES, portableColumns } from "../../contracts/storage/portable-rows.ts";
 import { IN_PART } from "../../core/existing.ts";
-import { isHeldRun } from "../../core/imported-runs.ts";
-import { memoize } from "../../core/memoize.ts";
-import { type InterruptibleWork, runAtOnce } from "../../core/time-slice.ts";
 import { keepChecksum, rowChecksumSql } from "./checksum.ts";
-import type { BulkColumn, BulkSpec, Param } from "./driver.ts";
-import type { Script } from "./script.ts";
 
 const OWNERS = { agent: "agents", session: "sessions", head: "heads" } as const;
 
@@ -71,15 +58,11 @@ const HEAD_OF = "(SELECT h.no FROM heads h JOIN sessions o ON o.no = h.session_n
 
 /** Where rows of others, or what is left of its own, name a session. */
 const NAMING_SESSIONS = [
-  ...([
-    ["remains", "session_no"],
-    ["events", "session_no"],
-    ["branches", "parent_session_no"],
-  ] as const),
-  ...([
-    ["derivations", "source_session_no"],
-    ["invocations", "callee_session_no"],
-  ] as const),
+  ["remains", "session_no"],
+  ["events", "session_no"],
+  ["branches", "parent_session_no"],
+  ["derivations", "source_session_no"],
+  ["invocations", "callee_session_no"],
   ["invocations", "source_session_no"],
 ] as const;
 
@@ -165,102 +148,3 @@ export const guards = () => ({
   "remains.upto":
     "SELECT r.upto AS value FROM remains r WHERE r.session_no = (SELECT no FROM sessions WHERE id = ?) AND r.branch = ?",
 });
-
-/** Set once all of them are there, because a head may be named by the very statement that inserts it. */
-const LATER: Readonly<Record<string, string>> = { sessions: "head_no", heads: "basis_no" };
-
-const VALUES = {
-  ...{ int: "?", real: "?", text: "?", bytes: "?" },
-  blob: "(SELECT no FROM blobs WHERE sha256 = ?)",
-  agent: "(SELECT no FROM agents WHERE id = ?)",
-  session: "(SELECT no FROM sessions WHERE id = ?)",
-  head: "(SELECT no FROM heads WHERE id = ?)",
-} as const;
-
-function bulkColumn({ column, type }: PortableColumn): BulkColumn {
-  const given = type === "blob" ? "bytes" : type === "agent" || type === "session" || type === "head" ? "text" : type;
-  return { name: column, type: given, value: VALUES[type] };
-}
-
-function isChecked(table: string): table is CheckedTable {
-  return coveredBy(table) !== null;
-}
-
-/** What no archive has, because it follows from the row: see ownCells(). */
-function ownColumns(table: ArchivedTable): readonly BulkColumn[] {
-  if (isChecked(table)) return [{ name: "checksum", type: "text", value: "?" }];
-  return table === "runs" ? [{ name: "held", type: "int", value: "?" }] : [];
-}
-
-function ownCells({ table, row }: RestoredRow): readonly Param[] {
-  if (isChecked(table)) return [rowChecksum(table, row)];
-  return table === "runs" ? [isHeldRun({ beat: Number(row.beat) }) ? 1 : 0] : [];
-}
-
-/** Without ON CONFLICT: a row that is there already must fail the transaction, and not be taken for ours. */
-export const restoreSpec = memoize((table: ArchivedTable): BulkSpec => {
-  const columns = portableColumns(table)
-    .filter(({ column }) => LATER[table] !== column)
-    .map(bulkColumn);
-  const suffix = table === "remains" ? " ON CONFLICT (session_no, branch) DO UPDATE SET upto = excluded.upto" : "";
-  return {
-    name: `${table}.restore`,
-    table,
-    verb: "insert",
-    columns: [...columns, ...ownColumns(table)],
-    key: [],
-    suffix,
-  };
-});
-
-function laterSpec(table: "sessions" | "heads", column: string): BulkSpec {
-  const set: BulkColumn = { name: column, type: "text", value: "(SELECT h.no FROM heads h WHERE h.id = ?)" };
-  const id: BulkColumn = { name: "id", type: "text", value: "?" };
-  return { name: `${table}.restore.${column}`, table, verb: "update", columns: [set, id], key: ["id"], suffix: "" };
-}
-
-export const RESTORE_BASIS = laterSpec("heads", "basis_no");
-export const RESTORE_HEAD = laterSpec("sessions", "head_no");
-/** How many names a session has got. */
-export const RESTORE_ALIASES: BulkSpec = {
-  name: "sessions.restore.alias_count",
-  table: "sessions",
-  verb: "update",
-  columns: [
-    { name: "alias_count", type: "int", value: "sessions.alias_count + ?" },
-    { name: "id", type: "text", value: "?" },
-  ],
-  key: ["id"],
-  suffix: "",
-};
-
-/** Rows as they were, in the order that lets each find those it refers to. */
-export function restore(script: Script, rows: readonly RestoredRow[]): void {
-  runAtOnce(restoreInSteps(script, rows));
-}
-
-export function* restoreInSteps(script: Script, rows: readonly RestoredRow[]): InterruptibleWork<void> {
-  script.flush();
-  const byTable = Map.groupBy(rows, ({ table }) => table);
-  for (const table of ARCHIVED_TABLES) {
-    const columns = portableColumns(table).filter(({ column }) => LATER[table] !== column);
-    for (const restored of byTable.get(table) ?? []) {
-      yield;
-      const params = columns.map(({ name }): Param => restored.row[name] ?? null);
-      script.row(restoreSpec(table), [...params, ...ownCells(restored)]);
-    }
-    // Those behind it name them.
-    if (table === "heads") later(script, byTable.get("heads") ?? [], byTable.get("sessions") ?? []);
-  }
-  script.flush();
-  const named = Map.groupBy(byTable.get("aliases") ?? [], ({ row }) => row.session ?? null);
-  for (const [session, aliases] of named) script.row(RESTORE_ALIASES, [aliases.length, session]);
-  script.flush();
-}
-
-function later(script: Script, heads: readonly RestoredRow[], sessions: readonly RestoredRow[]): void {
-  script.flush();
-  for (const { row } of heads) if (row.basis !== null) script.row(RESTORE_BASIS, [row.basis ?? null, row.id ?? null]);
-  for (const { row } of sessions) if (row.head !== null) script.row(RESTORE_HEAD, [row.head ?? null, row.id ?? null]);
-  script.flush();
-}

@@ -12,41 +12,16 @@ import type { Dialect, Param, Plan, Row, Step } from "./driver.ts";
 import { LOOKUP, LostRace } from "./driver.ts";
 import { type CommitSnapshot, guardKey, judge, type LockedSession, namedBy, publishes, type Verdict } from "./judge.ts";
 import { inTrips } from "./large.ts";
+import type { BatchResult, CachedPositions, SessionPosition } from "./positions.ts";
 import { READ_SCHEMA, requireKnownSchema } from "./schema-fence.ts";
-import { Script } from "./script.ts";
 import { ADVANCE_SESSION, CREATE_SESSION, FENCE_SESSION, REGISTER_AGENT } from "./specs.ts";
 import { GUARDS, QUERIES } from "./statements.ts";
-import { type SessionPosition, type Writing, write } from "./writing.ts";
-
-/** What a handle may remember between commits: numbers never change; positions are fenced before they are used. */
-export interface CachedPositions {
-  readonly sessions: Map<string, SessionPosition>;
-  readonly agents: Map<string, number>;
-  /** Whether a guard held when the session was where it is remembered to be. */
-  impliesGuard(session: string, guard: Guard): boolean;
-}
-
-/**
- * What changes only together with an event in the log of the session that a commit names first: where that log has not
- * grown, the guard holds as it did. A run's lease is asked for by every step it takes, its version by every checkpoint.
- */
-const IMPLIED_BY_SESSION: ReadonlySet<string> = new Set(["run.epoch", "run.version"]);
-
-export function isImpliedBySession({ check }: Guard): boolean {
-  return IMPLIED_BY_SESSION.has(check);
-}
-
-export interface BatchResult {
-  /** null: this commit relies on something an earlier one of the batch changes; it must go in a later batch. */
-  readonly outcomes: readonly (Outcome | null)[];
-  readonly sessions: ReadonlyMap<string, SessionPosition>;
-  readonly agents: ReadonlyMap<string, number>;
-}
+import { Script, type Writing, write } from "./writing.ts";
 
 const BRANCH_POSITION = "no, id, seq, chain, branch, messages, state_seq, deleted_at, version";
 export const SESSION_LOOKUP = `SELECT ${BRANCH_POSITION} FROM sessions WHERE id ${LOOKUP}`;
 export const AGENT_LOOKUP = `SELECT no, id FROM agents WHERE id ${LOOKUP}`;
-export const ALIAS_LOOKUP = `SELECT name FROM aliases WHERE name ${LOOKUP}`;
+const ALIAS_LOOKUP = `SELECT name FROM aliases WHERE name ${LOOKUP}`;
 /** Kept: pinned, referred to by a row, or part of another blob; otherwise it lives until expires_at. */
 export const BLOB_LOOKUP =
   "SELECT no, sha256, expires_at, CASE WHEN pinned = 1 OR refs > 0 OR EXISTS " +

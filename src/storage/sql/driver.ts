@@ -11,7 +11,7 @@ export type Param = null | number | string | Uint8Array;
 export type Row = Readonly<Record<string, unknown>>;
 
 /** A statement as written here, `?` for a parameter; a dialect renders it once. */
-export type Sql = string;
+type Sql = string;
 
 /** Many rows through one statement: an insert of a table's rows, or an update of known rows. */
 export interface BulkSpec {

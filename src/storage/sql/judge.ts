@@ -3,7 +3,7 @@ import type { Commit, Guard, Refusal } from "../../contracts/storage/commit.ts";
 import { toHex } from "../../core/bytes.ts";
 import { isReserved } from "../../core/locator.ts";
 import type { Param } from "./driver.ts";
-import type { SessionPosition } from "./writing.ts";
+import type { SessionPosition } from "./positions.ts";
 
 export interface LockedSession {
   readonly position: SessionPosition;

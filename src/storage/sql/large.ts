@@ -4,10 +4,10 @@
 import type { Environment } from "../../contracts/environment.ts";
 import type { Commit } from "../../contracts/storage/commit.ts";
 import { runInSlices, TimeSlice } from "../../core/time-slice.ts";
-import { restoreInSteps } from "./archive.ts";
 import type { Plan, Step } from "./driver.ts";
 import { pieces } from "./pieces.ts";
-import { Script } from "./script.ts";
+import { restoreInSteps } from "./restore.ts";
+import { Script } from "./writing.ts";
 
 /** A commit with more rows is large. With fewer, what it takes to treat it so costs more than it saves. */
 const MOST_SMALL_ROWS = 2000;

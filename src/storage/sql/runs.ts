@@ -103,7 +103,7 @@ export const queries = () => ({
     "ORDER BY e.seq LIMIT :limit",
   "runs.newest": NEWEST,
   "runs.children": `${RUNS} WHERE r.parent = :parent ORDER BY r.no`,
-  /** Runs that a worker could claim by now, or is working on; not held runs (core/imported-runs.ts). */
+  /** Runs that a worker could claim by now, or is working on; not held runs (core/run-owner.ts). */
   "runs.owned":
     `${RUNS} WHERE r.ended_at IS NULL AND r.owner IS NOT NULL AND r.beat >= 0 AND s.deleted_at IS NULL AND r.no > :after ` +
     "ORDER BY r.no LIMIT :limit",

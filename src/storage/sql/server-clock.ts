@@ -12,7 +12,7 @@ const RETRY_MS = 1000;
 /** The machine's clock was set, or the machine slept, if its two clocks disagree by more than this. */
 const STEP_MS = 500;
 /** A difference that is logged. */
-export const LOGGED_DRIFT_MS = 5000;
+const LOGGED_DRIFT_MS = 5000;
 
 interface Measurement {
   /** The server's time minus the monotonic clock's. */

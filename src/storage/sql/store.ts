@@ -1,6 +1,8 @@
-// Storage over an engine's driver: the commit queue, the named reads, and the waker of those that wait for a session.
+// Storage over an engine's driver: the commit queue, the named reads, the check of the schema beside them, and the waker of
+// readers that wait for a session.
 
 import type { Environment } from "../../contracts/environment.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
 import type { Commit, Outcome } from "../../contracts/storage/commit.ts";
 import type { EngineReport } from "../../contracts/storage/engine-report.ts";
 import type { Queries, QueryName } from "../../contracts/storage/queries.ts";
@@ -13,12 +15,13 @@ import {
   type Storage,
 } from "../../contracts/storage/storage.ts";
 import { TimeSlice } from "../../core/time-slice.ts";
-import { type BatchResult, canFence, commitPlan, fencedPlan } from "./commit.ts";
-import { closedError, type Driver, type Param, StaleFence } from "./driver.ts";
+import { canFence, commitPlan, fencedPlan } from "./commit.ts";
+import { closedError, type Driver, type Param, type Row, StaleFence } from "./driver.ts";
 import { prepareLarge } from "./large.ts";
-import { PositionCache } from "./position-cache.ts";
+import { SCHEMA_QUERY } from "./migrations.ts";
+import { type BatchResult, PositionCache } from "./positions.ts";
 import { CommitQueue } from "./queue.ts";
-import { SchemaWatch } from "./schema-fence.ts";
+import { requireKnownSchema } from "./schema-fence.ts";
 import { QUERIES } from "./statements.ts";
 import { valuesInOrder } from "./texts.ts";
 import { SessionWaker } from "./waker.ts";
@@ -32,7 +35,8 @@ export class SqlStorage implements Storage {
   readonly #schema: SchemaWatch;
   readonly #slice: TimeSlice;
   readonly #positions = new PositionCache();
-  readonly #waker: SessionWaker;
+  /** null until something waits for a session: a program that only writes needs none. */
+  #waker: SessionWaker | null = null;
   #closing: Promise<void> | null = null;
 
   constructor(driver: Driver, environment: Environment) {
@@ -41,7 +45,6 @@ export class SqlStorage implements Storage {
     this.environment = environment;
     this.#driver = driver;
     this.#schema = new SchemaWatch(driver, environment);
-    this.#waker = new SessionWaker(driver, environment);
     this.#queue = new CommitQueue(environment, (batch, waitMs) => this.#write(batch, waitMs), driver.lanes);
     this.#slice = new TimeSlice(environment);
   }
@@ -59,7 +62,7 @@ export class SqlStorage implements Storage {
     this.#positions.update(batch, result);
     const changed = changedBy(batch, result);
     if (changed.size > 0) {
-      this.#waker.committed(changed);
+      this.#waker?.committed(changed);
       this.#driver.announce(changed.keys());
     }
     return result.outcomes;
@@ -107,11 +110,16 @@ export class SqlStorage implements Storage {
   }
 
   changed(session: string, timeoutMs: number, signal?: AbortSignal): Promise<void> {
-    return this.#waker.listen(session, timeoutMs, signal);
+    return this.#wakerNow().listen(session, timeoutMs, signal);
   }
 
   follow(session: string): LogFollower {
-    return this.#waker.follow(session);
+    return this.#wakerNow().follow(session);
+  }
+
+  #wakerNow(): SessionWaker {
+    this.#waker ??= new SessionWaker(this.#driver, this.environment);
+    return this.#waker;
   }
 
   reclaim(): Promise<void> {
@@ -138,7 +146,8 @@ export class SqlStorage implements Storage {
 
   async #end(): Promise<void> {
     await this.#queue.idle();
-    this.#waker.close();
+    // Also when there was none: what waits from now on must not watch a driver that is closed.
+    this.#wakerNow().close();
     await this.#driver.close();
   }
 }
@@ -155,4 +164,64 @@ function changedBy(batch: readonly Commit[], { outcomes, sessions }: BatchResult
       for (const { id, mode } of used ?? []) if (mode !== "still" && !changed.has(id)) changed.set(id, null);
   }
   return changed;
+}
+
+/** For so long after the version was last seen, reads take it for granted. */
+export const SCHEMA_CHECK_MS = 1000;
+
+/** Refuses reads of a store that was migrated beneath its handle. */
+class SchemaWatch {
+  readonly #driver: Driver;
+  readonly #environment: Environment;
+  #seenAt: number;
+  #check: Promise<void> | null = null;
+
+  constructor(driver: Driver, environment: Environment) {
+    this.#driver = driver;
+    this.#environment = environment;
+    this.#seenAt = environment.monotonic();
+  }
+
+  /** A commit happened, which it does under the known schema only. */
+  confirm(): void {
+    this.#seenAt = this.#environment.monotonic();
+  }
+
+  /** Beside a read; null while the version was seen a moment ago. */
+  checkIfDue(): Promise<void> | null {
+    if (this.#environment.monotonic() - this.#seenAt < SCHEMA_CHECK_MS) return null;
+    const check = this.#checkNow();
+    // Its read may fail first.
+    check.catch(() => {});
+    return check;
+  }
+
+  /** The engine refused a statement of ours: perhaps because its tables are not what this version knows. */
+  async explain(error: unknown): Promise<unknown> {
+    if (!(error instanceof HoldfastError) || error.code !== "Internal") return error;
+    return this.#checkNow().then(
+      () => error,
+      (refusal: unknown) => refusal,
+    );
+  }
+
+  #checkNow(): Promise<void> {
+    this.#check ??= this.#readVersion().finally(() => {
+      this.#check = null;
+    });
+    return this.#check;
+  }
+
+  async #readVersion(): Promise<void> {
+    let rows: readonly Row[];
+    try {
+      rows = await this.#driver.read(SCHEMA_QUERY, []);
+    } catch (error) {
+      // Whether the store can be reached at all is for the read itself to say; the next one looks again.
+      this.#environment.log("debug", "schema.check", { error: String(error) });
+      return;
+    }
+    requireKnownSchema(rows);
+    this.confirm();
+  }
 }

@@ -2,50 +2,49 @@
 // until the engine runs it.
 import type {
   CarriedPayload,
+  Cell,
   Commit,
   EventDraft,
   HeadDraft,
   MessageDraft,
+  NamedCells,
   Outcome,
   PublishedHead,
   Write,
   WrittenEvent,
 } from "../../contracts/storage/commit.ts";
+import type { StatementName } from "../../contracts/storage/statement-names.ts";
+import type { TableShape } from "../../contracts/storage/table-shape.ts";
+import { type RowOf, type Slot, TABLES, type TableName } from "../../contracts/storage/tables.ts";
 import { envelope, nextHash } from "../../core/chain.ts";
-import { type BranchPosition, type CompleteHead, completeHead } from "../../core/head.ts";
-import { restore } from "./archive.ts";
-import { branchPositionAfter, changesOnlyByEvents } from "./branch-position.ts";
+import { type CheckedTable, coveredBy, rowChecksum } from "../../core/checksum.ts";
+import { type CompleteHead, completeHead } from "../../core/head.ts";
+import { memoize } from "../../core/memoize.ts";
+import { mergeBlobs, mergeUses } from "./blob-merge.ts";
 import type { BulkSpec, Param, Step } from "./driver.ts";
-import { mergeBlobs, mergeUses } from "./merge.ts";
-import { type Context, Script } from "./script.ts";
+import { branchPositionAfter, changesOnlyByEvents, type SessionPosition } from "./positions.ts";
+import { restore } from "./restore.ts";
 import {
   ADD_EVENT,
   ADD_INLINE_CONTENT,
   ADD_LONG_EVENT,
   ADD_MESSAGE,
+  insertSpec,
   PUBLISH_HEAD,
   PUT_BLOB,
+  putSpec,
+  removeSpec,
   USE_BLOB,
 } from "./specs.ts";
-
-/** Where a session's log stands: read inside the transaction, or remembered and fenced. */
-export interface SessionPosition {
-  readonly no: number;
-  readonly seq: number;
-  readonly chain: Uint8Array;
-  readonly branch: number;
-  readonly messages: number;
-  readonly stateSeq: number;
-  /** How its branch stands, where that is known: a head counts what came after the one before it. */
-  readonly branchPosition: BranchPosition | undefined;
-}
+import { QUERIES, STATEMENTS } from "./statements.ts";
+import { type CompiledText, valuesInOrder } from "./texts.ts";
 
 export interface Writing {
   readonly steps: readonly Step[];
   /** Sessions whose log grew, in the order of their numbers. */
   readonly moved: readonly { readonly was: SessionPosition; readonly now: SessionPosition & { readonly at: number } }[];
   readonly outcomes: readonly Outcome[];
-  /** Only a session that moved is worth remembering; one that merely lost rows may have been deleted. */
+  /** Positions for the cache. Only of sessions that moved: one that merely lost rows may have been deleted. */
   readonly sessions: ReadonlyMap<string, SessionPosition>;
 }
 
@@ -88,13 +87,17 @@ class Batch {
     this.#prepared = prepared;
     this.#position = position;
     this.#agents = agents;
+    if (accepted.some(namesBlobs)) this.#blobs(accepted);
+    // One statement for all messages, because they are numbered in the order in which they are written.
+    const short = accepted.every(({ events }) => events?.every(({ message }) => message?.inline !== null) ?? true);
+    this.#messageSpec = short ? ADD_INLINE_CONTENT : ADD_MESSAGE;
+  }
+
+  #blobs(accepted: readonly Commit[]): void {
     for (const blob of mergeBlobs(accepted)) this.script.row(PUT_BLOB, blob);
     this.script.flush();
     for (const use of mergeUses(accepted)) this.script.row(USE_BLOB, use);
     this.script.flush();
-    // One statement for all messages, because they are numbered in the order in which they are written.
-    const short = accepted.every(({ events }) => events?.every(({ message }) => message?.inline !== null) ?? true);
-    this.#messageSpec = short ? ADD_INLINE_CONTENT : ADD_MESSAGE;
   }
 
   add(commit: Commit, fresh: Set<string>): Outcome {
@@ -237,12 +240,160 @@ class Batch {
   }
 }
 
+function namesBlobs({ blobs, uses }: Commit): boolean {
+  return (blobs !== undefined && blobs.length > 0) || (uses !== undefined && uses.length > 0);
+}
+
 /** In the order of the table's columns. */
 function headRow(head: PublishedHead): readonly Param[] {
-  const { id, session_no, branch, seq, basis, status, chain, root, final, salt, final_summary } = head;
-  const { snapshot_seq, fingerprint, turn_seq, cache_id, at } = head;
   return [
-    ...[id, session_no, branch, seq, basis, status, chain, root, final, salt, final_summary],
-    ...[snapshot_seq, fingerprint, turn_seq, cache_id, at],
+    head.id,
+    head.session_no,
+    head.branch,
+    head.seq,
+    head.basis,
+    head.status,
+    head.chain,
+    head.root,
+    head.final,
+    head.salt,
+    head.final_summary,
+    head.snapshot_seq,
+    head.fingerprint,
+    head.turn_seq,
+    head.cache_id,
+    head.at,
   ];
+}
+
+/** Numbers that stand for the slots of a write. */
+interface Context {
+  readonly session?: number;
+  readonly branch?: number;
+  readonly seq?: number;
+  agent(id: string): number;
+  sessionNo(id: string): number;
+}
+
+/** All but those that the database numbers. */
+const columnsOf = memoize((table: TableName): readonly string[] => {
+  const { columns }: TableShape = TABLES[table];
+  return Object.keys(columns).filter((name) => columns[name] !== "serial");
+});
+
+/** They change nothing that an insert reads and no unique index: inserts that follow may go before them. */
+const DEFERRED_STATEMENTS: ReadonlySet<StatementName> = new Set<StatementName>(["run.goOn", "session.headTo"]);
+
+/**
+ * The steps of a transaction, collected. Inserts of one table wait for each other and go as one bulk; anything else is kept in
+ * order, because it may read rows inserted before it.
+ */
+export class Script {
+  readonly #steps: Step[] = [];
+  #pending = new Map<BulkSpec, (readonly Param[])[]>();
+  /** After the pending rows, in their own order. */
+  #deferred: Step[] = [];
+
+  row(spec: BulkSpec, params: readonly Param[]): void {
+    const rows = this.#pending.get(spec);
+    if (rows === undefined) this.#pending.set(spec, [params]);
+    else rows.push(params);
+  }
+
+  write(write: Write, context: Context): void {
+    switch (write.op) {
+      case "insert":
+        this.row(insertSpec(write.table), values(write.table, columnsOf(write.table), write.row, context));
+        return;
+      case "put":
+        this.flush();
+        this.row(putSpec(write.table), values(write.table, columnsOf(write.table), write.row, context));
+        return;
+      case "remove":
+        this.flush();
+        this.row(removeSpec(write.table), values(write.table, TABLES[write.table].key, write.row, context));
+        return;
+      case "run": {
+        const isDeferred = DEFERRED_STATEMENTS.has(write.statement);
+        if (!isDeferred) this.flush();
+        (isDeferred ? this.#deferred : this.#steps).push({
+          kind: "query",
+          ...bind(STATEMENTS.get(write.statement), write.params, context),
+        });
+        return;
+      }
+      case "read":
+        this.flush();
+        this.#steps.push({
+          kind: "query",
+          ...bind(QUERIES.get(write.query), write.params as NamedCells, context),
+          answers: write.query,
+        });
+    }
+  }
+
+  flush(): void {
+    if (this.#pending.size > 0) {
+      for (const [spec, rows] of this.#pending) this.#steps.push({ kind: "bulk", spec, rows });
+      this.#pending = new Map();
+    }
+    if (this.#deferred.length === 0) return;
+    for (const step of this.#deferred) this.#steps.push(step);
+    this.#deferred = [];
+  }
+
+  /** Steps that were made before. */
+  append(steps: readonly Step[]): void {
+    this.flush();
+    for (const step of steps) this.#steps.push(step);
+  }
+
+  steps(): readonly Step[] {
+    this.flush();
+    return this.#steps;
+  }
+}
+
+function values<T extends TableName>(table: T, columns: readonly string[], row: RowOf<T>, context: Context): Param[] {
+  const given = row as Readonly<Record<string, Cell | undefined>>;
+  const params = columns.map((column) => {
+    const cell = given[column];
+    if (cell !== undefined) return param(cell, context);
+    if (column === "session_no") return requireKnown(context.session, table, column);
+    if (column === "branch") return requireKnown(context.branch, table, column);
+    if (column === "seq") return requireKnown(context.seq, table, column);
+    return null;
+  });
+  const at = coveredBy(table) === null ? -1 : columns.indexOf("checksum");
+  if (at !== -1) {
+    const cells = Object.fromEntries(columns.map((column, i) => [column, params[i]]));
+    params[at] = rowChecksum(table as CheckedTable, cells);
+  }
+  return params;
+}
+
+function bind(text: CompiledText, given: readonly Cell[] | NamedCells, context: Context) {
+  const cells = isList(given) ? given : valuesInOrder(text, given);
+  return { sql: text.sql, params: cells.map((cell) => param(cell, context)) };
+}
+
+function isList(given: readonly Cell[] | NamedCells): given is readonly Cell[] {
+  return Array.isArray(given);
+}
+
+function param(cell: Cell, context: Context): Param {
+  if (cell === null || typeof cell !== "object" || cell instanceof Uint8Array) return cell;
+  return slot(cell, context);
+}
+
+function slot(cell: Slot, context: Context): number {
+  if ("agent" in cell) return context.agent(cell.agent);
+  if ("session" in cell) return context.sessionNo(cell.session);
+  return requireKnown(context[cell.slot], "a statement", cell.slot);
+}
+
+function requireKnown(value: number | undefined, table: string, column: string): number {
+  if (value === undefined)
+    throw new Error(`bug: ${table} needs ${column} and the commit names no session or event for it`);
+  return value;
 }

@@ -1,5 +1,6 @@
 // A driver for a simulated PostgreSQL: it sends each trip of a plan by itself, so that the process can stand still, die or
 // lose its connection between two of them, with the transaction open. It retries, waits and fails as the real one does.
+import { randomShare } from "../../core/backoff.ts";
 import { type Driver, type Plan, type Row, StaleFence, type Trip } from "../../storage/sql/driver.ts";
 import { isLocked, isRace, isUnreachable, postgresError } from "../../storage/sql/postgres/errors.ts";
 import { FIRST_LOCK_MS, IDLE_IN_TRANSACTION_MS, WORK_MS } from "../../storage/sql/postgres/settings.ts";
@@ -31,6 +32,8 @@ export const TIMEOUTS: PostgresTimeouts = {
 };
 
 const MOST_RACES = 100;
+/** The longest wait before the first further attempt; the tenth and later ones wait up to ten times as long. */
+const RACE_MS = 5.12;
 const TARGET = "simulated PostgreSQL";
 
 export function postgresDriver(
@@ -79,7 +82,7 @@ class PostgresClient {
         if (!isRace(error) || attempt >= MOST_RACES || now >= deadline) throw postgresError(error, TARGET);
         if (isLocked(error)) timeouts = { ...timeouts, lockMs: Math.max(1, deadline - now) };
       }
-      await environment.sleep(Math.min(attempt, 10) * (environment.random(1)[0] ?? 0) * 0.02);
+      await environment.sleep(Math.min(attempt, 10) * randomShare(environment) * RACE_MS);
     }
   }
 

@@ -1,26 +1,16 @@
 // More of the captures contract: what bundles of strangers lose, whose files go, and what a sweep comes to.
 import assert from "node:assert/strict";
-import type { Capture, Captures, NewCapture, NewCapturedFile } from "../../contracts/captures.ts";
+import type { Captures, NewCapture, NewCapturedFile } from "../../contracts/captures.ts";
 import { isSameBytes, noise, range } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
+import { bare, bytes, ID, readAll } from "./captures-fixture.ts";
 
-const ID = "0b5c8a5e-8b0a-4ad0-9d2c-6f6f0a1f7c11";
 const SES = "ses_e1a396178ffeYBc36HXpSQZbv6";
 const HOUR = 3_600_000;
-
-const bytes = (text: string) => new TextEncoder().encode(text);
 
 function captured(more: Partial<NewCapture> = {}): NewCapture {
   const files: NewCapturedFile[] = [{ role: "transcript", path: `project/${ID}.jsonl`, content: bytes("{}\n") }];
   return { ...{ request: "req-1", agent: "claude-code", sessionId: ID, cwd: "/srv/app" }, files, ...more };
-}
-
-const bare = ({ id, generation }: Capture) => ({ id, generation });
-
-async function readAll(captures: Captures, id: string, path: string): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of captures.read(id, path)) pieces.push(piece);
-  return Buffer.concat(pieces);
 }
 
 /** As it is in a store that took the bundle of another. */

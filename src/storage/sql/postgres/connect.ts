@@ -37,7 +37,7 @@ export interface PostgresAccess {
   listen(): Listener;
 }
 
-export interface Listener {
+interface Listener {
   readonly client: Sql;
   end(): void;
 }

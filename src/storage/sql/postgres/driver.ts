@@ -1,8 +1,10 @@
 // PostgreSQL through postgres.js. A trip of a plan is pipelined: BEGIN goes with the first one, COMMIT with the last, so
 // that a plan of one trip is one round trip. Every handle has its own connections, whose search_path is the store's schema.
+
 import type { EngineReport } from "../../../contracts/storage/engine-report.ts";
 import type { InspectLimits } from "../../../contracts/storage/storage.ts";
 import { TABLES } from "../../../contracts/storage/tables.ts";
+import { randomShare } from "../../../core/backoff.ts";
 import {
   type CommitLanes,
   type Driver,
@@ -39,6 +41,8 @@ export type PostgresOptions = ConnectOptions;
 
 /** How many races in a row a plan may lose before its caller gets an error. */
 const MOST_RACES = 100;
+/** The longest wait before the first further attempt; the tenth and later ones wait up to ten times as long. */
+const RACE_MS = 5.12;
 /** How long a statement whose answer is optional may wait for a connection, and for its answer. */
 const HINT_MS = 1000;
 /** A client that migrates or checks may think for so long between two statements. */
@@ -105,7 +109,7 @@ class PostgresDriver implements Driver {
         }
         if (isLocked(error)) lockMs = Math.max(1, Math.ceil(deadline - now));
       }
-      await environment.sleep(Math.min(attempt, 10) * (environment.random(1)[0] ?? 0) * 0.02);
+      await environment.sleep(Math.min(attempt, 10) * randomShare(environment) * RACE_MS);
     }
   }
 

@@ -8,8 +8,9 @@ import { NONE } from "../../../core/counts.ts";
 import { realEnvironment } from "../../../core/environment.ts";
 import { headOf } from "../../../core/head.ts";
 import { STORE_LOCK } from "../../../core/session-guards.ts";
-import { type BatchResult, commitPlan } from "../commit.ts";
+import { commitPlan } from "../commit.ts";
 import type { Plan } from "../driver.ts";
+import type { BatchResult } from "../positions.ts";
 import { SqlStorage } from "../store.ts";
 import { postgres } from "./dialect.ts";
 

@@ -1,7 +1,9 @@
 // The connections of one handle, at most `size` of them. A connection serves one transaction, or any number of single
 // reads at once. If none is free, callers wait in order. A lost connection fails only its own statements.
+
 import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
+import { randomShare } from "../../../core/backoff.ts";
 import type { Connection } from "./connection.ts";
 import { isFatal, isTooManyClients, sqlState } from "./errors.ts";
 
@@ -239,8 +241,7 @@ export class Pool {
     this.#isBackedOff = true;
     this.#backoffMs = Math.min(MOST_BACKOFF_MS, Math.max(FIRST_BACKOFF_MS, this.#backoffMs * 2));
     environment.log("warn", "postgres.room", { target, open: this.#all.size, backoffMs: this.#backoffMs });
-    const [chance = 0] = environment.random(1);
-    environment.sleep(this.#backoffMs * (0.5 + chance / 512), this.#over.signal).then(() => {
+    environment.sleep(this.#backoffMs * (0.5 + randomShare(environment) / 2), this.#over.signal).then(() => {
       this.#isBackedOff = false;
       this.#grow();
     });

@@ -1,6 +1,7 @@
-// One connection to a SQLite database: its statements are prepared once, and rows that hold what we never write can be read.
+// One connection to a SQLite database: its statements are prepared once, those that write many rows in a few widths, and rows
+// with values that Holdfast never writes can be read.
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import type { Param, Row } from "../driver.ts";
+import type { BulkSpec, Param, Row } from "../driver.ts";
 import { addChecksumFunction } from "./checksum-function.ts";
 import { sqlite } from "./dialect.ts";
 import { isOutOfRange } from "./errors.ts";
@@ -60,4 +61,32 @@ function nearest(row: Row): Row {
   return Object.fromEntries(
     Object.entries(row).map(([name, cell]) => [name, typeof cell === "bigint" ? Number(cell) : cell]),
   );
+}
+
+/** Rows of one insert. */
+const WIDTHS = [16, 2, 1];
+
+export interface BulkText {
+  readonly width: number;
+  readonly text: string;
+}
+
+export class BulkTexts {
+  readonly #known = new Map<BulkSpec, readonly BulkText[]>();
+
+  /** The widest first. */
+  of(spec: BulkSpec): readonly BulkText[] {
+    const known = this.#known.get(spec);
+    if (known !== undefined) return known;
+    const widths = spec.verb === "insert" ? WIDTHS : [1];
+    const made = widths.map((width) => ({ width, text: sqlite.renderBulk(spec, width) }));
+    this.#known.set(spec, made);
+    return made;
+  }
+}
+
+export function joinRows(rows: readonly (readonly Param[])[], from: number, width: number): readonly Param[] {
+  const params: Param[] = [];
+  for (let i = from; i < from + width; i++) for (const param of rows[i] ?? []) params.push(param);
+  return params;
 }

@@ -1,9 +1,12 @@
 // SQLite through node:sqlite. One connection writes, one reads; a write transaction lives inside one macrotask, so that
 // two handles on a file never block each other's event loop: a handle that finds the file locked waits by timers.
+
 import { statSync } from "node:fs";
+import type { Environment } from "../../../contracts/environment.ts";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import type { EngineReport } from "../../../contracts/storage/engine-report.ts";
 import type { InspectLimits } from "../../../contracts/storage/storage.ts";
+import { randomShare } from "../../../core/backoff.ts";
 import { FILE_MODE } from "../../../core/file-mode.ts";
 import { TimeSlice } from "../../../core/time-slice.ts";
 import {
@@ -18,24 +21,29 @@ import {
   type TransactOptions,
 } from "../driver.ts";
 import { tooMuch } from "../inspection.ts";
-import { BulkTexts, joinRows } from "./bulk-texts.ts";
-import { Checkpoints } from "./checkpoints.ts";
-import { bindable, Connection } from "./connection.ts";
+import { Checkpointer } from "./checkpointer.ts";
+import { BulkTexts, bindable, Connection, joinRows } from "./connection.ts";
 import { createDatabaseFile, warnIfExposed } from "./database-file.ts";
 import { sqlite } from "./dialect.ts";
 import { busyError, isBusy, isTooMuch, sqliteError } from "./errors.ts";
 import { examineSqlite } from "./examiner.ts";
 import { Inspector } from "./inspector.ts";
-import { driveInSlices, ThreadTransaction } from "./large-transaction.ts";
-import { makeReady, prepareConnection, type SqliteOptions, writerPragmas } from "./settings.ts";
+import { driveInSlices, logRollback, startThread, transactInThread } from "./large-transaction.ts";
+import { CHECKPOINT_FRAMES, makeReady, prepareConnection, type SqliteOptions } from "./settings.ts";
 import { reclaim, rewrite, type Space } from "./space.ts";
-import { type OpenFile, openFile, WriterThread } from "./writer-thread.ts";
+import { watchDataVersion } from "./watch.ts";
+import { type OpenFile, openFile } from "./writer-thread.ts";
 
-const POLL_MS = 20;
-/** Of a thread that writes very many rows: pages of their indexes are written once instead of again and again. */
-const LARGE_CACHE = "cache_size = -65536";
 /** Frames of a row that carries bytes; an estimate, on the high side. */
 const FRAMES_PER_BODY = 8;
+/** WAL frames after which a commit also checkpoints although a thread does it: the thread does not keep up. */
+const LATE_CHECKPOINT_FRAMES = 16_000;
+/** Frames after which the thread is asked: its own syncs make the commits beside it slower, so not too often. */
+const ASKED_CHECKPOINT_FRAMES = 4000;
+/** Rows of a commit that many wait for; the event loop is not to be held up any longer by a checkpoint in it. */
+const BUSY_ROWS = 16;
+/** Frames a commit takes beside those of its rows; an estimate, on the high side. */
+const FRAMES_PER_COMMIT = 4;
 
 class SqliteDriver implements Driver {
   readonly dialect = sqlite;
@@ -68,8 +76,12 @@ class SqliteDriver implements Driver {
     if (this.#exclusive !== null) await this.#whenWhole();
     if (prepared === undefined) return this.#transactAtOnce(plan);
     if (this.#file === null) return this.#transactInSlices(plan);
-    const thread = await this.#startThread(this.#file);
-    return thread === null ? this.#transactAtOnce(plan) : this.#transactInThread(thread, plan, prepared);
+    const thread = await startThread(this.#options, this.#file);
+    if (thread === null) return this.#transactAtOnce(plan);
+    return transactInThread(thread, plan, {
+      ...{ options: this.#options, prepared, texts: this.#bulks },
+      whenFree: (run) => this.#whenFree(run),
+    });
   }
 
   #transactAtOnce<T>(plan: () => Plan<T>): Promise<T> {
@@ -108,41 +120,6 @@ class SqliteDriver implements Driver {
     }
   }
 
-  /** null, with a log entry, if no thread can start; then the main thread writes, and holds the event loop meanwhile. */
-  async #startThread(file: OpenFile): Promise<WriterThread | null> {
-    const { path, environment } = this.#options;
-    let thread: WriterThread | null = null;
-    let why = "another file has the name of the store's";
-    try {
-      thread = new WriterThread(path, file, [...writerPragmas(this.#options), LARGE_CACHE]);
-      if (await thread.open()) return thread;
-    } catch (error) {
-      why = String(error);
-    }
-    await thread?.close();
-    environment.log("info", "sqlite.writer-thread", { path, error: why });
-    return null;
-  }
-
-  async #transactInThread<T>(thread: WriterThread, plan: () => Plan<T>, prepared: readonly Step[]): Promise<T> {
-    const { path, environment } = this.#options;
-    try {
-      const transaction = new ThreadTransaction(thread, this.#bulks, environment);
-      await transaction.stage(prepared);
-      await this.#whenFree(() => thread.all("BEGIN IMMEDIATE", []));
-      try {
-        const result = await transaction.run(plan());
-        await thread.all("COMMIT", []);
-        return result;
-      } catch (error) {
-        await thread.all("ROLLBACK", []).catch((failed) => this.#logRollback(failed));
-        throw sqliteError(error, path);
-      }
-    } finally {
-      await thread.close();
-    }
-  }
-
   /**
    * Runs it in one go once the write lock is free; waits by timers, because busy_timeout would block the whole process.
    * No other code of this process runs between its statements: there is no await among them.
@@ -158,8 +135,7 @@ class SqliteDriver implements Driver {
         if (!isBusy(error)) throw sqliteError(error, path);
         if (environment.monotonic() >= deadline) throw busyError(path, error);
       }
-      const spread = (environment.random(1)[0] ?? 0) / 255;
-      await environment.sleep(Math.min(1 + attempt * 0.5, 8) * (0.5 + spread));
+      await environment.sleep(Math.min(1 + attempt * 0.5, 8) * (0.5 + randomShare(environment)));
     }
   }
 
@@ -209,13 +185,8 @@ class SqliteDriver implements Driver {
     try {
       this.#writer.db.exec("ROLLBACK");
     } catch (error) {
-      this.#logRollback(error);
+      logRollback(this.#options, error);
     }
-  }
-
-  /** SQLite has rolled back by itself after some errors, a full disk among them. */
-  #logRollback(error: unknown): void {
-    this.#options.environment.log("debug", "sqlite.rollback", { path: this.#options.path, error: String(error) });
   }
 
   async read(sql: string, params: readonly Param[]): Promise<readonly Row[]> {
@@ -272,35 +243,8 @@ class SqliteDriver implements Driver {
 
   announce(): void {}
 
-  /**
-   * data_version changes whenever another connection, also of another process, has committed. The writer is asked: to the
-   * reader, every commit of this handle would be one of another connection.
-   */
   watch(onChange: (sessions: null) => void): () => void {
-    const stop = new AbortController();
-    const version = () => {
-      try {
-        return this.#writer.all("PRAGMA data_version", [])[0]?.data_version;
-      } catch (error) {
-        // Another process is just opening or closing the file: whether it has written is not known.
-        if (isBusy(error)) return null;
-        throw error;
-      }
-    };
-    const poll = async () => {
-      let seen = version();
-      while (!stop.signal.aborted) {
-        await this.#options.environment.sleep(POLL_MS, stop.signal);
-        if (stop.signal.aborted) return;
-        const now = version();
-        if (now !== seen || now === null) onChange(null);
-        seen = now;
-      }
-    };
-    poll().catch((error) => {
-      this.#options.environment.log("warn", "sqlite.watch", { error: String(error) });
-    });
-    return () => stop.abort();
+    return watchDataVersion(this.#writer, this.#options.environment, onChange);
   }
 
   reclaim(): Promise<void> {
@@ -355,6 +299,65 @@ class SqliteDriver implements Driver {
   }
 }
 
+/** When the WAL is moved into the database. While many write at once a thread does it; before and after, commits do it themselves. */
+class Checkpoints {
+  readonly #path: string;
+  readonly #environment: Environment;
+  readonly #setAuto: (frames: number) => void;
+  #checkpointer: Checkpointer | null = null;
+  #threadless: boolean;
+  /** In the WAL since the last checkpoint, roughly. */
+  #frames = 0;
+  /** Of these, since the last commit that many waited for. */
+  #quietFrames = 0;
+  /** What the writer's connection is set to. */
+  #auto = CHECKPOINT_FRAMES;
+
+  constructor(path: string, environment: Environment, setAuto: (frames: number) => void) {
+    this.#path = path;
+    this.#environment = environment;
+    this.#setAuto = setAuto;
+    this.#threadless = path === ":memory:";
+  }
+
+  committed(rows: number): void {
+    const busy = rows >= BUSY_ROWS;
+    const frames = rows + FRAMES_PER_COMMIT;
+    this.#frames += frames;
+    this.#quietFrames = busy ? 0 : this.#quietFrames + frames;
+    if (this.#checkpointer !== null) {
+      // A WAL that is begun anew in time stays short, and a commit that need not make its file longer is a third faster.
+      if (busy) this.#from(LATE_CHECKPOINT_FRAMES);
+      else if (this.#quietFrames >= CHECKPOINT_FRAMES) this.#from(CHECKPOINT_FRAMES);
+    }
+    if (this.#frames < ASKED_CHECKPOINT_FRAMES) return;
+    this.#frames = 0;
+    if (!busy || this.#threadless) return;
+    if (this.#checkpointer === null) {
+      try {
+        this.#checkpointer = new Checkpointer(this.#path);
+      } catch (error) {
+        // No thread may be started here: commits keep checkpointing.
+        this.#threadless = true;
+        this.#environment.log("info", "sqlite.checkpointer", { error: String(error) });
+        return;
+      }
+      this.#from(LATE_CHECKPOINT_FRAMES);
+    }
+    this.#checkpointer.ask();
+  }
+
+  async close(): Promise<void> {
+    await this.#checkpointer?.close();
+  }
+
+  #from(frames: number): void {
+    if (frames === this.#auto) return;
+    this.#auto = frames;
+    this.#setAuto(frames);
+  }
+}
+
 export async function openSqlite(options: SqliteOptions): Promise<Driver> {
   const { path, environment, busyMs, fileMode = FILE_MODE } = options;
   const deadline = environment.monotonic() + busyMs;
@@ -376,7 +379,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Driver> {
       if (!isBusy(error)) throw openError(error, path);
       if (environment.monotonic() >= deadline) throw busyError(path, error);
     }
-    await environment.sleep(5 + (environment.random(1)[0] ?? 0) / 16);
+    await environment.sleep(5 + 16 * randomShare(environment));
   }
 }
 

@@ -5,7 +5,7 @@ const BUSY = 5;
 const LOCKED = 6;
 
 /** The primary result code, or null when it is not SQLite's error. */
-export function resultCode(error: unknown): number | null {
+function resultCode(error: unknown): number | null {
   if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return null;
   return error.errcode & 0xff;
 }

@@ -3,14 +3,17 @@
 import type { Environment } from "../../../contracts/environment.ts";
 import { TimeSlice } from "../../../core/time-slice.ts";
 import type { Param, Plan, Row, Step } from "../driver.ts";
-import type { BulkTexts } from "./bulk-texts.ts";
-import { bindable } from "./connection.ts";
+import { type BulkTexts, bindable } from "./connection.ts";
 import { sqlite } from "./dialect.ts";
+import { sqliteError } from "./errors.ts";
 import { packRows } from "./packed-rows.ts";
-import type { WriterThread } from "./writer-thread.ts";
+import { type SqliteOptions, writerPragmas } from "./settings.ts";
+import { type OpenFile, WriterThread } from "./writer-thread.ts";
 
 /** Keys that are looked up at once. */
 const KEYS_AT_ONCE = 500;
+/** Of a thread that writes very many rows: pages of their indexes are written once instead of again and again. */
+const LARGE_CACHE = "cache_size = -65536";
 
 /** Lets the event loop run between two steps whenever a slice of time is spent. */
 export async function driveInSlices<T>(
@@ -45,7 +48,7 @@ function partsOf(step: Step): readonly Step[] {
 }
 
 /** A plan's steps in a thread. Rows that are known before the transaction begins are in the thread by then. */
-export class ThreadTransaction {
+class ThreadTransaction {
   readonly #thread: WriterThread;
   readonly #texts: BulkTexts;
   readonly #slice: TimeSlice;
@@ -103,4 +106,53 @@ export class ThreadTransaction {
     this.#writes.push(write);
     write.catch(() => {});
   }
+}
+
+/** null, with a log entry, if no thread can start; then the main thread writes, and holds the event loop meanwhile. */
+export async function startThread(options: SqliteOptions, file: OpenFile): Promise<WriterThread | null> {
+  const { path, environment } = options;
+  let thread: WriterThread | null = null;
+  let why = "another file has the name of the store's";
+  try {
+    thread = new WriterThread(path, file, [...writerPragmas(options), LARGE_CACHE]);
+    if (await thread.open()) return thread;
+  } catch (error) {
+    why = String(error);
+  }
+  await thread?.close();
+  environment.log("info", "sqlite.writer-thread", { path, error: why });
+  return null;
+}
+
+interface ThreadWork {
+  readonly options: SqliteOptions;
+  readonly prepared: readonly Step[];
+  readonly texts: BulkTexts;
+  /** Runs it once the write lock is free. */
+  whenFree(run: () => Promise<unknown>): Promise<unknown>;
+}
+
+/** Runs the plan in the thread, and ends the thread. */
+export async function transactInThread<T>(thread: WriterThread, plan: () => Plan<T>, work: ThreadWork): Promise<T> {
+  const { options, prepared, texts, whenFree } = work;
+  try {
+    const transaction = new ThreadTransaction(thread, texts, options.environment);
+    await transaction.stage(prepared);
+    await whenFree(() => thread.all("BEGIN IMMEDIATE", []));
+    try {
+      const result = await transaction.run(plan());
+      await thread.all("COMMIT", []);
+      return result;
+    } catch (error) {
+      await thread.all("ROLLBACK", []).catch((failed) => logRollback(options, failed));
+      throw sqliteError(error, options.path);
+    }
+  } finally {
+    await thread.close();
+  }
+}
+
+/** SQLite has rolled back by itself after some errors, a full disk among them. */
+export function logRollback({ path, environment }: SqliteOptions, error: unknown): void {
+  environment.log("debug", "sqlite.rollback", { path, error: String(error) });
 }

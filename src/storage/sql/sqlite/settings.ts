@@ -1,8 +1,10 @@
 // What a SQLite store is opened with, and how its connections are set.
 import type { DatabaseSync } from "node:sqlite";
 import type { Environment } from "../../../contracts/environment.ts";
-import { CHECKPOINT_FRAMES } from "./checkpoints.ts";
 import type { Connection } from "./connection.ts";
+
+/** WAL frames after which a commit also checkpoints. */
+export const CHECKPOINT_FRAMES = 1000;
 
 export interface SqliteOptions {
   /** A file path, or ":memory:". */

@@ -1,0 +1,60 @@
+// The options of commands: how each is written, and what --help says of it. An option whose value a verb takes gets its bounds and
+// choices from the verb's schema in the catalogue.
+import { LIMITS } from "../contracts/limits.ts";
+
+/** How an option is written. */
+export interface OptionSyntax {
+  /** flag takes no value; list may be given several times. */
+  readonly type: "flag" | "text" | "number" | "list";
+  readonly short?: string;
+  /** The bounds of a number. */
+  readonly min?: number;
+  readonly max?: number;
+  /** The only values that a text may have. */
+  readonly choices?: readonly string[];
+}
+
+export interface OptionSpec extends OptionSyntax {
+  readonly summary: string;
+  /** The name of the value in --help. */
+  readonly value?: string;
+}
+
+export type Options = Readonly<Record<string, OptionSpec>>;
+
+export type OptionSyntaxes = Readonly<Record<string, OptionSyntax>>;
+
+/** Options that every command takes. */
+export const GLOBAL_OPTIONS = {
+  store: {
+    type: "text",
+    value: "URL",
+    summary: "the store: a file or postgres://…  (default $HOLDFAST_STORE, else ./holdfast.db)",
+  },
+  "blob-dir": {
+    type: "text",
+    value: "DIR",
+    summary: "where blob bytes live, for a store that keeps them in files  (default $HOLDFAST_BLOB_DIR)",
+  },
+  json: { type: "flag", summary: "print one JSON document; errors are JSON on stderr" },
+  help: { type: "flag", short: "h", summary: "explain the command" },
+  version: { type: "flag", short: "v", summary: "print the version" },
+} as const satisfies Options;
+
+/** An option that takes one of the schema's choices. */
+export function choiceOption({ of }: { readonly of: readonly string[] }): OptionSyntax {
+  return { type: "text", choices: of };
+}
+
+/** An option that takes a number within the schema's bounds. */
+export function numberOption({ min, max }: { readonly min: number; readonly max: number }): OptionSyntax {
+  return { type: "number", min, max };
+}
+
+/** How many rows of a list a command prints, and from which on. */
+export function pageOptions(limit: number) {
+  return {
+    limit: { type: "number", min: 1, max: LIMITS.page, summary: `at most so many (default ${limit})` },
+    cursor: { type: "text", summary: "continue at this cursor, which is printed below a page that is not the last" },
+  } as const satisfies Readonly<Record<string, OptionSpec>>;
+}

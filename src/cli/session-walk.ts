@@ -1,0 +1,68 @@
+// Walks sessions: all of a store, page by page, or one with all that it invoked.
+import { isHoldfastError } from "../contracts/errors.ts";
+import type { Holdfast } from "../contracts/holdfast.ts";
+import type { Page } from "../contracts/json.ts";
+import { LIMITS } from "../contracts/limits.ts";
+import type { Session } from "../contracts/session.ts";
+
+interface PageStart {
+  readonly cursor?: string;
+}
+
+/**
+ * Visits every session, newest first; a session that is erased meanwhile may still be visited. If a session's row cannot be read,
+ * `damaged` gets its id and the walk continues; without `damaged` the walk fails.
+ */
+export async function eachSession(
+  holdfast: Holdfast,
+  visit: (session: Session) => Promise<void>,
+  damaged?: (id: string, why: string) => Promise<void>,
+): Promise<void> {
+  let limit: number = LIMITS.page;
+  for (let start: PageStart | undefined = {}; start !== undefined; ) {
+    try {
+      const page: Page<Session> = await holdfast.sessions.list({ limit, ...start });
+      for (const session of page.items) await visit(session);
+      start = page.next === null ? undefined : { cursor: page.next };
+    } catch (error) {
+      const bad = damaged === undefined ? undefined : readDamagedSession(error);
+      if (damaged === undefined || bad === undefined) throw error;
+      // Read one by one up to the damaged session, then continue in pages after it.
+      if (limit > 1) limit = 1;
+      else {
+        await damaged(bad.session, bad.why);
+        start = bad.next === null ? undefined : { cursor: bad.next };
+        limit = LIMITS.page;
+      }
+    }
+  }
+}
+
+interface DamagedSession {
+  readonly session: string;
+  readonly why: string;
+  /** The cursor of the page after it; null if it was not read from a list. */
+  readonly next: string | null;
+}
+
+export function readDamagedSession(error: unknown): DamagedSession | undefined {
+  if (!isHoldfastError(error) || error.code !== "StoreCorrupted") return undefined;
+  const { kind, session, next } = error.details;
+  if (kind !== "session" || typeof session !== "string") return undefined;
+  return { session, why: error.message, next: typeof next === "string" ? next : null };
+}
+
+/** The ids of a session, first, and of all sessions that it invoked, directly or through others. Erased ones are left out. */
+export async function listWithInvoked(holdfast: Holdfast, session: string): Promise<readonly string[]> {
+  const found = new Set([session]);
+  // The loop also visits what is added to the set meanwhile.
+  for (const member of found) {
+    const { sessions } = await holdfast.sessions.tree({ session: member }, { limit: 1 });
+    const own = sessions.find(({ id }) => id === member);
+    for (const { callee } of own?.invocations ?? []) {
+      if (callee === null || found.has(callee)) continue;
+      if ((await holdfast.sessions.get({ session: callee })) !== null) found.add(callee);
+    }
+  }
+  return [...found];
+}

@@ -1,0 +1,14 @@
+// How long to wait before the next attempt. Waits double, and a random share of a wait keeps those that failed together from coming
+// again together.
+import type { Environment } from "../contracts/environment.ts";
+
+/** `attempt` counts from 0: the first wait is `firstMs`. */
+export function exponentialBackoff(attempt: number, firstMs: number, mostMs = Number.POSITIVE_INFINITY): number {
+  return Math.min(mostMs, firstMs * 2 ** attempt);
+}
+
+/** From 0, below 1. */
+export function randomShare(environment: Environment): number {
+  const [byte = 0] = environment.random(1);
+  return byte / 256;
+}

@@ -1,0 +1,47 @@
+// What a tool loop is made with, and the types of the agent that it is.
+
+import type { AgentDefinition, Iteration } from "../contracts/agent-definitions.ts";
+import type { ChatFinish } from "../contracts/chat.ts";
+import type { ContextOptions } from "../contracts/context.ts";
+import type { RunLimits } from "../contracts/run-record.ts";
+import type { ToolWithSchema } from "../contracts/tools.ts";
+import type { AnyChatModel } from "../models/any.ts";
+import type { LoopInput } from "./input.ts";
+import type { Summarize } from "./summary.ts";
+
+export interface ToolLoopOptions {
+  readonly id: string;
+  readonly version: string;
+  /** A chat model (anthropicModel(), openaiChatModel(), …), a language model of the AI SDK, or a function. */
+  readonly model: AnyChatModel;
+  /** The system prompt, or what makes it of the run's input. */
+  readonly system?: string | ((input: LoopInput) => string);
+  /** Each with an `input` validator that knows its JSON Schema, or with an `inputSchema`. */
+  readonly tools?: Readonly<Record<string, ToolWithSchema>>;
+  /** The most tokens of the messages that a model call is given; the oldest are left out, or summarised. */
+  readonly contextTokens?: number;
+  /** Counts the tokens of a message; an estimate when not given. */
+  readonly tokenizer?: ContextOptions["tokenizer"];
+  /** Makes a summary of messages that have no room any more: a model, or a function that gives the text. */
+  readonly summarize?: Summarize;
+  /** Gives the model only messages of this agent; those of the whole session when not given. */
+  readonly ownMessagesOnly?: boolean;
+  /** Tool calls of one reply at a time; all of them when not given. */
+  readonly maxParallelTools?: number;
+  /** 100 iterations when not given. */
+  readonly limits?: RunLimits;
+}
+
+export interface LoopOutput {
+  /** The text of the model's last message. */
+  readonly text: string;
+  readonly finish: ChatFinish;
+}
+
+export interface LoopState {
+  /** The input is in the session. */
+  readonly begun: boolean;
+}
+
+export type ToolLoop = AgentDefinition<LoopState, LoopInput, LoopOutput>;
+export type LoopIteration = Iteration<LoopState, LoopInput, LoopOutput>;
