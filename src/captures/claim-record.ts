@@ -1,5 +1,5 @@
 // The row of a claim: which process has it, its last sign of life, and what it said of its work.
-import type { ClaimOwner, PreviousClaim, UnsavedWork } from "../contracts/captures.ts";
+import type { ClaimOwner, RequestClaim, UnsavedWork } from "../contracts/captures.ts";
 import type { Environment } from "../contracts/environment.ts";
 import { plainObject } from "../core/decode.ts";
 import { describeProcess } from "../core/process-name.ts";
@@ -160,7 +160,7 @@ export function previousOf(
   environment: Environment,
   seen: ClaimRecord | null,
   { unsaved }: ClaimRecord,
-): PreviousClaim | null {
+): NonNullable<RequestClaim["previous"]> | null {
   if (seen === null || (seen.sessionId === null && seen.capture === null && unsaved.length === 0)) return null;
   const { isReleased, sessionId, capture } = seen;
   return { isReleased, sessionId, capture, unsaved: unsaved.map((one) => unsavedWork(environment, one)) };

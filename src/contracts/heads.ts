@@ -1,10 +1,9 @@
 // Heads: positions in a session's log that never change.
 // Promise: a head's id commits to everything before it; what was at a head can be read for ever; the current head is the only
 // pointer that moves, and it moves by compare-and-set.
+import type { Context } from "./context.ts";
 import type { Json, Page, PageOptions } from "./json.ts";
 import type { At } from "./locators.ts";
-
-export type HeadStatus = "complete" | "aborted";
 
 /** How many rows of each kind the lineage holds up to a head; what was erased since is still counted. */
 export interface Counts {
@@ -26,7 +25,7 @@ export interface Head {
   readonly chain: string;
   /** The head it was made on, of the same session. */
   readonly basis: string | null;
-  readonly status: HeadStatus;
+  readonly status: "complete" | "aborted";
   readonly counts: Counts;
   readonly finalRef: string | null;
   readonly finalSummary: string | null;
@@ -35,17 +34,8 @@ export interface Head {
   readonly turn: string | null;
   readonly cacheId: string | null;
   /** Set when a context made at this head begins with a summary instead of what came before. */
-  readonly compaction: Compaction | null;
+  readonly compaction: NonNullable<Context["compaction"]> | null;
   readonly at: number;
-}
-
-export interface Compaction {
-  /** The message that says in short what came before. */
-  readonly summary: string;
-  /** The last message that it covers. */
-  readonly upTo: string;
-  /** Earlier summaries that come after that, with what was kept: contexts leave them out. */
-  readonly over?: readonly string[];
 }
 
 export interface HeadInput {
@@ -59,22 +49,6 @@ export interface HeadInput {
   readonly fingerprint?: string;
   readonly cacheId?: string;
   /** Conflict unless this is the current head; null: there is none yet. */
-  readonly expect?: string | null;
-}
-
-export interface CompactInput {
-  readonly agent: string;
-  readonly summary: string;
-  /**
-   * So many of the last messages stay as they are, counted when compact() is called; 0 when not given. What others append
-   * from then on stays as well.
-   */
-  readonly keep?: number;
-  /**
-   * The last message (its id) that the summary covers, instead of `keep`: messages that arrived while the summary was
-   * written stay, however long that took. NotFound unless the session shows it, on its current line.
-   */
-  readonly upTo?: string;
   readonly expect?: string | null;
 }
 
@@ -96,5 +70,22 @@ export interface Heads {
    * covers the earlier, whose summary is dropped if it comes directly after what the later covers. Conflict when the
    * session left the summarised line meanwhile.
    */
-  compact(session: At, input: CompactInput): Promise<Head>;
+  compact(
+    session: At,
+    input: {
+      readonly agent: string;
+      readonly summary: string;
+      /**
+       * So many of the last messages stay as they are, counted when compact() is called; 0 when not given. What others append
+       * from then on stays as well.
+       */
+      readonly keep?: number;
+      /**
+       * The last message (its id) that the summary covers, instead of `keep`: messages that arrived while the summary was
+       * written stay, however long that took. NotFound unless the session shows it, on its current line.
+       */
+      readonly upTo?: string;
+      readonly expect?: string | null;
+    },
+  ): Promise<Head>;
 }

@@ -64,19 +64,22 @@ export interface StoreClock {
   readonly uncertaintyMs: number;
 }
 
-export interface NounStats {
-  /** Without those that were deleted; a call, an eval, a turn or an invocation is one, in however many versions. */
-  readonly rows: number;
-  /** Of sessions and agents: how many were deleted and left a tombstone. */
-  readonly deleted?: number;
-  /** Of sessions: how many are here only in part, because they came with a fork, or are only named. Left out when there are none. */
-  readonly partial?: number;
-}
-
 export interface Stats {
   /** Of the database, without the blobs that are kept outside of it. */
   readonly bytesOnDisk: number;
-  readonly nouns: Readonly<Record<string, NounStats>>;
+  readonly nouns: Readonly<
+    Record<
+      string,
+      {
+        /** Without those that were deleted; a call, an eval, a turn or an invocation is one, in however many versions. */
+        readonly rows: number;
+        /** Of sessions and agents: how many were deleted and left a tombstone. */
+        readonly deleted?: number;
+        /** Of sessions: how many are here only in part, because they came with a fork, or are only named. Left out when there are none. */
+        readonly partial?: number;
+      }
+    >
+  >;
   readonly blobs: {
     readonly count: number;
     /** Bytes as given, once per blob, and once per reference. */

@@ -1,8 +1,10 @@
 // holdfast run: a coding agent whose session outlives its machine.
+
 import * as path from "node:path";
 import { agentHere, type FoundHere, type Here } from "../../coding/here.ts";
 import type { Saved } from "../../coding/saver.ts";
-import type { ClaimedWork } from "../../contracts/captures.ts";
+import type { RequestClaim } from "../../contracts/captures.ts";
+
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
@@ -252,7 +254,7 @@ async function work(context: Context, given: Work, claimed: ClaimedRequest | nul
   const unsaved = unsavedMessages(context, request);
   const start = await startOf(context, given, claimed, { ...unsaved, onSaved: (saved) => void leftovers.push(saved) });
   if (args.flag("must-resume")) await requireResumed(context, start, given);
-  const describe = (work: ClaimedWork) => {
+  const describe = (work: Parameters<RequestClaim["describe"]>[0]) => {
     claimed?.claim.describe(work).catch((error: unknown) => log("warn", "capture.claim", { error: String(error) }));
   };
   const { line: final, sessionId, before } = lineFor(line, start, asked, here.environment);

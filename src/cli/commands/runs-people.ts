@@ -1,6 +1,6 @@
 // holdfast runs pending, approve, deny: what runs ask people, and the answers.
 
-import type { AnswerInput, Decision, DecisionReason } from "../../contracts/decisions.ts";
+import type { AnswerInput, Decision } from "../../contracts/decisions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { Run } from "../../contracts/run-record.ts";
@@ -110,7 +110,7 @@ interface Wording {
 }
 
 /** How each kind of question is put, and its answers. */
-const WORDING: Readonly<Record<DecisionReason, Wording>> = {
+const WORDING: Readonly<Record<Decision["reason"], Wording>> = {
   "in-doubt": {
     question: (tool) => `did ${tool} happen?`,
     begun: (at) => `${formatTime(at)}, by a worker that died before it recorded the result`,
@@ -236,7 +236,7 @@ export const deny: Command = {
 };
 
 interface OpenQuestion {
-  readonly reason: DecisionReason;
+  readonly reason: Decision["reason"];
   /** Its step was approved, begun, and is in doubt now. */
   readonly wasApproved: boolean;
 }

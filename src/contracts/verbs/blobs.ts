@@ -1,5 +1,6 @@
 // The verbs of blobs.
-import type { BlobSource } from "../blobs.ts";
+import type { Blobs } from "../blobs.ts";
+
 import {
   BOOLEAN,
   checked,
@@ -32,7 +33,7 @@ const stored = {
 
 export const BLOB_VERBS = {
   store: write(
-    param("data", checked<BlobSource>("bytes, a text, or pieces of bytes")),
+    param("data", checked<Parameters<Blobs["store"]>[0]>("bytes, a text, or pieces of bytes")),
     param("options", options({ mediaType: optional(ID), ...stored })),
   ),
   storeJson: write(param("value", JSON_VALUE), param("options", options(stored))),

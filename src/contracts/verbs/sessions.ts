@@ -1,6 +1,7 @@
 // The verbs of sessions.
-import type { ArchiveSource } from "../archive.ts";
+
 import type { ContextOptions } from "../context.ts";
+import type { Sessions } from "../sessions.ts";
 import {
   BOOLEAN,
   callback,
@@ -115,7 +116,7 @@ export const ARCHIVE_VERBS = {
     AT,
     param("options", options({ children: orElse(BOOLEAN, false), aliases: orElse(BOOLEAN, true) })),
   ),
-  import: write(param("source", checked<ArchiveSource>("an archive, whole or in pieces"))),
+  import: write(param("source", checked<Parameters<Sessions["import"]>[0]>("an archive, whole or in pieces"))),
   markdown: read(AT),
   diff: read(param("a", LOCATOR), param("b", LOCATOR)),
   cost: read(param("at", optional(LOCATOR))),

@@ -1,8 +1,10 @@
 // What others see of runs: the trace of why something happened, and what a worker says of its work.
+
 import assert from "node:assert/strict";
 import { HoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { StepContent } from "../../contracts/steps.ts";
+import type { Step } from "../../contracts/steps.ts";
+
 import type { WorkerNote } from "../../contracts/workers.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
@@ -38,7 +40,7 @@ export const watchingCases: readonly Case[] = [
         "only when asked for",
       );
       const steps = await runs.steps(run.id, { io: true });
-      const shown = (content: StepContent | undefined) =>
+      const shown = (content: NonNullable<Step["input"]> | undefined) =>
         content === undefined ? "none" : (content.value ?? "left out");
       assert.deepEqual(
         steps.map(({ kind, name, input, result }) => [kind, name, shown(input), shown(result)]),
