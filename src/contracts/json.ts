@@ -5,8 +5,9 @@ export type JsonObject = { readonly [key: string]: Json };
 
 /**
  * T when JSON can hold it. What JSON cannot hold is a type that no value has, so that the compiler names it; so are built-in objects
- * that would come back as something else: Date, URL, Buffer, Map, Set, Promise, RegExp, bytes. Unlike Json it takes interfaces, which have no index signature; a property that may be
- * undefined is one that may be missing. An instance of a class looks like an interface here, and is refused by the call.
+ * that would come back as something else: Date, URL, Buffer, Map, Set, Promise, RegExp, bytes. Unlike Json it takes interfaces,
+ * which have no index signature; a property that may be undefined is one that may be missing. An instance of a class looks like
+ * an interface here, and is refused by the call.
  */
 export type Jsonable<T> = T extends Json
   ? T

@@ -10,7 +10,7 @@ import { naiveModel } from "./model.ts";
 import type { Clock, SuiteOptions } from "./suite.ts";
 
 /** The part of fast-check that is used. The package is handed in, because this one does not depend on it. */
-export interface FastCheck {
+interface FastCheck {
   readonly nat: (max: number) => Arbitrary<number>;
   readonly boolean: () => Arbitrary<boolean>;
   readonly string: (options: { maxLength: number; unit: "grapheme" }) => Arbitrary<string>;

@@ -23,7 +23,8 @@ const LISTED =
 function list(first: string, order: Order): string {
   const or = (column: string, name: string) => `(CAST(:${name} AS TEXT) IS NULL OR ${column} = :${name})`;
   return (
-    `${LISTED} WHERE ${first}r.no ${order.past} :last AND ${or("s.id", "session")} AND ${or("a.id", "agent")} AND ${or("r.status", "status")} ` +
+    `${LISTED} WHERE ${first}r.no ${order.past} :last AND ${or("s.id", "session")} ` +
+    `AND ${or("a.id", "agent")} AND ${or("r.status", "status")} ` +
     `AND r.created_at >= :after AND r.created_at <= :until ORDER BY r.no${order.direction} LIMIT :limit`
   );
 }

@@ -20,20 +20,28 @@ function listed(number: string, order: Order): string {
   );
 }
 
+const SELECT = `SELECT ${COLUMNS} ${FROM}`;
+const listAll = (order: Order) => `${SELECT} WHERE ${listed("s.no", order)}`;
+const listByAgent = (order: Order) =>
+  `${SELECT} WHERE s.agent_no = (SELECT no FROM agents WHERE id = :agent) AND ${listed("s.no", order)}`;
+const listByTag = (order: Order) =>
+  `${SELECT} JOIN session_tags t ON t.session_no = s.no WHERE t.tag = :tag AND ${listed("t.session_no", order)}`;
+const listByRequest = (order: Order) => `${SELECT} WHERE s.request = :request AND ${listed("s.no", order)}`;
+
 export const queries = () => ({
   "session.get": `SELECT ${COLUMNS} ${FROM} WHERE s.id = :id`,
   "session.byAlias": `SELECT ${COLUMNS} ${FROM} JOIN aliases l ON l.session_no = s.no WHERE l.name = :name AND s.deleted_at IS NULL`,
   "alias.get": `SELECT ${HOLDER} AS session FROM aliases l WHERE l.name = :name`,
   "session.aliases":
     "SELECT l.name FROM aliases l JOIN sessions s ON s.no = l.session_no WHERE s.id = :session ORDER BY l.name",
-  "sessions.list": `SELECT ${COLUMNS} ${FROM} WHERE ${listed("s.no", NEWEST_FIRST)}`,
-  "sessions.list.oldest": `SELECT ${COLUMNS} ${FROM} WHERE ${listed("s.no", OLDEST_FIRST)}`,
-  "sessions.byAgent": `SELECT ${COLUMNS} ${FROM} WHERE s.agent_no = (SELECT no FROM agents WHERE id = :agent) AND ${listed("s.no", NEWEST_FIRST)}`,
-  "sessions.byAgent.oldest": `SELECT ${COLUMNS} ${FROM} WHERE s.agent_no = (SELECT no FROM agents WHERE id = :agent) AND ${listed("s.no", OLDEST_FIRST)}`,
-  "sessions.byTag": `SELECT ${COLUMNS} ${FROM} JOIN session_tags t ON t.session_no = s.no WHERE t.tag = :tag AND ${listed("t.session_no", NEWEST_FIRST)}`,
-  "sessions.byTag.oldest": `SELECT ${COLUMNS} ${FROM} JOIN session_tags t ON t.session_no = s.no WHERE t.tag = :tag AND ${listed("t.session_no", OLDEST_FIRST)}`,
-  "sessions.byRequest": `SELECT ${COLUMNS} ${FROM} WHERE s.request = :request AND ${listed("s.no", NEWEST_FIRST)}`,
-  "sessions.byRequest.oldest": `SELECT ${COLUMNS} ${FROM} WHERE s.request = :request AND ${listed("s.no", OLDEST_FIRST)}`,
+  "sessions.list": listAll(NEWEST_FIRST),
+  "sessions.list.oldest": listAll(OLDEST_FIRST),
+  "sessions.byAgent": listByAgent(NEWEST_FIRST),
+  "sessions.byAgent.oldest": listByAgent(OLDEST_FIRST),
+  "sessions.byTag": listByTag(NEWEST_FIRST),
+  "sessions.byTag.oldest": listByTag(OLDEST_FIRST),
+  "sessions.byRequest": listByRequest(NEWEST_FIRST),
+  "sessions.byRequest.oldest": listByRequest(OLDEST_FIRST),
 });
 
 /** Parameters: title, status, metadata, version. */
