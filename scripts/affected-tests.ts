@@ -7,7 +7,14 @@ import { existsSync, readFileSync } from "node:fs";
 import * as path from "node:path";
 
 /** A change of these can affect every test. */
-const SETUP = ["package.json", "package-lock.json", "tsconfig.json", "vitest.config.ts", "scripts/test.ts"];
+const SETUP = [
+  "package.json",
+  "package-lock.json",
+  "tsconfig.json",
+  "vitest.config.ts",
+  "scripts/test.ts",
+  "test/setup.ts",
+];
 
 /** Beginnings of paths that a file depends on without naming each file. */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {

@@ -83,12 +83,16 @@ function chooseChanged(args: readonly string[]): string[] {
     process.exit(2);
   }
   const changed = changedFiles(root, revision);
-  const files = repositoryFiles(root);
-  const tests = affectedTests(files, changed);
-  const count = [...files.keys()].filter((file) => file.endsWith(".test.ts")).length;
-  console.log(`${changed.length} files changed since ${revision}; they affect ${tests.length} of ${count} test files:`);
+  const all = repositoryFiles(root);
+  const tests = affectedTests(all, changed);
+  const count = [...all.keys()].filter((file) => file.endsWith(".test.ts")).length;
+  const files = changed.length === 1 ? "1 file changed" : `${changed.length} files changed`;
+  console.log(
+    `${files} since ${revision}; of ${count} test files, ${tests.length} depend on that${tests.length > 0 ? ":" : "."}`,
+  );
   for (const test of tests) console.log(`  ${test}`);
   if (tests.length === 0) {
+    console.log("npm run check looks at types, lint and the rules of the repository.");
     console.log("0 passed, 0 failed");
     process.exit(0);
   }

@@ -14,7 +14,7 @@ import { createCalls } from "./sessions/calls.ts";
 import { createEvals } from "./sessions/evals.ts";
 import { createHeads } from "./sessions/heads.ts";
 import { createInvocations } from "./sessions/invocations.ts";
-import { createLeafCalls } from "./sessions/leaf.ts";
+import { createLeafCalls } from "./sessions/leaf-calls.ts";
 import { createSessions } from "./sessions/sessions.ts";
 import { createSnapshots } from "./sessions/snapshots.ts";
 import { shrinkTombstones } from "./sessions/tombstones.ts";

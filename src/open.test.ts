@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES } from "../test/engines.ts";
-import { capture } from "./cli/capture.ts";
 import { main } from "./cli/main.ts";
+import { captureOutput } from "./cli/output-capture.ts";
 import { open } from "./open.ts";
 
 describe("open", () => {
@@ -127,7 +127,7 @@ describe("PostgreSQL URLs", () => {
           message: expect.stringContaining('database "nosuch" does not exist'),
           hint: expect.stringContaining("Create the database first"),
         });
-        const answer = await capture(main, ["sessions", "--store", url.href]);
+        const answer = await captureOutput(main, ["sessions", "--store", url.href]);
         expect([answer.code, answer.stderr]).toEqual([3, expect.stringContaining('"nosuch" does not exist')]);
         expect(answer.stderr).not.toContain("holdfast init");
       } finally {

@@ -15,7 +15,7 @@ const project = path.join(scratch, "project");
 const APP = `
   import { defineAgent, open } from "holdfast";
   import { claudeSessionStore } from "holdfast/claude";
-  import { agentHere } from "holdfast/coding";
+  import { localAgent } from "holdfast/coding";
 
   const echo = defineAgent({
     ...{ id: "echo", version: "1", tools: { double: { execute: async (n) => n * 2 } } },
@@ -35,7 +35,7 @@ const APP = `
       check: (await hf.check()).status,
       tree: (await hf.sessions.tree("s")).sessions.length,
       mirrored: (await claudeSessionStore(hf).listSessions("none")).length,
-      entry: typeof agentHere,
+      entry: typeof localAgent,
       argv: process.argv.slice(2),
     };
     await hf.close();

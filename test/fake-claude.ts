@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { appendFileSync, existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { projectKey } from "../src/coding/claude/key.ts";
+import { projectKey } from "../src/coding/claude/session-files.ts";
 
 export interface FakeClaude {
   /** Like versions before 2.1, it does not write where it is. */

@@ -118,7 +118,7 @@ describe("a project that installed it", () => {
     const text = `
       import { HoldfastError, open } from "holdfast";
       import { claudeSessionStore } from "holdfast/claude";
-      import { agentHere } from "holdfast/coding";
+      import { localAgent } from "holdfast/coding";
       import { openEdge } from "holdfast/edge";
       import { naiveModel } from "holdfast/testing";
       const hf = await open(":memory:");
@@ -126,7 +126,7 @@ describe("a project that installed it", () => {
         "holdfast": () => hf.history.get({}),
         "a part that is loaded when it is used": () => hf.captures.files("none"),
         "holdfast/claude": () => claudeSessionStore(hf).load({}),
-        "holdfast/coding": async () => agentHere("claude-code", { env: {} }),
+        "holdfast/coding": async () => localAgent("claude-code", { env: {} }),
         "holdfast/edge": () => openEdge("store.db"),
         "holdfast/testing": () => naiveModel({ now: () => 0 }).sessions.list({ cursor: "none" }),
       };

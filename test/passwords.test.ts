@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { inspect } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
-import { capture } from "../src/cli/capture.ts";
 import { main } from "../src/cli/main.ts";
+import { captureOutput } from "../src/cli/output-capture.ts";
 import { isHoldfastError } from "../src/contracts/errors.ts";
 import { open } from "../src/open.ts";
 import { TestStores } from "./real/stores.ts";
@@ -73,11 +73,11 @@ describe("a password", () => {
   test("ST7 is not shown by the command, whether it names the store or the environment does", async () => {
     for (const url of [...MALFORMED, ...WELL_FORMED]) {
       const answers = await Promise.all([
-        capture(main, ["sessions", "--store", url], { cwd }),
-        capture(main, ["init", "--json", "--store", url], { cwd }),
+        captureOutput(main, ["sessions", "--store", url], { cwd }),
+        captureOutput(main, ["init", "--json", "--store", url], { cwd }),
         // A command whose hint names the store again.
-        capture(main, ["messages", "--nope", "--store", url], { cwd }),
-        capture(main, ["stats", "--json"], { cwd, env: { HOLDFAST_STORE: url, HOLDFAST_DEBUG: "1" } }),
+        captureOutput(main, ["messages", "--nope", "--store", url], { cwd }),
+        captureOutput(main, ["stats", "--json"], { cwd, env: { HOLDFAST_STORE: url, HOLDFAST_DEBUG: "1" } }),
       ]);
       for (const { code, stdout, stderr } of answers) {
         expect(code, url).not.toBe(0);
@@ -91,8 +91,8 @@ describe("a password", () => {
     url.password ||= P;
     const named = async (...argv: readonly string[]) => {
       const answers = await Promise.all([
-        capture(main, [...argv, "--store", url.href], { cwd }),
-        capture(main, argv, { cwd, env: { HOLDFAST_STORE: url.href } }),
+        captureOutput(main, [...argv, "--store", url.href], { cwd }),
+        captureOutput(main, argv, { cwd, env: { HOLDFAST_STORE: url.href } }),
       ]);
       for (const { stdout, stderr } of answers)
         expect(`${stdout}${stderr}`, argv.join(" ")).not.toContain(url.password);

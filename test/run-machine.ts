@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
-import { projectKey } from "../src/coding/claude/key.ts";
+import { projectKey } from "../src/coding/claude/session-files.ts";
 import { open } from "../src/open.ts";
 import { COMPILED } from "./compiled.ts";
 import type { FakeClaude } from "./fake-claude.ts";

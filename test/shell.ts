@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { expect } from "vitest";
-import { type Captured, type CaptureOptions, capture } from "../src/cli/capture.ts";
 import { main } from "../src/cli/main.ts";
+import { type CommandOutput, captureOutput, type OutputCaptureOptions } from "../src/cli/output-capture.ts";
 import type { Holdfast } from "../src/contracts/holdfast.ts";
 import { open } from "../src/open.ts";
 
@@ -31,8 +31,8 @@ export async function leave(): Promise<void> {
   rmSync(cwd, { recursive: true, force: true });
 }
 
-export function cli(argv: readonly string[], options: CaptureOptions = {}): Promise<Captured> {
-  return capture(main, argv, { cwd, ...options });
+export function cli(argv: readonly string[], options: OutputCaptureOptions = {}): Promise<CommandOutput> {
+  return captureOutput(main, argv, { cwd, ...options });
 }
 
 /** A command that must succeed: what it prints. */

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import { installedAgents } from "../../scripts/agents.ts";
-import { projectKey } from "../../src/coding/claude/key.ts";
+import { projectKey } from "../../src/coding/claude/session-files.ts";
 import { importCaptured } from "../../src/coding/entry.ts";
 import { open } from "../../src/open.ts";
 import { type Machine, type Machines, MODEL, startMachines } from "../../test/agents/machine.ts";

@@ -57,13 +57,17 @@ export function createBlocks(
       return held?.block ?? null;
     },
     appendBlock: (agent, label, text, { version }) =>
-      edit(shelf, agent, label, version, "append", (block) => block.value + text, text),
+      edit(shelf, { agent, label, version }, { kind: "append", change: (block) => block.value + text, initial: text }),
     replaceInBlock: async (agent, label, find, put, { version }) => {
       if (find === "") throw invalid("find", "a text that is not empty", find);
-      return edit(shelf, agent, label, version, "replace", (block) => replaceOnce(block, find, put), null);
+      return edit(
+        shelf,
+        { agent, label, version },
+        { kind: "replace", change: (block) => replaceOnce(block, find, put) },
+      );
     },
     rethinkBlock: (agent, label, value, { version }) =>
-      edit(shelf, agent, label, version, "rethink", () => value, null),
+      edit(shelf, { agent, label, version }, { kind: "rethink", change: () => value }),
     shareBlock: (agent, label, withAgent) => share(shelf, agent, label, withAgent),
     blockVersions: (agent, label, options) => versions(shelf, agent, label, options),
     restoreBlock: (agent, label, version) => restore(shelf, agent, label, version),
@@ -88,18 +92,28 @@ async function existingBlock(shelf: BlockStores, agent: string, label: string): 
   });
 }
 
-/** `initial` is the value of a block that is not there yet; null when it must be there. */
+interface BlockTarget {
+  readonly agent: string;
+  readonly label: string;
+  /** The version that the caller expects; any when it is not given. */
+  readonly version?: number | undefined;
+}
+
+interface BlockEdit {
+  readonly kind: EditKind;
+  /** The new value. */
+  change(block: Block): string;
+  /** The value of a block that is not there yet; not given when it must be there. */
+  readonly initial?: string;
+}
+
 async function edit(
   shelf: BlockStores,
-  agent: string,
-  label: string,
-  expected: number | undefined,
-  kind: EditKind,
-  change: (block: Block) => string,
-  initial: string | null,
+  { agent, label, version: expected }: BlockTarget,
+  { kind, change, initial }: BlockEdit,
 ): Promise<Block> {
   const rule = async (bench: EditContext): Promise<Decision<Block> | FinalAnswer<Block>> => {
-    const held = await (initial === null ? existingBlock : findBlock)(shelf, agent, label);
+    const held = await (initial === undefined ? existingBlock : findBlock)(shelf, agent, label);
     checkVersion(label, held?.block.version ?? 0, expected);
     // A concurrent call may create it between these two reads: then it is there to be edited.
     if (held === null) return (await addBlock(bench, agent, { label, value: initial ?? "" })) ?? rule(bench);

@@ -171,8 +171,15 @@ const FORGERIES: readonly (readonly [what: string, change: (lines: Lines) => Lin
 
 /** Words, which no log repeats, and what is only a hint (docs/checker.md). */
 const UNBOUND = new Set([
-  ...["sessions.title", "sessions.metadata", "heads.final_summary", "heads.cache_id", "invocations.label"],
-  ...["events.chars", "boards.label", "tasks.title", "tasks.note"],
+  "sessions.title",
+  "sessions.metadata",
+  "heads.final_summary",
+  "heads.cache_id",
+  "invocations.label",
+  "events.chars",
+  "boards.label",
+  "tasks.title",
+  "tasks.note",
 ]);
 /** Of a session that came in part, when it came. */
 const WRITTEN_ANEW = ["deleted_at", "updated_at"];
@@ -283,7 +290,7 @@ describe("a forged archive", () => {
     60_000,
   );
 
-  test("AR2 that would link its invocations to somebody else's session is refused", async () => {
+  test("AR2 that would link its invocations to another store's session is refused", async () => {
     const source = await open(":memory:");
     await source.sessions.create({ id: "caller" });
     await source.invocations.spawn("caller", { session: { id: "child" } }, (child) =>

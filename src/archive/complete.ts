@@ -61,20 +61,23 @@ async function checkSamePast(storage: Storage, id: string, event: PortableRow | 
 }
 
 const COLUMNS = [
-  ...[
-    "title",
-    "status",
-    "tags",
-    "metadata",
-    "request",
-    "created_at",
-    "updated_at",
-    "version",
-    "branch",
-    "seq",
-    "chain",
-  ],
-  ...["messages", "state_seq", "kind", "origin", "cache_id", "head"],
+  "title",
+  "status",
+  "tags",
+  "metadata",
+  "request",
+  "created_at",
+  "updated_at",
+  "version",
+  "branch",
+  "seq",
+  "chain",
+  "messages",
+  "state_seq",
+  "kind",
+  "origin",
+  "cache_id",
+  "head",
 ];
 
 /** Again for the checksum of the row. */

@@ -8,7 +8,7 @@ import type { CallRow, MessageAtRow } from "../contracts/storage/lineage-queries
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { canonicalJson } from "../core/canonical.ts";
-import { findAt } from "../core/find.ts";
+import { findAt } from "../core/find-session.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
 import { rowId } from "../core/row-id.ts";
 import { TimeSlice } from "../core/time-slice.ts";

@@ -20,7 +20,14 @@ import type { ArchivedSession } from "./restores.ts";
 /** Content that is no blob. */
 const TEXT_COLUMNS = ["words", "label", "final_summary"];
 const HOLDING: readonly ErasedRow[] = [
-  ...(["events", "evals", "calls", "snapshots", "heads", "invocations", "state", "annotations"] as const),
+  "events",
+  "evals",
+  "calls",
+  "snapshots",
+  "heads",
+  "invocations",
+  "state",
+  "annotations",
 ];
 
 /** Columns that hold what can be erased. */

@@ -13,7 +13,7 @@ const HEAD_BYTES = 9;
 const DIGEST_BYTES = 32;
 
 /** Bytes of a frame before and after compression: no more is ever kept for one. */
-export const MOST_FRAME_BYTES = 64 * 1024 * 1024;
+const MOST_FRAME_BYTES = 64 * 1024 * 1024;
 /** What a writer puts into one, unless a single row is longer. */
 export const FRAME_BYTES = 1024 * 1024;
 const LONGEST_FIRST_LINE = 64;

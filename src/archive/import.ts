@@ -1,4 +1,4 @@
-// Imports an archive: the blobs come first, in bounded commits, held by the intake; the rows are kept until the whole
+// Imports an archive: the blobs come first, in bounded commits, held by the staging; the rows are kept until the whole
 // file is verified and then written in one commit, so that an import becomes visible all at once or not at all.
 
 import { createHash } from "node:crypto";
@@ -7,14 +7,14 @@ import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Commit, Guard, SessionUse } from "../contracts/storage/commit.ts";
-import type { ArrivingBlob, Intake, Payloads } from "../contracts/storage/payloads.ts";
+import type { ArrivingBlob, BlobStaging, Payloads } from "../contracts/storage/payloads.ts";
 import type { RestoredRow } from "../contracts/storage/portable-rows.ts";
 import type { DiscardedRow, SessionRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { fromHex, isBytes, sameBytes, toHex } from "../core/bytes.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import { discardErased } from "../core/erasure.ts";
-import { deletedSession, IN_PART } from "../core/existing.ts";
+import { deletedSession, IN_PART } from "../core/existing-session.ts";
 import { isHeldRun, toggleHold } from "../core/run-owner.ts";
 import { runInSlices, TimeSlice } from "../core/time-slice.ts";
 import { type Completion, completePart } from "./complete.ts";
@@ -34,24 +34,24 @@ export async function importArchive(
   source: unknown,
 ): Promise<ImportReport> {
   const frames = readFrames(checkSource(source));
-  const intake = payloads.intake();
+  const staging = payloads.stageBlobs();
   try {
     const manifest = readManifest(await frames.next());
     // Before gigabytes are read for nothing; asked again by the commit.
     await wholeOutcomes(storage, manifest);
     const slice = new TimeSlice(storage.environment);
-    const { contents, blobs, names } = await readContents(frames, intake, manifest, scratch, slice);
-    const handOver = await intake.handOver(names);
+    const { contents, blobs, names } = await readContents(frames, staging, manifest, scratch, slice);
+    const handOver = await staging.handOver(names);
     const { report, cleared, unused } = await writeOnce(storage, () =>
-      decideImport(storage, manifest, contents, blobs, handOver, slice),
+      decideImport(storage, { manifest, contents, blobs, handOver }, slice),
     );
     // Nothing was left to do, so no commit took them over.
-    if (report.rows === 0) await intake.abandon();
+    if (report.rows === 0) await staging.abandon();
     const left = [...(cleared ?? []), ...(await discarded(storage, unused, names))];
     if (cleared !== null || left.length > 0) await discardErased(storage, payloads, left);
     return report;
   } catch (error) {
-    await intake.abandon();
+    await staging.abandon();
     throw error;
   } finally {
     await frames.return(undefined);
@@ -89,12 +89,12 @@ interface ReadContents extends Omit<ReceivedArchive, "rows"> {
 /** All of the file, verified. */
 async function readContents(
   frames: AsyncGenerator<ReadFrame>,
-  intake: Pick<Intake, "put">,
+  staging: Pick<BlobStaging, "put">,
   manifest: Manifest,
   scratch: OpenScratch,
   slice: TimeSlice,
 ): Promise<ReadContents> {
-  const { rows, blobs, names } = await receiveArchive(frames, intake, manifest, slice);
+  const { rows, blobs, names } = await receiveArchive(frames, staging, manifest, slice);
   const contents = await runInSlices(verifyArchive(manifest, rows, blobs), slice);
   await checkContents(scratch, contents, blobs, names);
   return { contents, blobs, names };
@@ -164,12 +164,18 @@ interface ImportOutcome {
   readonly unused: readonly string[];
 }
 
+/** A verified archive, with its blobs received. */
+interface VerifiedArchive {
+  readonly manifest: Manifest;
+  readonly contents: readonly ArchivedSession[];
+  readonly blobs: ReadonlySet<string>;
+  /** What the commit needs so that the received blobs stay. */
+  readonly handOver: Pick<Commit, "writes" | "uses">;
+}
+
 async function decideImport(
   storage: Storage,
-  manifest: Manifest,
-  contents: readonly ArchivedSession[],
-  blobs: ReadonlySet<string>,
-  handOver: Pick<Commit, "writes" | "uses">,
+  { manifest, contents, blobs, handOver }: VerifiedArchive,
   slice: TimeSlice,
 ): Promise<Decision<ImportOutcome> | FinalAnswer<ImportOutcome>> {
   const at = storage.environment.now();
@@ -203,30 +209,34 @@ async function decideImport(
       sessions: [...created.map((id): SessionUse => ({ id, mode: "restore", at })), ...linked.sessions],
       agents: (await agentsOf(all, slice)).map((id) => ({ id, at })),
       guards: [
-        ...[
-          ...sources.guards,
-          ...aliases.guards,
-          ...(await boardGuards(storage, fresh)),
-          ...(await runGuards(storage, fresh)),
-        ],
-        ...[...completed.flatMap(({ guards }) => guards), ...linked.guards],
+        ...sources.guards,
+        ...aliases.guards,
+        ...(await boardGuards(storage, fresh)),
+        ...(await runGuards(storage, fresh)),
+        ...completed.flatMap(({ guards }) => guards),
+        ...linked.guards,
       ],
       replaces: completed.flatMap(({ replaces }) => replaces),
       restores: linked.restores.map(heldRuns),
       writes: [
-        ...[...(handOver.writes ?? []), ...sources.writes, ...completed.flatMap(({ writes }) => writes)],
+        ...(handOver.writes ?? []),
+        ...sources.writes,
+        ...completed.flatMap(({ writes }) => writes),
         ...linked.writes,
       ],
       uses: [...(handOver.uses ?? []), ...uses],
     },
     answer: () => ({
       report: { ...report, rows: rows.length },
-      cleared: [...completed, sources].every(({ cleared }) => cleared === null)
-        ? null
-        : [...completed, sources].flatMap(({ cleared }) => cleared ?? []),
+      cleared: allCleared([...completed, sources]),
       unused: [...blobs].filter((hex) => !used.has(hex)),
     }),
   };
+}
+
+function allCleared(parts: readonly Pick<ImportOutcome, "cleared">[]): ImportOutcome["cleared"] {
+  const cleared = parts.flatMap((part) => (part.cleared === null ? [] : [part.cleared]));
+  return cleared.length === 0 ? null : cleared.flat();
 }
 
 /** All of it is here: only what was erased since where it comes from is yet to be. */

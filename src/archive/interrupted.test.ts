@@ -123,7 +123,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with 
     return files as unknown as readonly [Buffer, Buffer, Buffer];
   }
 
-  test("AR1 a name that went just before, with who named it, is there again", async () => {
+  test("AR1 a name that was deleted just before, with the session that named it, is there again", async () => {
     await home.sessions.create({ id: "boss" });
     await home.invocations.start("boss", { session: { id: "kid" } });
     await here.sessions.import(await fileOf(home, "boss"));
@@ -176,7 +176,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with 
     await sound();
   });
 
-  test("AR3 a part that nobody inherits any more gives way to another past", async () => {
+  test("AR3 a part that no session inherits any more gives way to another past", async () => {
     const [, , third] = await forks();
     await here.sessions.import(third);
     await here.sessions.delete("fork 2");

@@ -9,7 +9,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { genesis } from "../core/chain.ts";
 import { refusalError } from "../core/decide.ts";
 import { jsonObject, plainObject } from "../core/decode.ts";
-import { IN_PART } from "../core/existing.ts";
+import { IN_PART } from "../core/existing-session.ts";
 import type { ArchivedSession } from "./restores.ts";
 
 type Body = PortableCell | undefined;
@@ -24,7 +24,7 @@ export interface LinkNames {
 }
 
 /** As its events say: the one that began it, and, of a version that ends it, that one. */
-export function namedBy(first: Body, end: Body): LinkNames {
+function namedBy(first: Body, end: Body): LinkNames {
   const { callee, mode, source: from } = dataOf(first);
   const source = plainObject.read(from) ?? {};
   return {
@@ -153,8 +153,14 @@ function withoutHeads(one: RestoredRow): RestoredRow {
 function linkWrite(session: string, seq: number, names: LinkNames): Write {
   const { callee_session, source_session, callee_head_before, callee_head_after, source_head } = names;
   const params: Cell[] = [
-    ...[callee_head_before, callee_session, callee_head_after, callee_session],
-    ...[source_head, source_session, session, seq],
+    callee_head_before,
+    callee_session,
+    callee_head_after,
+    callee_session,
+    source_head,
+    source_session,
+    session,
+    seq,
   ];
   return { op: "run", statement: "invocation.link", params };
 }

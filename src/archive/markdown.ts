@@ -10,7 +10,7 @@ import type { Session } from "../contracts/session.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { findAt, findHead } from "../core/find.ts";
+import { findAt, findHead } from "../core/find-session.ts";
 import { isInstant, printInstant } from "../core/instant.ts";
 import { lineageAt } from "../core/lineage.ts";
 import { messageTimeOf } from "../core/message-time.ts";

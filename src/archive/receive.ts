@@ -1,6 +1,6 @@
 // Reading an archive as it arrives: what it says it holds, blobs straight into the store's keeping, rows into memory.
 import { LIMITS } from "../contracts/limits.ts";
-import type { ArrivingBlob, Intake } from "../contracts/storage/payloads.ts";
+import type { ArrivingBlob, BlobStaging } from "../contracts/storage/payloads.ts";
 import type { RestoredRow } from "../contracts/storage/portable-rows.ts";
 import { decodeText, fromHex, toHex } from "../core/bytes.ts";
 import { checkId, limitExceeded } from "../core/check.ts";
@@ -63,7 +63,7 @@ export interface ReceivedArchive {
 
 export async function receiveArchive(
   frames: AsyncGenerator<ReadFrame>,
-  intake: Pick<Intake, "put">,
+  staging: Pick<BlobStaging, "put">,
   manifest: Manifest,
   slice: TimeSlice,
 ): Promise<ReceivedArchive> {
@@ -86,7 +86,7 @@ export async function receiveArchive(
     } else if (kind === "blob" && rows.length === 0) {
       const head = readBlobHead(given);
       if (blobs.has(head.hex)) throw corrupted("a blob is there twice");
-      const kept = await intake.put(head, dataOf(frames, head.size));
+      const kept = await staging.put(head, dataOf(frames, head.size));
       if (!kept) throw corrupted("the bytes of a blob are not those that were written");
       blobs.add(head.hex);
       if (head.names.length > 0) names.set(head.sha256, head.names);

@@ -108,7 +108,7 @@ describe.each(ENGINES)("runs that came with an archive ($name)", ({ fresh }) => 
     await ground.end();
   });
 
-  test("AR7 one that is at work where it came from is taken by nobody here until somebody says so", async () => {
+  test("AR7 no worker claims a run that is at work where it came from until a caller resumes it", async () => {
     const recorder = new EffectRecorder();
     const held = gate();
     const pays = agent(async (it) => it.done(await it.tool("pay")), {
@@ -143,7 +143,7 @@ describe.each(ENGINES)("runs that came with an archive ($name)", ({ fresh }) => 
     expect((await target.check()).issues).toEqual([]);
   });
 
-  test("AR7 unpause lets it go on with its children; cancel ends it, whoever had it", async () => {
+  test("AR7 unpause lets it go on with its children; cancel ends it, whichever worker had it", async () => {
     const kid = agent(async (it) => it.done(await it.waitFor("go")), { id: "kid" });
     const parent = agent(async (it) => it.done((await it.spawn(kid, { session: "kid" })).value));
     await source.runs.execute(parent, { session: "family", id: "top" }, { wait: false });

@@ -6,7 +6,7 @@ import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
 import type { PortableRow } from "../contracts/storage/portable-rows.ts";
 import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { findAt } from "../core/find.ts";
+import { findAt } from "../core/find-session.ts";
 import { headOf } from "../core/head.ts";
 import { lineageAt, NOW, type Segment } from "../core/lineage.ts";
 import { countShownMessages } from "../sessions/counts.ts";

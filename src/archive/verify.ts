@@ -15,7 +15,7 @@ import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { TableShape } from "../contracts/storage/table-shape.ts";
 import { TABLES } from "../contracts/storage/tables.ts";
 import { toHex } from "../core/bytes.ts";
-import { IN_PART } from "../core/existing.ts";
+import { IN_PART } from "../core/existing-session.ts";
 import { headOf } from "../core/head.ts";
 import type { InterruptibleWork } from "../core/time-slice.ts";
 import { sessionOf } from "../sessions/describe.ts";

@@ -7,7 +7,7 @@ import { sanitizeBundle } from "../core/bundle-sanitizer.ts";
 import { fromRef } from "../core/bytes.ts";
 import { limitExceeded } from "../core/check.ts";
 import { hasAtMostParts } from "../core/json-parts.ts";
-import { decodeManifest, encodeManifest, type Manifest } from "./manifest.ts";
+import { decodeManifest, encodeManifest, type Manifest } from "./rows.ts";
 
 export async function createBundle(payloads: Payloads, manifest: Manifest): Promise<Uint8Array> {
   const size = manifest.files.reduce((sum, file) => sum + file.size, 0);

@@ -220,8 +220,15 @@ async function importRow({ payloads, importConversation }: CapturesOptions, row:
 
 /** The store cannot be used now: that says nothing of the capture. */
 const TROUBLE: readonly string[] = [
-  ...["SchemaTooNew", "PermissionDenied", "StoreBusy", "StoreUnreachable", "StoreFull", "QueryTimeout"],
-  ...["Closed", "Aborted", "Internal"],
+  "SchemaTooNew",
+  "PermissionDenied",
+  "StoreBusy",
+  "StoreUnreachable",
+  "StoreFull",
+  "QueryTimeout",
+  "Closed",
+  "Aborted",
+  "Internal",
 ];
 
 async function sweep(context: CaptureContext, dryRun: boolean, importFirst: ImportFirst): Promise<CapturesRemoved> {

@@ -2,7 +2,7 @@
 import type { CaptureOrigin, CodingAgent, NewCapturedFile } from "../contracts/captures.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import { isSessionIdOf, mainFileOf } from "../core/agent-sessions.ts";
+import { AGENTS, isSessionIdOf, mainFileOf } from "../core/agent-sessions.ts";
 import { isBytes } from "../core/bytes.ts";
 import {
   checkArray,
@@ -16,7 +16,7 @@ import {
   invalid,
 } from "../core/check.ts";
 import { checkPath } from "../core/paths.ts";
-import { AGENTS, ROLES } from "./manifest.ts";
+import { ROLES } from "./rows.ts";
 
 const MOST_TTL_MS = 1e15;
 
@@ -33,19 +33,17 @@ export interface CheckedCapture extends CaptureOrigin {
 }
 
 const INPUT = [
-  ...[
-    "request",
-    "agent",
-    "sessionId",
-    "cwd",
-    "configDir",
-    "key",
-    "agentVersion",
-    "files",
-    "basis",
-    "onConflict",
-    "ttlMs",
-  ],
+  "request",
+  "agent",
+  "sessionId",
+  "cwd",
+  "configDir",
+  "key",
+  "agentVersion",
+  "files",
+  "basis",
+  "onConflict",
+  "ttlMs",
   "session",
 ];
 

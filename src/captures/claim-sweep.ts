@@ -2,7 +2,7 @@
 import type { Environment } from "../contracts/environment.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { ownerLiveness } from "../core/run-owner.ts";
-import { decodeClaim, orphanOf } from "./claim-record.ts";
+import { decodeClaim, orphanOf } from "./claim.ts";
 
 const DAY_MS = 24 * 3_600_000;
 /** Rows of claims that showed no sign of life for so long are removed. */

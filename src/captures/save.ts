@@ -13,8 +13,7 @@ import { forgetWrites, releaseWrites, type Tally, tally } from "../core/erasure.
 import { newId } from "../core/new-id.ts";
 import { STORE_LOCK } from "../core/session-guards.ts";
 import type { CheckedCapture } from "./checked-input.ts";
-import { encodeManifest, type Manifest } from "./manifest.ts";
-import { captureOf, inOrder, isOver, manifestOf } from "./rows.ts";
+import { captureOf, encodeManifest, inOrder, isOver, type Manifest, manifestOf } from "./rows.ts";
 
 /** What is on its way in lives so long without a row. */
 const ON_THE_WAY_MS = 3_600_000;

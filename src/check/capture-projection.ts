@@ -13,8 +13,16 @@ export interface ExpectedCapture {
 }
 
 const SAVED = [
-  ...(["agent", "agent_session", "created_at", "diverged", "expires_at", "files", "generation", "request"] as const),
-  ...(["size", "stored"] as const),
+  "agent",
+  "agent_session",
+  "created_at",
+  "diverged",
+  "expires_at",
+  "files",
+  "generation",
+  "request",
+  "size",
+  "stored",
 ];
 const CHANGED = ["diverged", "expires_at"] as const;
 

@@ -6,7 +6,7 @@ import type { CheckedSessionRow } from "../contracts/storage/check-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { CHECK_VERBS } from "../contracts/verbs/store.ts";
 import { toHex, toRef } from "../core/bytes.ts";
-import { findSession } from "../core/find.ts";
+import { findSession } from "../core/find-session.ts";
 import { requireNoHead, type SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { checkAgents, checkBlocks } from "./agents.ts";

@@ -85,11 +85,10 @@ export async function checkBlob(subject: Subject, table: string, id: string, pay
 /** What the event committed to is what the row names; what a version only kept is what the one before it named. */
 export function checkCommitments(
   { look }: Subject,
-  table: string,
-  id: string,
+  { table, id }: { readonly table: string; readonly id: string },
   { commitments }: EventContent,
   payloads: readonly Payload[],
-  before: readonly Payload[] | null,
+  before: readonly Payload[] | null = null,
 ): void {
   for (const [i, { name, no, sha256, salt }] of payloads.entries()) {
     if (no !== null && sha256 === null) continue;

@@ -11,7 +11,7 @@ import { optional, plainObject, utf8 } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
 import { compare, keptPairs, type Pair } from "./compare.ts";
 import { dataOf } from "./ledger.ts";
-import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
+import { BEFORE_ALL, PAGE, rowsOf, type VersionParams, versionsOf } from "./pages.ts";
 import type { Subject } from "./subject.ts";
 import type { Survey } from "./survey.ts";
 import { branchPair, checkVersion } from "./work.ts";
@@ -139,21 +139,13 @@ const TYPES = ["spawn", "attach"];
 
 export async function checkInvocations(subject: Subject): Promise<void> {
   const { survey, session, look } = subject;
-  let before: CheckedInvocationRow | null = null;
   const running = new Map<number, string>();
-  for await (const row of rowsOf<CheckedInvocationRow>((last) =>
-    survey.storage.query("check.invocations", {
-      session: session.no,
-      afterFirst: last?.first_seq ?? BEFORE_ALL,
-      afterSeq: last?.seq ?? BEFORE_ALL,
-      limit: PAGE,
-    }),
-  )) {
+  const read = (params: VersionParams) => survey.storage.query("check.invocations", params);
+  for await (const { row, before } of versionsOf(session.no, read)) {
     const id = rowId(session.id, row.first_seq);
     if (row.seq === row.first_seq) survey.count("invocations");
-    checkVersion(subject, "version-wrong", "invocations", row, before, "running");
+    checkVersion(subject, row, before, { table: "invocations", begun: "running" });
     const held = [...branchPair(subject, row, before), ...keptPairs(row, before, KEPT, KEPT_NUMBERS)];
-    before = row;
     if (!TYPES.includes(row.type)) look.report("invocation-type-invalid", [id], { type: row.type });
     if (row.callee_no !== null && row.callee === null) look.report("invocation-callee-missing", [id], {});
     if (row.source_no !== null && row.source === null) look.report("attach-source-missing", [id], {});

@@ -11,7 +11,7 @@ const COMPARED_MAX = 100_000;
 const PHYSICAL: ReadonlySet<CheckKind> = new Set(["index-damaged", "page-damaged", "schema-damaged"]);
 
 /** How a check says what it found. */
-export type Report = (kind: CheckKind, rows: readonly string[], details?: JsonObject) => void;
+type Report = (kind: CheckKind, rows: readonly string[], details?: JsonObject) => void;
 
 export interface SecondLook {
   readonly report: Report;

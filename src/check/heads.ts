@@ -57,7 +57,7 @@ export async function checkHeads(subject: Subject): Promise<void> {
     // Of a session that is there, no head loses what it carries: only deleting the session takes it.
     // The salt may be its summary's alone.
     const carried = row.final_no === null && row.final_summary !== null ? { ...final, salt: null } : final;
-    if (!isErased(subject, final)) checkCommitments(subject, "heads", row.id, said, [carried], null);
+    if (!isErased(subject, final)) checkCommitments(subject, { table: "heads", id: row.id }, said, [carried]);
     await checkDerived(subject, row, said);
   }
 }

@@ -30,7 +30,15 @@ export type EventTable =
   | "annotations";
 
 const TABLES: readonly EventTable[] = [
-  ...(["turns", "clears", "evals", "calls", "snapshots", "heads", "branches", "derivations", "invocations"] as const),
+  "turns",
+  "clears",
+  "evals",
+  "calls",
+  "snapshots",
+  "heads",
+  "branches",
+  "derivations",
+  "invocations",
   "annotations",
 ];
 

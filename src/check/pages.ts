@@ -17,6 +17,30 @@ export async function* rowsOf<R>(read: (last: R | undefined) => Promise<readonly
   }
 }
 
+export interface VersionParams {
+  readonly session: number;
+  readonly afterFirst: number;
+  readonly afterSeq: number;
+  readonly limit: number;
+}
+
+/** Every version of a session's rows, page after page, each with the row before it, which may be of another first version. */
+export async function* versionsOf<R extends { readonly first_seq: number; readonly seq: number }>(
+  session: number,
+  read: (params: VersionParams) => Promise<readonly R[]>,
+): AsyncGenerator<{ readonly row: R; readonly before: R | null }> {
+  let before: R | null = null;
+  for (;;) {
+    const afterFirst: number = before?.first_seq ?? BEFORE_ALL;
+    const rows: readonly R[] = await read({ session, afterFirst, afterSeq: before?.seq ?? BEFORE_ALL, limit: PAGE });
+    for (const row of rows) {
+      yield { row, before };
+      before = row;
+    }
+    if (rows.length < PAGE) return;
+  }
+}
+
 /** The parameters of a read that looks up to REFS_ASKED blobs up. */
 export function askedBlobs(numbers: readonly number[]): AskedBlobs {
   return Object.fromEntries(Array.from({ length: REFS_ASKED }, (_, i) => [`blob_${i}`, numbers[i] ?? 0]));

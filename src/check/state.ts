@@ -52,7 +52,7 @@ async function checkValue(subject: Subject, row: CheckedStateRow, after: Checked
   if (said === null || isErased(subject, payload)) return;
   // Only its own value: the event commits to all of them. A row below 0 has none.
   const commitments = row.ord < 0 ? {} : { [row.key]: said.commitments[row.key] ?? "" };
-  checkCommitments(subject, "state", id, { ...said, commitments }, [payload], null);
+  checkCommitments(subject, { table: "state", id }, { ...said, commitments }, [payload]);
 }
 
 /** A value stands at its place among the keys; a row below 0 only says that a key, or every key, is taken away. */

@@ -7,7 +7,7 @@ import type { CheckedEventRow, CheckedSessionRow } from "../contracts/storage/ch
 import type { WholeEventRow } from "../contracts/storage/rows.ts";
 import { sameBytes } from "../core/bytes.ts";
 import { genesis } from "../core/chain.ts";
-import { IN_PART } from "../core/existing.ts";
+import { IN_PART } from "../core/existing-session.ts";
 import { rowId } from "../core/row-id.ts";
 import { BEGINS_BRANCH, type ChainFault, checkColumns, checkEvent } from "../log/verify.ts";
 import { findInheritedRanges } from "../sessions/tombstones.ts";

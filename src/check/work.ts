@@ -1,12 +1,7 @@
 // The rows of a session's work: turns, evals, calls, snapshots, notes and state. Each is looked at by itself, then beside
 // the event that wrote it.
 import type { CheckKind } from "../contracts/check.ts";
-import type {
-  CheckedCallRow,
-  CheckedClearRow,
-  CheckedEvalRow,
-  CheckedTurnRow,
-} from "../contracts/storage/check-queries.ts";
+import type { CheckedCallRow, CheckedClearRow, CheckedEvalRow } from "../contracts/storage/check-queries.ts";
 import { rowId } from "../core/row-id.ts";
 import {
   checkBlob,
@@ -19,7 +14,7 @@ import {
   SALT,
   salted,
 } from "./compare.ts";
-import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
+import { BEFORE_ALL, PAGE, rowsOf, type VersionParams, versionsOf } from "./pages.ts";
 import type { Subject } from "./subject.ts";
 
 interface Version {
@@ -28,14 +23,16 @@ interface Version {
   readonly status: string;
 }
 
-/** A version begins, or ends what had begun; what has ended never continues. */
+/** A version begins, or ends what had begun; what has ended never continues. `begun`: the status of the first one. */
 export function checkVersion(
   { look, session }: Subject,
-  kind: CheckKind,
-  table: string,
   row: Version,
   before: Version | null,
-  begun: string,
+  {
+    kind = "version-wrong",
+    table,
+    begun,
+  }: { readonly kind?: CheckKind; readonly table: string; readonly begun: string },
 ): void {
   const isFirst = before?.first_seq !== row.first_seq;
   const sound = isFirst ? row.seq === row.first_seq : before?.status === begun && row.status !== begun;
@@ -55,23 +52,19 @@ export function checkTurnOf(
 
 export async function checkTurns(subject: Subject): Promise<void> {
   const { survey, session } = subject;
-  let before: CheckedTurnRow | null = null;
-  for await (const row of rowsOf<CheckedTurnRow>((last) =>
-    survey.storage.query("check.turns", {
-      session: session.no,
-      afterFirst: last?.first_seq ?? BEFORE_ALL,
-      afterSeq: last?.seq ?? BEFORE_ALL,
-      limit: PAGE,
-    }),
-  )) {
+  const read = (params: VersionParams) => survey.storage.query("check.turns", params);
+  for await (const { row, before } of versionsOf(session.no, read)) {
     if (row.seq === row.first_seq) survey.count("turns");
     // A caller that aborts a turn and continues from a head inside it writes the end of the turn once more, on the line
     // that continues.
     const isAgain =
       row.event_type === "branch/begun" && before?.first_seq === row.first_seq && before.status === "aborted";
-    checkVersion(subject, "turn-open-twice", "turns", row, isAgain ? { ...row, status: "open" } : before, "open");
+    checkVersion(subject, row, isAgain ? { ...row, status: "open" } : before, {
+      kind: "turn-open-twice",
+      table: "turns",
+      begun: "open",
+    });
     const kept = keptPairs(row, before, ["run"], { agent_no: "agent" });
-    before = row;
     const isFirst = row.seq === row.first_seq;
     // The event of a head ends a turn, as the head says.
     const byHead = row.head_status === "complete" ? "done" : row.head_status;
@@ -96,8 +89,24 @@ export async function checkTurns(subject: Subject): Promise<void> {
   }
 }
 
-const EVAL = ["code", "result", "final", "error"] as const;
-const CALL = ["request", "response", "result", "error"] as const;
+/** A table of which each row has several payloads. */
+interface PayloadTable<N extends string> {
+  readonly table: "evals" | "calls";
+  readonly names: readonly N[];
+  /** Types of the events that write its rows. */
+  readonly types: readonly string[];
+}
+
+const EVALS: PayloadTable<"code" | "result" | "final" | "error"> = {
+  table: "evals",
+  names: ["code", "result", "final", "error"],
+  types: ["eval/started", "eval/added"],
+};
+const CALLS: PayloadTable<"request" | "response" | "result" | "error"> = {
+  table: "calls",
+  names: ["request", "response", "result", "error"],
+  types: ["call/started", "call/put"],
+};
 
 function payloadsOf<N extends string>(
   names: readonly N[],
@@ -113,26 +122,19 @@ function payloadsOf<N extends string>(
 
 export async function checkEvals(subject: Subject): Promise<void> {
   const { survey, session, look } = subject;
-  let before: CheckedEvalRow | null = null;
-  for await (const row of rowsOf<CheckedEvalRow>((last) =>
-    survey.storage.query("check.evals", {
-      session: session.no,
-      afterFirst: last?.first_seq ?? BEFORE_ALL,
-      afterSeq: last?.seq ?? BEFORE_ALL,
-      limit: PAGE,
-    }),
-  )) {
+  const read = (params: VersionParams) => survey.storage.query("check.evals", params);
+  for await (const { row, before } of versionsOf(session.no, read)) {
     const id = rowId(session.id, row.first_seq);
     const isFirst = row.seq === row.first_seq;
     if (isFirst) survey.count("evals");
-    checkVersion(subject, "version-wrong", "evals", row, before, "running");
+    checkVersion(subject, row, before, { table: "evals", begun: "running" });
     checkTurnOf(subject, "evals", id, row);
     // It may be of a line that went with a deleted session.
     if (row.message_seq !== null && row.message_there === 0 && session.deleted_at === null) {
       look.report("message-missing", [id], { table: "evals", message: row.message_seq });
     }
     const kept = keptPairs(row, before, ["turn_seq", "message_seq"]);
-    await checkPayloads(subject, "evals", id, row, before, EVAL, (data, at) => [
+    await checkPayloads(subject, EVALS, row, before, (data, at) => [
       ["first_seq", row.first_seq, data.eval ?? row.seq],
       ["status", row.status, data.status],
       ["at", row.at, at],
@@ -140,29 +142,21 @@ export async function checkEvals(subject: Subject): Promise<void> {
       ...(isFirst ? turnPair(row, data) : []),
       ...(isFirst ? ([["message_seq", row.message_seq, data.message]] as const) : []),
     ]);
-    before = row;
   }
 }
 
 export async function checkCalls(subject: Subject): Promise<void> {
   const { survey, session } = subject;
-  let before: CheckedCallRow | null = null;
-  for await (const row of rowsOf<CheckedCallRow>((last) =>
-    survey.storage.query("check.calls", {
-      session: session.no,
-      afterFirst: last?.first_seq ?? BEFORE_ALL,
-      afterSeq: last?.seq ?? BEFORE_ALL,
-      limit: PAGE,
-    }),
-  )) {
+  const read = (params: VersionParams) => survey.storage.query("check.calls", params);
+  for await (const { row, before } of versionsOf(session.no, read)) {
     const id = rowId(session.id, row.first_seq);
     const isFirst = row.seq === row.first_seq;
     if (isFirst) survey.count("calls");
-    checkVersion(subject, "version-wrong", "calls", row, before, "started");
+    checkVersion(subject, row, before, { table: "calls", begun: "started" });
     checkTurnOf(subject, "calls", id, row);
     const kept = keptPairs(row, before, ["turn_seq", "type", "model", "provider", "created_at"]);
     const numbers = ["tokens_in", "tokens_out", "tokens_cached", "cost_usd"] as const;
-    await checkPayloads(subject, "calls", id, row, before, CALL, (data, at) => [
+    await checkPayloads(subject, CALLS, row, before, (data, at) => [
       ["first_seq", row.first_seq, data.call ?? row.seq],
       ["type", row.type, data.type],
       ["status", row.status, data.status],
@@ -178,7 +172,6 @@ export async function checkCalls(subject: Subject): Promise<void> {
           ] as const)
         : []),
     ]);
-    before = row;
   }
 }
 
@@ -205,21 +198,19 @@ function turnPair(row: { readonly turn_seq: number | null }, data: Readonly<Reco
   return [["turn_seq", row.turn_seq, data.turn]];
 }
 
-/** Rows with several payloads, whose event has the two types of their table. */
+/** Rows with several payloads, beside their events. */
 async function checkPayloads<N extends string, R extends CheckedEvalRow | CheckedCallRow>(
   subject: Subject,
-  table: "evals" | "calls",
-  id: string,
+  { table, names, types }: PayloadTable<N>,
   row: R & Readonly<Record<`${N}_no`, number | null>> & Readonly<Record<N, Uint8Array | null>>,
   before: (R & Readonly<Record<`${N}_no`, number | null>> & Readonly<Record<N, Uint8Array | null>>) | null,
-  names: readonly N[],
   pairs: (data: Readonly<Record<string, unknown>>, at: unknown) => readonly Pair[],
 ): Promise<void> {
+  const id = rowId(subject.session.id, row.first_seq);
   const payloads = payloadsOf(names, row, row.salts);
   for (const payload of payloads) await checkBlob(subject, table, id, payload);
   const said = compare(subject, row, {
-    ...{ table, seq: row.seq, branch: row.branch, id },
-    types: table === "evals" ? ["eval/started", "eval/added"] : ["call/started", "call/put"],
+    ...{ table, seq: row.seq, branch: row.branch, id, types },
     pairs: ({ data, body }) => [
       ...branchPair(subject, row, before),
       ...erasedPair(subject, row),
@@ -230,7 +221,7 @@ async function checkPayloads<N extends string, R extends CheckedEvalRow | Checke
   const held = before?.first_seq === row.first_seq ? before : null;
   if (said === null || row.erased_seq !== null || (held !== null && held.erased_seq !== null)) return;
   const kept = held === null ? null : payloadsOf(names, held, held.salts);
-  checkCommitments(subject, table, id, said, payloads, kept);
+  checkCommitments(subject, { table, id }, said, payloads, kept);
 }
 
 export async function checkSnapshots(subject: Subject): Promise<void> {
@@ -250,7 +241,8 @@ export async function checkSnapshots(subject: Subject): Promise<void> {
         ["at", row.at, body.at],
       ],
     });
-    if (said !== null && row.erased_seq === null) checkCommitments(subject, "snapshots", id, said, [payload], null);
+    if (said !== null && row.erased_seq === null)
+      checkCommitments(subject, { table: "snapshots", id }, said, [payload]);
   }
   function read(after: number) {
     return survey.storage.query("check.snapshots", { session: session.no, after, limit: PAGE });
@@ -269,7 +261,7 @@ export async function checkNotes(subject: Subject): Promise<void> {
       pairs: () => [],
     });
     if (said !== null && !isErased(subject, payload))
-      checkCommitments(subject, "annotations", id, said, [payload], null);
+      checkCommitments(subject, { table: "annotations", id }, said, [payload]);
   }
   function read(after: number) {
     return survey.storage.query("check.annotations", { session: session.no, after, limit: PAGE });

@@ -2,10 +2,10 @@
 // line, opens and closes the store, reports failures and returns the exit code.
 import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
 import type { Arguments } from "./arguments.ts";
-import type { Captured, CaptureOptions } from "./capture.ts";
 import type { Io } from "./io.ts";
 import type { OptionSyntaxes, Options } from "./option.ts";
 import type { Output } from "./output.ts";
+import type { CommandOutput, OutputCaptureOptions } from "./output-capture.ts";
 
 interface Operand {
   readonly name: string;
@@ -83,5 +83,5 @@ export interface Context {
   /** Opens the store that the user named; main() closes it. It creates no store unless the options say so. */
   open(options?: OpenOptions): Promise<Holdfast>;
   /** Runs another command of this CLI and returns what it prints. */
-  capture(argv: readonly string[], options?: CaptureOptions): Promise<Captured>;
+  capture(argv: readonly string[], options?: OutputCaptureOptions): Promise<CommandOutput>;
 }

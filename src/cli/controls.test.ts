@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { open } from "../open.ts";
-import { capture } from "./capture.ts";
 import { main } from "./main.ts";
+import { captureOutput } from "./output-capture.ts";
 import { safeJson } from "./terminal.ts";
 
 /** CSI as one character, DEL, OSC, an escape sequence, a text turned around, a tag. */
@@ -55,7 +55,7 @@ test.each(COMMANDS.map((argv) => [argv[0], argv] as const))(
   async (_, argv) => {
     for (const options of [["--json"], []]) {
       for (const columns of [undefined, 80]) {
-        const shown = await capture(main, [...argv, ...options], {
+        const shown = await captureOutput(main, [...argv, ...options], {
           cwd,
           ...(columns === undefined ? {} : { columns }),
         });
@@ -70,7 +70,7 @@ test.each(COMMANDS.map((argv) => [argv[0], argv] as const))(
 );
 
 test("ST17 JSON is the same value for whoever parses it", async () => {
-  const { stdout } = await capture(main, ["messages", HOSTILE, "--json"], { cwd });
+  const { stdout } = await captureOutput(main, ["messages", HOSTILE, "--json"], { cwd });
   expect(JSON.stringify(JSON.parse(stdout))).toContain(JSON.stringify(HOSTILE).slice(1, -1));
   const value = { [HOSTILE]: [HOSTILE, "👩‍👩‍👧 ok\n\t"] };
   for (const indent of [undefined, 2]) expect(JSON.parse(safeJson(value, indent))).toEqual(value);

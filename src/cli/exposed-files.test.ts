@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { open } from "../index.ts";
-import { capture } from "./capture.ts";
 import { main } from "./main.ts";
+import { captureOutput } from "./output-capture.ts";
 
 let cwd: string;
 let umask: number;
@@ -19,7 +19,7 @@ afterEach(() => {
   fs.rmSync(cwd, { recursive: true, force: true });
 });
 
-const run = (...argv: string[]) => capture(main, argv, { cwd });
+const run = (...argv: string[]) => captureOutput(main, argv, { cwd });
 const modeOf = (name: string) => (fs.statSync(path.join(cwd, name)).mode & 0o777).toString(8);
 
 describe("ST16 files of the command line", () => {
@@ -27,7 +27,7 @@ describe("ST16 files of the command line", () => {
     ["600", {}],
     ["660", { HOLDFAST_FILE_MODE: "660" }],
   ])("have mode %s: the store, exports, Markdown and blobs", async (mode, env) => {
-    const go = (...argv: string[]) => capture(main, argv, { cwd, env });
+    const go = (...argv: string[]) => captureOutput(main, argv, { cwd, env });
     await go("init");
     await go("messages", "add", "chat-1", "--agent", "helper", "hello");
     expect((await go("export", "chat-1", "--out", "chat.holdfast")).code).toBe(0);

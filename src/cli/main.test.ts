@@ -5,13 +5,13 @@ import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { HoldfastError } from "../contracts/errors.ts";
 import { hidePassword } from "../core/store-url.ts";
-import { type CaptureOptions, capture } from "./capture.ts";
 import { isGroup } from "./command.ts";
 import { EXIT_MEANINGS, exitOf } from "./exit.ts";
 import { reportFailure } from "./failure-report.ts";
 import { processIo } from "./io.ts";
 import { main } from "./main.ts";
 import { Output } from "./output.ts";
+import { captureOutput, type OutputCaptureOptions } from "./output-capture.ts";
 import { COMMANDS } from "./registry.ts";
 import { chooseStore, storeOptions } from "./store.ts";
 import { displayWidth } from "./terminal.ts";
@@ -22,8 +22,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(cwd, { recursive: true, force: true }));
 
-const cli = (argv: string, options: CaptureOptions = {}) =>
-  capture(main, argv.split(" ").filter(Boolean), { cwd, ...options });
+const cli = (argv: string, options: OutputCaptureOptions = {}) =>
+  captureOutput(main, argv.split(" ").filter(Boolean), { cwd, ...options });
 
 describe("holdfast", () => {
   test("alone explains itself: every command, the exit codes, what to try", async () => {

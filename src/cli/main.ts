@@ -88,7 +88,7 @@ async function execute(line: CommandLine, command: CommandSyntax, io: Io, output
       return holdfast;
     },
     capture: async (argv, options) => {
-      const { capture } = await import("./capture.ts");
+      const { captureOutput: capture } = await import("./output-capture.ts");
       return capture(main, argv, { cwd: io.cwd, env: io.env, ...options });
     },
   };

@@ -4,7 +4,7 @@ import { agents } from "./commands/agents.ts";
 import { exportSession, importArchive } from "./commands/archive.ts";
 import { blobs } from "./commands/blobs.ts";
 import { fork, resume, rewind } from "./commands/branching.ts";
-import { captured } from "./commands/capture.ts";
+import { capture } from "./commands/capture.ts";
 import { captures } from "./commands/captures.ts";
 import { check } from "./commands/check.ts";
 import { context } from "./commands/context.ts";
@@ -12,7 +12,7 @@ import { cost } from "./commands/cost.ts";
 import { demo } from "./commands/demo.ts";
 import { diff } from "./commands/diff.ts";
 import { gc } from "./commands/gc.ts";
-import { handedOver } from "./commands/handover.ts";
+import { handover } from "./commands/handover.ts";
 import { heads } from "./commands/heads.ts";
 import { importLocal } from "./commands/import-local.ts";
 import { init } from "./commands/init.ts";
@@ -42,7 +42,7 @@ export const SECTIONS: readonly Section[] = [
     commands: [heads, publish, fork, resume, rewind, compact, context, diff],
   },
   { title: "What happened, and is it whole?", commands: [log, trace, query, cost, verify, check] },
-  { title: "Coding agents", commands: [run, captured, restore, captures, handedOver, importLocal] },
+  { title: "Coding agents", commands: [run, capture, restore, captures, handover, importLocal] },
   { title: "From store to store", commands: [exportSession, importArchive] },
   { title: "Upkeep", commands: [stats, gc, migrate] },
 ];

@@ -1,5 +1,8 @@
 // Numbers for people: sizes, counts, ages, times; and durations as people type them.
+import { formatCount, formatSpan } from "../core/format-numbers.ts";
 import { UsageError } from "./failure.ts";
+
+export { formatCount, formatSpan };
 
 const SIZE_UNITS = ["bytes", "kB", "MB", "GB", "TB"] as const;
 
@@ -14,12 +17,6 @@ export function formatBytes(bytes: number): string {
     unit++;
   }
   return unit === 0 ? `${bytes} bytes` : `${value.toFixed(1)} ${SIZE_UNITS[unit]}`;
-}
-
-/** "12,345". toLocaleString is only for fractions: it loads the rules of a language, which takes longer than printing a table. */
-export function formatCount(count: number): string {
-  if (!Number.isSafeInteger(count)) return count.toLocaleString("en-US");
-  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ",");
 }
 
 /** "1 message", "2,000 messages". */
@@ -52,25 +49,6 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-
-/** Each unit up to where the next one begins. */
-const SPAN_UNITS = [
-  ["ms", 1, SECOND],
-  ["s", SECOND, MINUTE],
-  ["min", MINUTE, HOUR],
-  ["h", HOUR, 2 * DAY],
-] as const;
-
-/** "12 s", "3 min", "5 h", "12 d": rounded, and short enough for a table. */
-export function formatSpan(ms: number): string {
-  const span = Math.max(0, ms);
-  for (const [name, unit, end] of SPAN_UNITS) {
-    const count = Math.round(span / unit);
-    // 59.9 s would print as 60 s: the next unit begins where rounding reaches it.
-    if (count * unit < end) return `${count} ${name}`;
-  }
-  return `${formatCount(Math.round(span / DAY))} d`;
-}
 
 /** Clocks of machines differ, so a time in the future is "just now". */
 export function formatAge(at: number, now: number): string {

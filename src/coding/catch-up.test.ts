@@ -8,7 +8,7 @@ import { open } from "../open.ts";
 import { importCaptured } from "./catch-up.ts";
 import { digest } from "./conversation/digest.ts";
 import { handover } from "./conversation/handover.ts";
-import { conversationOfRequest } from "./conversation/request.ts";
+import { conversationOfRequest } from "./conversation/request-conversations.ts";
 
 const SESSION = "11111111-2222-4333-8444-555555555555";
 

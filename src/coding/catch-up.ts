@@ -1,21 +1,21 @@
-// A session's conversation follows its captures at a distance, and whoever is killed in between leaves it behind. The capture is
-// the truth: what reads a conversation, or removes a capture, first imports what is missing from it.
+// A session's conversation is imported some time after its capture, and a process that is killed in between leaves the session behind.
+// The capture is the truth: before a conversation is read or a capture is removed, the missing part is imported from it.
 import type { Capture, CodingAgent } from "../contracts/captures.ts";
 import { isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Session } from "../contracts/session.ts";
+import { isObject } from "../core/object.ts";
 import { STORED, type StoredCapture, type StoredCaptures } from "../core/stored-capture.ts";
-import type { Stores } from "./conversation/alone.ts";
-import { isObject } from "./conversation/content.ts";
+import { sourceOfCapture } from "./capture-source.ts";
+import type { FencedStores } from "./conversation/exclusive-import.ts";
 import { type Imported, type ImportOptions, importConversation } from "./conversation/import.ts";
-import { conversationIn } from "./conversation-in.ts";
-import { sourceOfCapture } from "./sources.ts";
+import { readConversation } from "./conversation/read-conversation.ts";
 
-/** What is needed of a store to import the captures it has. */
-export type ImportStores = Stores & Pick<Holdfast, "captures">;
+/** The parts of a store that an import of its captures needs. */
+export type ImportStores = FencedStores & Pick<Holdfast, "captures">;
 
-/** From what was saved, so that what was masked there is masked here. null: there is no transcript in it. */
+/** Imports from the capture, so that secrets that were masked there are masked here. null: the capture has no transcript. */
 export async function importCaptured(
   hf: ImportStores,
   { id }: Pick<Capture, "id">,
@@ -30,7 +30,7 @@ async function importStored(
   options: Pick<ImportOptions, "follows"> = {},
 ): Promise<Imported | null> {
   const { session, request } = capture;
-  const conversation = (await isOfAnother(hf, capture)) ? null : await conversationIn(capture);
+  const conversation = (await sharesSessionWithNewest(hf, capture)) ? null : await readConversation(capture);
   if (conversation === null) return null;
   const imported = await importConversation(hf, conversation, { session, request, ...options });
   await markImported(hf, capture);
@@ -47,7 +47,7 @@ async function storedIn(hf: ImportStores & Partial<StoredCaptures>, id: string):
   return (await hf[STORED]?.(id)) ?? sourceOfCapture(hf.captures, id);
 }
 
-/** What a session's metadata says of the last import: which generation of which capture it was. */
+/** The key of a session's metadata that names the capture and generation of the last import. */
 const MARK = "imported";
 
 function isImported({ metadata }: Session, { id, generation }: Capture): boolean {
@@ -61,8 +61,8 @@ async function markImported({ sessions }: Pick<ImportStores, "sessions">, { sess
   await sessions.update(session, { metadata: { ...found.metadata, [MARK]: { capture: id, generation } } });
 }
 
-/** Kept beside the newest, in the session that has the newest's conversation: two lines would take turns there. */
-async function isOfAnother({ captures }: ImportStores, capture: Capture): Promise<boolean> {
+/** The capture is kept beside the newest, in the same session: importing both would rewind that session again and again. */
+async function sharesSessionWithNewest({ captures }: ImportStores, capture: Capture): Promise<boolean> {
   if (!capture.diverged) return false;
   const { request, agent, sessionId } = capture;
   const [newest] = (await captures.list({ request, agent, sessionId, limit: 1 })).items;
@@ -72,7 +72,7 @@ async function isOfAnother({ captures }: ImportStores, capture: Capture): Promis
 /** Why a session is still behind its capture; null: it has all that was captured. */
 export type CatchUpProblem = string | null;
 
-/** What the session's own captures hold, also those that have expired and were not removed yet. */
+/** Imports the session's own captures, also those that have expired and were not removed yet. */
 export async function catchUp(hf: ImportStores, session: string): Promise<CatchUpProblem> {
   let behind: CatchUpProblem = null;
   for (const id of await capturesOf(hf, session)) {
@@ -98,7 +98,7 @@ export async function catchUpRequest(hf: ImportStores, request: string, agent?: 
   }
 }
 
-/** What cannot be read keeps nobody from what is there. */
+/** A capture that cannot be read does not stop the caller from reading what the store has. */
 async function tryImport(hf: ImportStores, capture: Capture): Promise<CatchUpProblem> {
   try {
     const found = await hf.sessions.get(capture.session);
@@ -110,7 +110,7 @@ async function tryImport(hf: ImportStores, capture: Capture): Promise<CatchUpPro
   }
 }
 
-/** The log says which were saved there. */
+/** The log names the captures that were saved in the session. */
 async function capturesOf({ log }: Pick<Holdfast, "log">, session: string): Promise<ReadonlySet<string>> {
   const ids = new Set<string>();
   for (let after = 0; ; ) {

@@ -29,7 +29,7 @@ function isShuffled(text: string): boolean {
 }
 
 /** Bits a character, of those that are there. */
-export function entropyOf(text: string): number {
+function entropyOf(text: string): number {
   const counts = new Map<string, number>();
   for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
   let bits = 0;

@@ -1,6 +1,7 @@
 // holdfast/coding: what `holdfast run` does, for hosts that start coding agents themselves. Find a session on this machine and
 // put one back, save it while it grows, bring its conversation into the store, and tell it when it cannot be put back.
 export type * from "../contracts/coding.ts";
+export { type ReadableSession, sourceOfCapture } from "./capture-source.ts";
 export { importCaptured } from "./catch-up.ts";
 export type {
   Conversation,
@@ -12,9 +13,15 @@ export type {
 export { type DigestOptions, digest } from "./conversation/digest.ts";
 export { type HandoverOptions, handover } from "./conversation/handover.ts";
 export { type Imported, type ImportOptions, importConversation } from "./conversation/import.ts";
-export { conversationOfRequest } from "./conversation/request.ts";
-export { conversationIn } from "./conversation-in.ts";
-export { type AgentHere, agentHere, type FoundHere, type Here, type Left, type PutBack } from "./here.ts";
-export { readableOnDisk } from "./on-disk.ts";
+export { readConversation } from "./conversation/read-conversation.ts";
+export { conversationOfRequest } from "./conversation/request-conversations.ts";
+export {
+  type AgentHost,
+  type LeftOutFile,
+  type LocalAgent,
+  type LocalSession,
+  localAgent,
+  type RestoreOptions,
+  readableOnDisk,
+} from "./local-agent.ts";
 export { type FileFinding, type Saved, Saver, type SaverOptions } from "./saver.ts";
-export { type Readable, sourceOfCapture } from "./sources.ts";

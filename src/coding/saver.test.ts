@@ -18,10 +18,9 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { realEnvironment } from "../core/environment.ts";
 import { open } from "../open.ts";
-import { findClaudeSession } from "./claude/find.ts";
-import { projectKey } from "./claude/key.ts";
+import { sourceOfCapture } from "./capture-source.ts";
+import { findClaudeSession, projectKey } from "./claude/session-files.ts";
 import { Saver, type SaverOptions } from "./saver.ts";
-import { sourceOfCapture } from "./sources.ts";
 
 const SESSION = "11111111-1111-4111-8111-111111111111";
 const OTHER = "22222222-2222-4222-8222-222222222222";

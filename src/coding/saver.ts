@@ -1,5 +1,5 @@
-// Saves a session of a coding agent again and again while it grows: what did not change since is named and not read, and of
-// what changed the store keeps what was added. One save at a time.
+// Saves a session of a coding agent repeatedly while it grows. A file that did not change is named by its ref and not read; of a file
+// that grew, the store keeps what was added. One save runs at a time.
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import type { Capture, CapturedFile, Captures, CaptureWithFiles, NewCapturedFile } from "../contracts/captures.ts";
@@ -9,10 +9,8 @@ import { isHoldfastError } from "../contracts/errors.ts";
 import { mainFileOf } from "../core/agent-sessions.ts";
 import { sha256Hex } from "../core/bytes.ts";
 import { realEnvironment } from "../core/environment.ts";
-import { basisOf, goesOnFrom, goesOnMoved } from "./basis.ts";
-import { KnownSecrets } from "./known-secrets.ts";
-import { type Scanned, scanFrom } from "./scan.ts";
-import { maskSecrets, type SecretFinding } from "./secrets.ts";
+import { continuesFile, continuesMoved, findBasis } from "./save-basis.ts";
+import { KnownSecrets, maskSecrets, type ScanProgress, type SecretFinding, scanFrom } from "./secrets.ts";
 
 export interface SaverOptions {
   /** The store's clock, by which captures expire; the environment's when not given. */
@@ -20,12 +18,12 @@ export interface SaverOptions {
   readonly environment?: Pick<Environment, "now">;
   readonly captures: Pick<Captures, "save" | "list" | "files" | "read" | "expire">;
   readonly request: string;
-  /** The capture that was put back before the agent began; null: there was none. Not given: the newest, if this goes on from it. */
+  /** The capture that was restored before the agent started; null: none. Not given: the newest, if the files continue it. */
   readonly basis?: CaptureWithFiles | null;
   readonly ttlMs?: number | null;
-  /** Replaces likely secrets: what is put back is then not what was there. */
+  /** Replaces likely secrets. Then a restore gives other bytes than there were. */
   readonly mask?: boolean;
-  /** Also what did not change: somebody asked for it. */
+  /** Saves also when nothing changed, because the caller asked for a capture. */
   readonly always?: boolean;
   readonly session?: string;
 }
@@ -38,31 +36,31 @@ export interface Saved {
   readonly capture: Capture;
   /** Files that were read, because they are new or changed. */
   readonly read: number;
-  /** Likely secrets that were not told before. */
+  /** Likely secrets that no earlier save reported. */
   readonly secrets: readonly FileFinding[];
-  /** What was listed and gone when it was to be read. */
+  /** Files that were gone when the saver wanted to read them. */
   readonly gone: readonly string[];
 }
 
-/** What a file was when it was read last. */
-interface Known {
+/** The state of a file when it was read last. */
+interface KnownFile {
   readonly size: number;
   readonly mtimeNs: bigint;
   readonly ino: bigint;
   readonly ref: string;
 }
 
-type Taken = Omit<Known, "ref"> & { readonly content: Uint8Array };
+type ReadResult = Omit<KnownFile, "ref"> & { readonly content: Uint8Array };
 
-/** As it is saved, and as it was before secrets were replaced in it. */
-type Read = Taken & { readonly plain: Uint8Array };
+/** The content that is saved, and the content before secrets were replaced. */
+type SavedContent = ReadResult & { readonly plain: Uint8Array };
 
-/** One look at all files. */
-interface Look {
+/** The files of the session at one moment. */
+interface Inspection {
   readonly files: NewCapturedFile[];
-  readonly read: Map<string, Read>;
+  readonly read: Map<string, SavedContent>;
   readonly secrets: FileFinding[];
-  readonly scanned: Map<string, Scanned>;
+  readonly scanned: Map<string, ScanProgress>;
   readonly gone: string[];
 }
 
@@ -75,20 +73,20 @@ export class Saver {
   /** The machine's clock, which also gave the files their times. */
   readonly #environment: Pick<Environment, "now">;
   readonly #storeNow: () => number;
-  readonly #known = new Map<string, Known>();
-  readonly #scanned = new Map<string, Scanned>();
-  /** Masked wherever they stand again, in any file and any later save. */
+  readonly #known = new Map<string, KnownFile>();
+  readonly #scanned = new Map<string, ScanProgress>();
+  /** Secrets that are masked wherever they occur again, in any file and any later save. */
   readonly #knownSecrets = new KnownSecrets();
-  readonly #told = new Set<string>();
-  /** How what was saved last ended, which is quicker to compare than all of it. */
+  readonly #reportedSecrets = new Set<string>();
+  /** The end of each file as it was saved last, which is quicker to compare than the whole file. */
   readonly #tails = new Map<string, Tail>();
-  /** For how long it is kept; not known until it was renewed. */
-  #kept: number | undefined;
-  /** What the next save goes on from; null: nothing; undefined: that is to be found out. */
+  /** How long the capture is kept; unknown until it is renewed. */
+  #keepMs: number | undefined;
+  /** The capture that the next save continues; null: none; undefined: not looked for yet. */
   #last: CaptureWithFiles | null | undefined;
-  /** What was to be saved when the store gave no answer: it may have been. */
+  /** The files of a save that the store did not answer. The save may have happened. */
   #unanswered: readonly NewCapturedFile[] | null = null;
-  #turn: Promise<unknown> = Promise.resolve();
+  #saving: Promise<unknown> = Promise.resolve();
 
   constructor(options: SaverOptions) {
     this.#options = options;
@@ -98,33 +96,33 @@ export class Saver {
     this.#last = options.basis;
   }
 
-  /** What the store has of the session since the last save; null: nothing was saved or found yet. */
+  /** The session's capture after the last save; null: nothing was saved or found yet. */
   get current(): CaptureWithFiles | null {
     return this.#last ?? null;
   }
 
   /** null: nothing changed since the last time. */
   save(found: FoundSession): Promise<Saved | null> {
-    const saving = this.#turn.then(() => this.#save(found));
-    this.#turn = saving.catch(() => {});
+    const saving = this.#saving.then(() => this.#save(found));
+    this.#saving = saving.catch(() => {});
     return saving;
   }
 
   async #save(found: FoundSession): Promise<Saved | null> {
-    const look = await this.#look(found);
+    const look = await this.#inspect(found);
     if (this.#last === undefined) this.#last = await this.#basis(found, look);
-    if (this.#unanswered !== null) await this.#settle(found, this.#unanswered);
+    if (this.#unanswered !== null) await this.#checkUnanswered(found, this.#unanswered);
     if (this.#last !== null && this.#options.always !== true && isUnchanged(found, look, this.#last)) {
-      this.#learn(look, this.#last);
+      this.#remember(look, this.#last);
       if (await this.#renew(this.#last)) return null;
-      // It was removed meanwhile, and what it names with it: all of it is read once more.
+      // The capture was removed meanwhile, and its blobs with it: all files are read again.
       this.#known.clear();
       this.#last = undefined;
       return this.#save(found);
     }
-    if (this.#last !== null && !(await this.#goesOn(found, look.read, this.#last))) this.#last = null;
+    if (this.#last !== null && !(await this.#continuesLast(found, look.read, this.#last))) this.#last = null;
     const saved = await this.#commit(found, look).catch((error: unknown) => {
-      // What was named was removed meanwhile: it is read once more.
+      // A blob that was named by its ref was removed meanwhile: all files are read again.
       if (!isMissing(error) || look.read.size === look.files.length) throw error;
       this.#known.clear();
       return null;
@@ -132,17 +130,17 @@ export class Saver {
     return saved ?? this.#save(found);
   }
 
-  #basis(found: FoundSession, { read }: Look): Promise<CaptureWithFiles | null> {
+  #basis(found: FoundSession, { read }: Inspection): Promise<CaptureWithFiles | null> {
     const { captures, request, mask } = this.#options;
-    return basisOf({ captures, request, ...(mask === true ? { masked: this.#knownSecrets } : {}) }, found, read);
+    return findBasis({ captures, request, ...(mask === true ? { masked: this.#knownSecrets } : {}) }, found, read);
   }
 
-  async #look(found: FoundSession): Promise<Look> {
-    const look: Look = { files: [], read: new Map(), secrets: [], scanned: new Map(), gone: [] };
+  async #inspect(found: FoundSession): Promise<Inspection> {
+    const look: Inspection = { files: [], read: new Map(), secrets: [], scanned: new Map(), gone: [] };
     const knownBefore = this.#knownSecrets.size;
-    const all: { readonly file: FoundFile; readonly taken: Taken | { readonly ref: string } }[] = [];
+    const all: { readonly file: FoundFile; readonly taken: ReadResult | { readonly ref: string } }[] = [];
     for (const file of found.files) {
-      const taken = await this.#take(file);
+      const taken = await this.#readFile(file);
       if (taken === null) look.gone.push(file.path);
       else {
         if ("content" in taken) this.#scan(file, taken, look);
@@ -154,9 +152,9 @@ export class Saver {
       this.#knownSecrets.size > knownBefore &&
       all.some(({ taken }) => "ref" in taken)
     ) {
-      // What was saved before may have a secret that was found only now.
+      // Files that were saved before may contain a secret that was found only now.
       this.#known.clear();
-      return this.#look(found);
+      return this.#inspect(found);
     }
     for (const { file, taken } of all) {
       if ("ref" in taken) look.files.push({ ...nameOf(file), content: { ref: taken.ref } });
@@ -169,14 +167,14 @@ export class Saver {
     return look;
   }
 
-  #scan(file: FoundFile, taken: Taken, look: Look): void {
+  #scan(file: FoundFile, taken: ReadResult, look: Inspection): void {
     const last = this.#scanned.get(file.path);
     const { findings, scanned } = scanFrom(taken, last, file.grows, this.#knownSecrets);
     for (const finding of findings) look.secrets.push({ ...finding, path: file.path });
     look.scanned.set(file.path, scanned);
   }
 
-  async #commit(found: FoundSession, look: Look): Promise<Saved> {
+  async #commit(found: FoundSession, look: Inspection): Promise<Saved> {
     const { captures, request, ttlMs, session } = this.#options;
     const { agent, sessionId, cwd, configDir, key, agentVersion } = found;
     const basis = this.#last == null ? null : { id: this.#last.id, generation: this.#last.generation };
@@ -194,12 +192,12 @@ export class Saver {
       });
     this.#unanswered = null;
     this.#last = capture;
-    this.#learn(look, capture);
-    return { capture, read: look.read.size, secrets: this.#fresh(look.secrets), gone: look.gone };
+    this.#remember(look, capture);
+    return { capture, read: look.read.size, secrets: this.#newFindings(look.secrets), gone: look.gone };
   }
 
-  /** Whether what was sent last and not answered is there after all. */
-  async #settle({ agent, sessionId }: FoundSession, sent: readonly NewCapturedFile[]): Promise<void> {
+  /** Looks whether a save that was not answered has happened after all. */
+  async #checkUnanswered({ agent, sessionId }: FoundSession, sent: readonly NewCapturedFile[]): Promise<void> {
     const { captures, request } = this.#options;
     const last = this.#last ?? null;
     const { items } = await captures.list({ request, agent, sessionId, diverged: true });
@@ -211,7 +209,7 @@ export class Saver {
     this.#unanswered = null;
   }
 
-  #learn({ read, scanned, files }: Look, capture: CaptureWithFiles): void {
+  #remember({ read, scanned, files }: Inspection, capture: CaptureWithFiles): void {
     const refs = new Map(capture.files.map(({ path, ref }) => [path, ref]));
     const listed = new Set(files.map(({ path }) => path));
     for (const path of this.#known.keys()) if (!listed.has(path)) this.#known.delete(path);
@@ -222,24 +220,24 @@ export class Saver {
     for (const [path, one] of scanned) this.#scanned.set(path, one);
   }
 
-  #fresh(findings: readonly FileFinding[]): readonly FileFinding[] {
+  #newFindings(findings: readonly FileFinding[]): readonly FileFinding[] {
     return findings.filter(({ path, line, column, kind }) => {
       const name = `${path} ${line} ${column} ${kind}`;
-      return !this.#told.has(name) && this.#told.add(name);
+      return !this.#reportedSecrets.has(name) && this.#reportedSecrets.add(name);
     });
   }
 
   /**
-   * Half of its time is over: an agent that waits for its user is not to lose its session. It is not saved anew, which would
-   * make it the newest of its request.
+   * Extends the expiry after half of the time, so that an agent that waits for its user does not lose its session. It does not save
+   * again, because that would make the capture the newest of its request. false: the capture is gone.
    */
   async #renew(last: CaptureWithFiles): Promise<boolean> {
     const { savedAt, expiresAt } = last;
     const now = this.#storeNow();
     if (expiresAt === null) return true;
-    const kept = this.#kept ?? expiresAt - savedAt;
+    const kept = this.#keepMs ?? expiresAt - savedAt;
     if (now < expiresAt - kept / 2) return true;
-    this.#kept = kept;
+    this.#keepMs = kept;
     try {
       const renewed = await this.#options.captures.expire(last.id, now + kept);
       this.#last = { ...last, ...renewed };
@@ -251,10 +249,10 @@ export class Saver {
   }
 
   /**
-   * Transcripts grow. One that lost its beginning, cut off by a full disk or a tool that cleans up, is kept beside the whole
-   * one instead of in its place.
+   * Transcripts only grow. If one lost its beginning, because of a full disk or a tool that cleans up, it must not replace the whole
+   * one: it is saved beside it.
    */
-  async #goesOn(found: FoundSession, read: Look["read"], last: CaptureWithFiles): Promise<boolean> {
+  async #continuesLast(found: FoundSession, read: Inspection["read"], last: CaptureWithFiles): Promise<boolean> {
     const { agent, sessionId } = found;
     const { path } = mainFileOf(agent, sessionId);
     const here = read.get(path);
@@ -262,10 +260,10 @@ export class Saver {
     if (agent !== "claude-code" || here === undefined || had === undefined) return true;
     const known = this.#tails.get(path);
     if (known !== undefined) return isSameTail(here.content, known);
-    // A secret that was cut off by the end of the file is told, and replaced, once there is all of it.
+    // A secret that the end of the file cut off is reported and replaced when the rest of it is written.
     const longest = Math.max(here.content.byteLength, here.plain.byteLength);
     const isCut = this.#options.mask === true && longest + CUT >= had.size;
-    return goesOnFrom(here, had) || isCut || goesOnMoved(this.#options.captures, { basis: last, found, here });
+    return continuesFile(here, had) || isCut || continuesMoved(this.#options.captures, { basis: last, found, here });
   }
 
   #isSettled(mtimeNs: bigint): boolean {
@@ -273,16 +271,16 @@ export class Saver {
     return age > TICK_MS;
   }
 
-  /** The bytes, or the ref of what they were and still are; null when it is gone. */
-  async #take(file: FoundFile): Promise<Taken | { readonly ref: string } | null> {
+  /** The bytes, or the ref if the file did not change; null when the file is gone. */
+  async #readFile(file: FoundFile): Promise<ReadResult | { readonly ref: string } | null> {
     let handle: FileHandle;
     try {
-      // Neither a link nor a pipe that took its place since it was listed.
+      // The file may have been replaced by a link or a pipe since it was listed: those are not followed.
       handle = await open(file.file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? "";
       if (["ENOENT", "ELOOP", "ENXIO"].includes(code)) return null;
-      // What makes the session is saved without what is beside it.
+      // Other files than the transcript are not needed to resume: a save without them is better than none.
       if (["EACCES", "EPERM"].includes(code) && file.role !== "transcript" && file.role !== "export") return null;
       throw error;
     }
@@ -307,7 +305,7 @@ interface Tail {
 }
 
 const TAIL = 64 * 1024;
-/** As long as a secret may be. */
+/** The longest secret. */
 const CUT = 16 * 1024;
 
 function tailOf(content: Uint8Array, size = content.byteLength): Tail {
@@ -326,11 +324,11 @@ function isMissing(error: unknown): boolean {
  * A file may grow between the moment its session is found and the moment its bytes are read. Then the capture holds lines of a
  * version that it does not name, and the next save names it.
  */
-function isUnchanged({ agentVersion }: FoundSession, { files }: Look, last: CaptureWithFiles): boolean {
+function isUnchanged({ agentVersion }: FoundSession, { files }: Inspection, last: CaptureWithFiles): boolean {
   return isSame(files, last.files) && (agentVersion === null || agentVersion === last.agentVersion);
 }
 
-/** Sizes are compared first: what grew is not hashed for this. */
+/** Sizes are compared first, so that a file that grew is not hashed. */
 function isSame(files: readonly NewCapturedFile[], saved: readonly CapturedFile[]): boolean {
   if (files.length !== saved.length) return false;
   const had = new Map(saved.map((file) => [file.path, file]));
@@ -344,7 +342,7 @@ function isSame(files: readonly NewCapturedFile[], saved: readonly CapturedFile[
   });
 }
 
-/** As long as it was when it was opened: what comes after that is for the next time. */
+/** Reads as many bytes as the file had when it was opened. The next save reads what is added meanwhile. */
 async function readWhole(handle: FileHandle, size: number): Promise<Uint8Array> {
   const content = Buffer.allocUnsafe(size);
   let at = 0;

@@ -36,7 +36,7 @@ const j = (...parts: string[]) => parts.join("");
 const keyBody = (chance: Chance) =>
   Array.from({ length: 6 }, (_, i) => j(i === 0 ? "MII" : "", chance.text(i === 0 ? 61 : 64, `${ALNUM}+/`))).join("\n");
 
-/** By rule, texts as they are where such secrets leak. Put together here, so that nobody who searches this file finds one. */
+/** By rule, texts in which such secrets leak. The parts are joined here, so that a search of this file finds no secret. */
 const CORPUS: Readonly<Record<string, readonly Make[]>> = {
   aws: [
     (c) => j("AWS_ACCESS_KEY_ID=", "AK", "IA", c.text(16, UPPER + DIGITS)),

@@ -1,60 +1,59 @@
-// Files are put together beside where they go, verified, and moved there when all of them are right: nobody ever sees
-// half of one, what was there before stays until then, and when moving fails it is there again.
-import { mkdir, rmdir } from "node:fs/promises";
+// Writes files into a temporary folder beside their target, verifies them, and moves them when all are right. No process ever sees half
+// of a file, files that were there before stay until then, and they are put back if a move fails.
+
+import { createHash } from "node:crypto";
+import { type FileHandle, mkdir, rmdir } from "node:fs/promises";
 import * as path from "node:path";
 import type { CapturedFile } from "../contracts/captures.ts";
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import {
+  DirectoryTree,
   ExchangedDirectory,
   type FileIdentity,
   isSameFile,
   OpenDirectory,
   TEMPORARY_PREFIX,
 } from "../core/open-directory.ts";
-import { DirectoryTree } from "./directory-tree.ts";
-import { checkPath } from "./paths.ts";
-import { type StagedOptions, verifyContent, writeContent } from "./staged-content.ts";
+import { checkPath } from "../core/paths.ts";
 
-export type { StagedOptions };
-
-export interface Staged {
+export interface StagedFile {
   readonly path: string;
-  /** Where it can be read until it is placed, and where it goes. */
+  /** Where the file can be read until it is placed, and its target. */
   readonly from: string;
   readonly to: string;
-  /** Of what was written, which is not what was captured when it was changed on the way. */
+  /** Of the written bytes, which differ from the captured ones if paths were rewritten. */
   readonly size: number;
   readonly ref: string;
-  /** What is there already is kept under this name, in the same directory. */
+  /** A file that is at the target already is kept under this name, in the same directory. */
   keepAs: string | null;
 }
 
-interface StagedFile extends Staged {
-  /** In the folder of the staging. */
+interface StagedEntry extends StagedFile {
+  /** Its name in the temporary folder. */
   readonly name: string;
   readonly identity: FileIdentity;
 }
 
-/** What was there before is kept under such names while files are moved. */
+/** Files that were at a target before are kept under such names while files are moved. */
 const BEFORE = "before-";
-/** Nobody has added to a folder for so long: whoever made it was killed. */
+/** A temporary folder that did not change for so long belongs to a process that was killed. */
 const LEFT_MS = 3_600_000;
 
 type Undo = () => Promise<unknown>;
 
-/** One at a time for a folder; `close` removes whatever was not moved. */
+/** `close` removes all files that were not moved. */
 export class Staging {
   readonly #name: string;
   readonly #folder: OpenDirectory;
   readonly #tree: DirectoryTree;
   readonly #root: string;
-  /** The outermost directory that was made for it. */
+  /** The outermost directory that this staging created. */
   readonly #made: string | undefined;
-  readonly #staged: StagedFile[] = [];
-  readonly #last: StagedFile[] = [];
+  readonly #staged: StagedEntry[] = [];
+  readonly #last: StagedEntry[] = [];
   #count = 0;
   #placed = false;
-  /** The only copy of something that was there before. */
+  /** The folder has the only copy of a file that was at a target before. */
   #holds = false;
   bytes = 0;
 
@@ -72,14 +71,14 @@ export class Staging {
     this.#folder = folder;
   }
 
-  /** Inside `root`, so that moving is renaming. Nothing is ever written anywhere but below the directory that it is now. */
+  /** The folder is inside `root`, so that a move is a rename. Nothing is written outside of the directory that `root` is now. */
   static async in(root: string, byDescriptor?: boolean): Promise<Staging> {
     return guarded(root, async () => {
       const made = await mkdir(root, { recursive: true, mode: 0o700 });
       const opened = await OpenDirectory.open(root, byDescriptor);
       try {
         const { name, directory } = await opened.makeTemporary(TEMPORARY_PREFIX);
-        // What others left is not worth failing for; the next restore tries again.
+        // Removing old folders may fail; the next restore tries again.
         if (made === undefined) await removeLeft(opened, name).catch(() => undefined);
         return new Staging(root, made, new DirectoryTree(opened, root), name, directory);
       } catch (error) {
@@ -89,20 +88,20 @@ export class Staging {
     });
   }
 
-  /** Readable by its owner only, with the time of now. BlobCorrupted when it is not what the capture says. */
+  /** Only its owner can read the file, and its time is now. BlobCorrupted when the bytes are not those that the capture names. */
   async add(
     file: CapturedFile,
     to: string,
     read: AsyncIterable<Uint8Array>,
     options: StagedOptions = {},
-  ): Promise<Staged> {
+  ): Promise<StagedFile> {
     checkPath(file.path);
     const name = String(this.#count++);
     const written = await guarded(to, async () => {
       const handle = await this.#folder.create(name, 0o600);
       try {
         const filled = await writeContent(handle, file, read, options);
-        // Waiting for the disk takes longer than all else. What is lost with the power besides can be put back again.
+        // Waiting for the disk takes longer than all else. If power is lost, the other files can be restored again.
         const onDisk = options.last ? handle.sync() : Promise.resolve();
         await Promise.all([onDisk, verifyContent(handle, file, filled, options)]);
         const { dev, ino } = await handle.stat({ bigint: true });
@@ -112,14 +111,14 @@ export class Staging {
       }
     });
     const from = this.#folder.pathOf(name);
-    const staged: StagedFile = { path: file.path, name, from, to, ...written, keepAs: null };
+    const staged: StagedEntry = { path: file.path, name, from, to, ...written, keepAs: null };
     (options.last ? this.#last : this.#staged).push(staged);
     this.bytes += file.size;
     return staged;
   }
 
-  /** Not to be placed after all. */
-  async drop(staged: Staged): Promise<void> {
+  /** Removes a file that is not to be placed. */
+  async drop(staged: StagedFile): Promise<void> {
     for (const list of [this.#staged, this.#last]) {
       const found = list.find((one) => one === staged);
       if (found === undefined) continue;
@@ -128,7 +127,7 @@ export class Staging {
     }
   }
 
-  /** All of them, in the order in which they came: the last one is what makes the session visible. */
+  /** Moves all files in the order in which they were added. The last one makes the session visible. */
   async place(): Promise<void> {
     const all = [...this.#staged, ...this.#last];
     const taken = new Set<string>();
@@ -146,7 +145,7 @@ export class Staging {
     this.#placed = all.length > 0;
   }
 
-  /** No directory on the way may be a link: it would lead out of the root. */
+  /** No directory of the path may be a link, because it could lead out of the root. */
   async #isTaken(to: string): Promise<boolean> {
     const { parts, name } = this.#locate(to);
     const directory = await this.#tree.find(parts);
@@ -164,7 +163,7 @@ export class Staging {
   }
 
   async #placeOne(
-    { name: from, to, keepAs }: StagedFile,
+    { name: from, to, keepAs }: StagedEntry,
     before: string,
     taken: ReadonlySet<string>,
     undo: Undo[],
@@ -175,10 +174,10 @@ export class Staging {
       await above.makeChild(made);
       undo.push(async () => (await this.#tree.get(aboveParts)).removeChild(made));
     });
-    // Asked of the tree again: it may have closed the directory since.
+    // The tree may have closed the directory since.
     const again = () => this.#tree.get(parts);
     const wasThere = taken.has(to) && (await keep(directory, name, folder, before));
-    // What was there is put back even when it is not known whether the move was done.
+    // The earlier file is put back even if it is unknown whether the move was done.
     undo.push(async () => (wasThere ? folder.moveTo(before, await again(), name) : (await again()).remove(name)));
     const beside = keepAs === null ? null : path.basename(keepAs);
     if (wasThere && beside !== null && (await keep(directory, name, directory, beside))) {
@@ -187,8 +186,8 @@ export class Staging {
     await folder.moveTo(from, directory, name);
   }
 
-  /** By a fresh walk from the root: a directory that was exchanged or moved away meanwhile is found. */
-  async #requireThere(all: readonly StagedFile[]): Promise<void> {
+  /** Walks from the root again, so that a directory that was exchanged or moved meanwhile is found. */
+  async #requireThere(all: readonly StagedEntry[]): Promise<void> {
     await this.#tree.requireSame();
     for (const { to, identity } of all) {
       const { parts, name } = this.#locate(to);
@@ -198,7 +197,7 @@ export class Staging {
     }
   }
 
-  /** All that can be undone; what could not be put back stays in the folder. */
+  /** Undoes all that can be undone. A file that cannot be put back stays in the temporary folder. */
   async #undo(steps: Undo[]): Promise<void> {
     for (const step of steps.reverse()) {
       await step().catch(() => {
@@ -220,21 +219,21 @@ export class Staging {
   }
 }
 
-/** It holds files only. */
+/** The folder has only files. */
 async function removeFolder(root: OpenDirectory, name: string, folder: OpenDirectory): Promise<void> {
   for (const file of await folder.names()) await folder.remove(file);
   await root.removeChild(name).catch((error: NodeJS.ErrnoException) => {
-    // Removed by another process, which took it for one that was left.
+    // Another process removed it, because it took it for an old folder.
     if (error.code !== "ENOENT") throw error;
   });
 }
 
-/** Folders of those that were killed, but for one that may have the only copy of what was there before. */
+/** Removes the folders of killed processes, except one that may have the only copy of an earlier file. */
 async function removeLeft(root: OpenDirectory, own: string): Promise<void> {
   const names = (await root.names()).filter((name) => name.startsWith(TEMPORARY_PREFIX));
   if (names.length < 2) return;
   const now = (await root.look(own))?.mtimeMs ?? 0n;
-  // Others come and go, and some belong to other people.
+  // A folder may disappear meanwhile, or belong to another user.
   for (const name of names) await removeOld(root, name, now - BigInt(LEFT_MS)).catch(() => undefined);
 }
 
@@ -249,7 +248,7 @@ async function removeOld(root: OpenDirectory, name: string, before: bigint): Pro
   }
 }
 
-/** A second name for what is there, so that it never goes away meanwhile; false when there is nothing. */
+/** Gives the file a second name, so that it exists all the time; false when there is no file. */
 async function keep(directory: OpenDirectory, name: string, target: OpenDirectory, as: string): Promise<boolean> {
   const found = await directory.look(name);
   if (found === null) return false;
@@ -266,7 +265,7 @@ async function keep(directory: OpenDirectory, name: string, target: OpenDirector
   return true;
 }
 
-/** From `folder` out to `outermost`, as long as nothing is in them. */
+/** Removes empty directories from `folder` up to `outermost`. */
 async function removeEmpty(folder: string, outermost: string): Promise<void> {
   for (let at = folder; at.startsWith(outermost); at = path.dirname(at)) {
     const gone = await rmdir(at).then(
@@ -277,7 +276,7 @@ async function removeEmpty(folder: string, outermost: string): Promise<void> {
   }
 }
 
-/** What the file system refuses while it works on a file becomes an error that says what to do. */
+/** Turns an error of the file system into one that says what to do. */
 export async function guarded<T>(to: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -286,7 +285,7 @@ export async function guarded<T>(to: string, work: () => Promise<T>): Promise<T>
   }
 }
 
-/** What the file system refused, in words; anything else as it is. */
+/** Describes an error of the file system; any other error stays as it is. */
 function failed(error: unknown, to: string): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (error instanceof ExchangedDirectory) return exchanged(error, to);
@@ -311,7 +310,7 @@ function failed(error: unknown, to: string): unknown {
   return error;
 }
 
-/** What stands where the file or a directory on its way belongs. */
+/** What is at the path of the file or of one of its directories. */
 const OBSTACLES: Readonly<Record<string, string>> = {
   ENOTDIR: "a file is where one of its directories belongs",
   EISDIR: "a directory is where the file belongs",
@@ -319,7 +318,7 @@ const OBSTACLES: Readonly<Record<string, string>> = {
   EEXIST: "another file is there already",
 };
 
-/** Another program works in the same directories, or somebody tries to have files written elsewhere. */
+/** Another program changes the same directories, perhaps to have files written elsewhere. */
 function exchanged(cause: unknown, to: string): HoldfastError {
   return new HoldfastError(
     "Conflict",
@@ -337,4 +336,117 @@ function outside(to: string, root: string): HoldfastError {
     details: { path: to, root },
     hint: "Something on the way to it is a link, or no directory. Remove it and restore again.",
   });
+}
+
+export interface StagedOptions {
+  /** Changes the bytes before they are written. The captured bytes are verified first. */
+  readonly change?: ((pieces: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>) | undefined;
+  /** Gets the captured bytes, and the bytes that are read back after writing. */
+  readonly seen?: ((piece: Uint8Array) => void) | undefined;
+  readonly readBack?: ((piece: Uint8Array) => void) | undefined;
+  /** The file is placed after all others, because it makes the session visible. */
+  readonly last?: boolean;
+}
+
+const PIECE = 1024 * 1024;
+
+async function writeContent(
+  handle: FileHandle,
+  file: CapturedFile,
+  read: AsyncIterable<Uint8Array>,
+  { change, seen }: StagedOptions,
+): Promise<{ size: number; ref: string }> {
+  if (change === undefined) {
+    // The bytes that are read back are compared with the same hash.
+    await writeAll(handle, sized(file, read, seen));
+    return { size: file.size, ref: file.ref };
+  }
+  const captured = createHash("sha256");
+  async function* checked(): AsyncGenerator<Uint8Array> {
+    for await (const piece of sized(file, read, seen)) {
+      captured.update(piece);
+      yield piece;
+    }
+    if (`sha256:${captured.digest("hex")}` !== file.ref) throw notAsSaid(file);
+  }
+  const written = createHash("sha256");
+  let size = 0;
+  async function* changed(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const piece of pieces) {
+      size += piece.byteLength;
+      written.update(piece);
+      yield piece;
+    }
+  }
+  await writeAll(handle, changed(change(checked())));
+  return { size, ref: `sha256:${written.digest("hex")}` };
+}
+
+/** Writes one piece while the next is prepared. */
+async function writeAll(handle: FileHandle, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  let writing: Promise<void> = Promise.resolve();
+  try {
+    for await (const piece of pieces) {
+      await writing;
+      writing = writePiece(handle, piece);
+      // It is awaited below, also after an error.
+      writing.catch(() => {});
+    }
+  } finally {
+    await writing;
+  }
+}
+
+async function writePiece(handle: FileHandle, piece: Uint8Array): Promise<void> {
+  for (let at = 0; at < piece.byteLength; ) {
+    const { bytesWritten } = await handle.write(piece, at, piece.byteLength - at);
+    at += bytesWritten;
+  }
+}
+
+/** Checks that there are as many bytes as the list of files says. */
+async function* sized(
+  file: CapturedFile,
+  read: AsyncIterable<Uint8Array>,
+  seen: StagedOptions["seen"],
+): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const piece of read) {
+    size += piece.byteLength;
+    if (size > file.size) throw notAsSaid(file);
+    seen?.(piece);
+    yield piece;
+  }
+  if (size !== file.size) throw notAsSaid(file);
+}
+
+/** Reads the written file again, so that a full or broken disk is found before anything is moved. */
+async function verifyContent(
+  handle: FileHandle,
+  file: CapturedFile,
+  written: { size: number; ref: string },
+  { readBack }: StagedOptions,
+): Promise<void> {
+  const hash = createHash("sha256");
+  // Tries to read one byte more than expected, so that a longer file is found.
+  const buffer = Buffer.allocUnsafe(Math.min(written.size + 1, PIECE));
+  for (let at = 0; ; ) {
+    const { bytesRead } = await handle.read(buffer, 0, buffer.byteLength, at);
+    if (bytesRead === 0) break;
+    hash.update(buffer.subarray(0, bytesRead));
+    readBack?.(buffer.subarray(0, bytesRead));
+    at += bytesRead;
+  }
+  if (`sha256:${hash.digest("hex")}` !== written.ref) throw notAsSaid(file);
+}
+
+function notAsSaid({ path: name, ref }: CapturedFile): HoldfastError {
+  return new HoldfastError(
+    "BlobCorrupted",
+    `the bytes of ${JSON.stringify(name)} have another hash than when they were captured`,
+    {
+      details: { path: name, ref },
+      hint: "Nothing was put back. `npx holdfast check` says what else is damaged.",
+    },
+  );
 }

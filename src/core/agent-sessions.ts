@@ -1,6 +1,12 @@
-// How coding agents name their sessions, and the one file without which none of them can be put back. The store asks when a
-// capture is saved, so that nothing is kept that a restore would refuse.
+// The coding agents, how they name their sessions, and the one file without which a session cannot be restored. The store checks
+// both when a capture is saved, so that it keeps nothing that a restore would refuse.
 import type { CapturedFile, CodingAgent } from "../contracts/captures.ts";
+
+export const AGENTS: readonly CodingAgent[] = ["claude-code", "opencode"];
+export const AGENT_NAMES: Readonly<Record<CodingAgent, string>> = {
+  "claude-code": "Claude Code",
+  opencode: "OpenCode",
+};
 
 const IDS: Readonly<Record<CodingAgent, RegExp>> = {
   "claude-code": /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,

@@ -5,6 +5,7 @@ import { isBytes } from "./bytes.ts";
 import {
   checkArray,
   checkBoolean,
+  checkFields,
   checkId,
   checkInt,
   checkLimit,
@@ -12,12 +13,13 @@ import {
   checkPlain,
   checkRecord,
   checkRef,
-  checkSome,
   checkText,
   encodeJson,
   invalid,
+  isList,
   limitExceeded,
   reading,
+  readingError,
 } from "./check.ts";
 import { readCursor } from "./cursor.ts";
 import { checkHeadId } from "./locator.ts";
@@ -183,14 +185,20 @@ function checkOfRecord(schema: Extract<Schema, { kind: "record" }>, code: CodeCh
   const { fields, prefix, isPlaced, isOpen } = schema;
   const names = Object.keys(fields);
   const checks = fieldChecks(fields, prefix, code);
+  // In one pass without a copy before it: every append comes through here twice.
   return (value, what) => {
-    if (value === undefined) throw invalid(what, "an object", value);
-    const given = isOpen === true ? checkSome(value, what, names) : checkRecord(value, what, names);
+    if (typeof value !== "object" || value === null || isList(value)) throw invalid(what, "an object", value);
+    const given = value as Readonly<Record<string, unknown>>;
     const checked: Record<string, unknown> = {};
-    for (let i = 0; i < checks.length; i++) {
-      const { name, path, check } = checks[i] as FieldCheck;
-      const field = check(given[name], isPlaced === true ? `${what}.${name}` : path);
-      if (field !== undefined) checked[name] = field;
+    try {
+      if (isOpen !== true) checkFields(given, what, names);
+      for (let i = 0; i < checks.length; i++) {
+        const { name, path, check } = checks[i] as FieldCheck;
+        const field = check(given[name], isPlaced === true ? `${what}.${name}` : path);
+        if (field !== undefined) checked[name] = field;
+      }
+    } catch (cause) {
+      throw readingError(what, cause);
     }
     return checked;
   };

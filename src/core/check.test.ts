@@ -163,7 +163,7 @@ describe("checks", () => {
     expect(codeOf(() => checkId(gone({}), "it"))).toBe("InvalidArgument");
   });
 
-  test("ST7 a cursor nobody gave is InvalidArgument", () => {
+  test("ST7 a cursor that no list returned is InvalidArgument", () => {
     expect(readCursor(writeCursor(123))).toBe(123);
     for (const bad of ["", "x", "bjE", 5, {}, "n".repeat(100)]) {
       if (bad === "bjE") expect(readCursor(bad)).toBe(1);

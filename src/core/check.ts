@@ -99,13 +99,18 @@ export function reading<T>(what: string, read: () => T): T {
   try {
     return read();
   } catch (cause) {
-    if (cause instanceof HoldfastError) throw cause;
-    throw new HoldfastError("InvalidArgument", `${what} cannot be read`, {
-      hint: "Give plain data: a getter or a proxy in it threw the error that is the cause of this one.",
-      details: { what },
-      cause,
-    });
+    throw readingError(what, cause);
   }
+}
+
+/** What to throw when reading a caller's value threw: the error of a check as it is, and a typed one for that of a getter or a proxy. */
+export function readingError(what: string, cause: unknown): HoldfastError {
+  if (cause instanceof HoldfastError) return cause;
+  return new HoldfastError("InvalidArgument", `${what} cannot be read`, {
+    hint: "Give plain data: a getter or a proxy in it threw the error that is the cause of this one.",
+    details: { what },
+    cause,
+  });
 }
 
 /**

@@ -9,8 +9,18 @@ import { jsonObject } from "./decode.ts";
 
 /** Columns that change while it lives. */
 export const MUTABLE_COLUMNS = [
-  ...(["status", "epoch", "owner", "iteration", "wake_at", "waits", "cancel", "pause_at", "stop", "tokens"] as const),
-  ...(["cost_usd", "ended_at"] as const),
+  "status",
+  "epoch",
+  "owner",
+  "iteration",
+  "wake_at",
+  "waits",
+  "cancel",
+  "pause_at",
+  "stop",
+  "tokens",
+  "cost_usd",
+  "ended_at",
 ] as const;
 
 export interface RunEvent {

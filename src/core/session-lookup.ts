@@ -4,8 +4,8 @@ import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Locator } from "../contracts/locators.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { existingSession } from "./existing.ts";
-import { findSession } from "./find.ts";
+import { existingSession } from "./existing-session.ts";
+import { findSession } from "./find-session.ts";
 import { AT_HEAD, checkStore, formatLocator, isHeadId, SCHEME } from "./locator.ts";
 
 /** How the verbs of one store find the session that a caller names. */

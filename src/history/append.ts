@@ -212,7 +212,7 @@ async function prepareCarried(carried: CarriedMedia, prepare: Prepare): Promise<
   return { ...payload, blobs: payload.blobs.map((blob) => ({ ...blob, refs: 0 })) };
 }
 
-/** The same message with a blob of content it names, which so far stands in another message's row. */
+/** The same message with a blob of content that it names and that is inline in another message's row so far. */
 export async function carrying(
   message: PreparedMessage,
   source: InlineContent,
@@ -263,7 +263,7 @@ export function appendCommit(scope: Appending, messages: readonly PreparedMessag
   };
 }
 
-/** The same for one message that neither has nor names anything beside its words: the way of most appends. */
+/** The same for one message that is only its inline content: most appends are. */
 export function plainCommit(scope: Appending, message: PreparedMessage): Commit {
   return {
     sessions: [{ id: scope.session, mode: "ensure", agent: scope.agent, at: scope.at }],

@@ -54,6 +54,31 @@ export async function historyRowsAt(
     : readBack(storage, stretches, last, isChosen);
 }
 
+/** Events of a segment's log, from behind one seq up to another. */
+interface RowWindow {
+  readonly after: number;
+  readonly upTo: number;
+  readonly limit: number;
+}
+
+/** The first messages of a window, oldest first. */
+export function readRowsAt(
+  storage: Storage,
+  { no, branch, horizon }: Segment,
+  window: RowWindow,
+): Promise<readonly MessageAtRow[]> {
+  return storage.query("messages.at", { session: no, branch, erasedAfter: horizon, ...window });
+}
+
+/** The last messages of a window, oldest first. */
+export function readLastRowsAt(
+  storage: Storage,
+  { no, branch, horizon }: Segment,
+  window: RowWindow,
+): Promise<readonly MessageAtRow[]> {
+  return storage.query("messages.lastAt", { session: no, branch, erasedAfter: horizon, ...window });
+}
+
 type RowFilter = (segment: Segment, row: MessageAtRow) => boolean;
 
 async function readForward(
@@ -65,17 +90,10 @@ async function readForward(
   const found: MessageAtRow[] = [];
   const page = new PageSize();
   for (const { segment, after: first } of stretches.toReversed()) {
-    const { no, branch, upTo, horizon } = segment;
+    const { upTo } = segment;
     for (let after = first; ; ) {
       const size = Math.min(page.rows, Math.max(FIRST_PAGE, limit + offset - found.length));
-      const rows = await storage.query("messages.at", {
-        session: no,
-        branch,
-        after,
-        upTo,
-        erasedAfter: horizon,
-        limit: size,
-      });
+      const rows = await readRowsAt(storage, segment, { after, upTo, limit: size });
       page.adjust(rows);
       for (const row of rows) if (isChosen(segment, row)) found.push(row);
       if (found.length >= limit + offset) return found.slice(offset, offset + limit);
@@ -97,17 +115,9 @@ async function readBack(
   let found = 0;
   let most = Math.max(FIRST_PAGE, last);
   for (const { segment, after } of stretches) {
-    const { no, branch, horizon } = segment;
     for (let { upTo } = segment; found < last; ) {
       const size = Math.min(page.rows, most);
-      const rows = await storage.query("messages.lastAt", {
-        session: no,
-        branch,
-        after,
-        upTo,
-        erasedAfter: horizon,
-        limit: size,
-      });
+      const rows = await readLastRowsAt(storage, segment, { after, upTo, limit: size });
       page.adjust(rows);
       const chosen = rows.filter((row) => isChosen(segment, row));
       pages.push(chosen);
@@ -195,18 +205,11 @@ async function* pagesOf(
   from: number,
   most: number,
 ): AsyncGenerator<readonly MessageAtRow[]> {
-  const { no, branch, upTo, horizon } = segment;
+  const { upTo } = segment;
   const page = new PageSize();
   for (let after = from; ; ) {
     const size = Math.min(page.rows, most);
-    const rows = await storage.query("messages.at", {
-      session: no,
-      branch,
-      after,
-      upTo,
-      erasedAfter: horizon,
-      limit: size,
-    });
+    const rows = await readRowsAt(storage, segment, { after, upTo, limit: size });
     page.adjust(rows);
     yield rows.filter((row) => !isHidden(segment, row));
     if (rows.length < size) return;
@@ -216,19 +219,11 @@ async function* pagesOf(
 
 async function readLast(storage: Storage, segment: Segment, last: number): Promise<readonly MessageAtRow[]> {
   if (segment.hides.length > 0) return (await readAll(storage, segment)).slice(-last);
-  const { no, branch, horizon } = segment;
   const pages: (readonly MessageAtRow[])[] = [];
   const page = new PageSize();
   for (let [upTo, left] = [segment.upTo, last]; left > 0; ) {
     const size = Math.min(page.rows, left);
-    const rows = await storage.query("messages.lastAt", {
-      session: no,
-      branch,
-      after: 0,
-      upTo,
-      erasedAfter: horizon,
-      limit: size,
-    });
+    const rows = await readLastRowsAt(storage, segment, { after: 0, upTo, limit: size });
     page.adjust(rows);
     pages.push(rows);
     if (rows.length < size) break;
@@ -238,7 +233,7 @@ async function readLast(storage: Storage, segment: Segment, last: number): Promi
   return pages.reverse().flat();
 }
 
-/** The last messages of a session as it stands, erased ones left out. */
+/** The last messages of a session at its current position, without erased ones. */
 export async function lastMessageRows(
   storage: Storage,
   session: SessionRow,

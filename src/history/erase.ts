@@ -22,7 +22,7 @@ export async function eraseMessages(
     const [agent] = await storage.query("agent.get", { id: scope.agent });
     if (session === undefined || session.deleted_at !== null || agent === undefined) return { answer: null };
     const upTo = session.seq;
-    // Counted before the words are: a clear in between then makes the guard fail, whatever it took.
+    // Counted before the inline content is: a clear in between then makes the guard fail, whatever it took.
     const live = await countLive(storage, scope, upTo);
     const at = storage.environment.now();
     const [inline] =
@@ -60,20 +60,20 @@ export async function eraseMessages(
           },
         ],
       },
-      answer: ({ found = {} }) => {
-        const { blobs, bytes, kept, later } = tally(found, scopes, at);
-        return {
-          report: {
-            removed: { messages: inline.n, blobs, bytes: bytes + inline.bytes },
-            kept: { blobs: kept, ...(inherited.live === 0 ? {} : { inherited: inherited.live }) },
-          },
-          later,
-        };
-      },
+      answer: ({ found = {} }) => reportErased(tally(found, scopes, at), inline, inherited.live),
     };
   });
   if (erased !== null) await discardErased(storage, payloads, erased.later);
   return erased?.report ?? NOTHING;
+}
+
+function reportErased(
+  { blobs, bytes, kept, later }: ReturnType<typeof tally>,
+  inline: { readonly n: number; readonly bytes: number },
+  inherited: number,
+): ErasureOutcome {
+  const removed = { messages: inline.n, blobs, bytes: bytes + inline.bytes };
+  return { report: { removed, kept: { blobs: kept, ...(inherited === 0 ? {} : { inherited }) } }, later };
 }
 
 /** Messages of other sessions that this one shows because it continues them: a clear hides them here, and erases none. */

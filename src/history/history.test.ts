@@ -57,7 +57,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test("HI1 a key that others take and clear meanwhile costs no one his place", async () => {
+    test("HI1 a key that others take and clear meanwhile costs no message its position", async () => {
       const ground = await engine.fresh();
       const storage = new SqlStorage(ground.driver, realEnvironment());
       const other = new SqlStorage(await ground.another(), realEnvironment());

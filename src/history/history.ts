@@ -9,7 +9,7 @@ import { sameBytes, toRef } from "../core/bytes.ts";
 import { invalid } from "../core/check.ts";
 import { type Decision, decide, type FinalAnswer, refusalError } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
-import { refuseAlias } from "../core/existing.ts";
+import { refuseAlias } from "../core/existing-session.ts";
 import { SerialQueue } from "../core/serial-queue.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
 import { TimeSlice } from "../core/time-slice.ts";
@@ -35,23 +35,7 @@ const NOTHING: readonly never[] = [];
 
 export function createHistory(storage: Storage, payloads: Payloads, lookup: SessionLookup): History {
   const queue = new SerialQueue();
-  const append = async (scope: Appending, inputs: readonly ReadyMessage[], prepare: Prepare) => {
-    const made = inputs.map((one) => prepareMessage(one, prepare));
-    const ready = made.filter((one): one is PreparedMessage => !(one instanceof Promise));
-    if (ready.length === made.length && ready.every(isFresh) && !queue.isBusy(scope.session)) {
-      return appendFresh(storage, scope, ready);
-    }
-    return queue.prepareAndRun(scope.session, Promise.all(made), (prepared, release) => {
-      // Not handed over for good until it is done: what it names may have to be brought along.
-      if (prepared.some(({ ready }) => ready.named.length > 0)) {
-        return appendNaming(storage, payloads, prepare, scope, prepared);
-      }
-      if (!prepared.every(isFresh)) return appendKeyed(storage, payloads, scope, prepared, release);
-      const appending = appendFresh(storage, scope, prepared);
-      release();
-      return appending;
-    });
-  };
+  const stores: AppendStores = { storage, payloads, queue };
   return bindVerbs(HISTORY_VERBS, lookup, {
     async append({ session, agent }, message, { run }) {
       const ready = readyMessage(message);
@@ -65,7 +49,7 @@ export function createHistory(storage: Storage, payloads: Payloads, lookup: Sess
         if (!outcome.ok) throw refusalError(outcome.refused);
         return appendedMessage(appending, prepared, outcome.events[0]?.seq ?? 0);
       }
-      const [appended] = await payloads.preparing((prepare) => append(appending, [ready], prepare));
+      const [appended] = await payloads.preparing((prepare) => appendPrepared(stores, appending, [ready], prepare));
       return appended as Message;
     },
     async appendMany({ session, agent }, messages, { run }) {
@@ -73,7 +57,7 @@ export function createHistory(storage: Storage, payloads: Payloads, lookup: Sess
       const ready = messages.map(readyMessage);
       checkKeys(ready.map((one) => one.key));
       const appending = { session, agent, run, at: storage.environment.now() };
-      return payloads.preparing((prepare) => append(appending, ready, prepare));
+      return payloads.preparing((prepare) => appendPrepared(stores, appending, ready, prepare));
     },
     async get(scope, range) {
       noteDirectRead("hf.history.get()");
@@ -103,8 +87,38 @@ export function createHistory(storage: Storage, payloads: Payloads, lookup: Sess
   });
 }
 
+interface AppendStores {
+  readonly storage: Storage;
+  readonly payloads: Payloads;
+  readonly queue: SerialQueue;
+}
+
+/** Messages of which some must be prepared, or looked up, before they can be committed; in the order of the calls. */
+async function appendPrepared(
+  { storage, payloads, queue }: AppendStores,
+  scope: Appending,
+  inputs: readonly ReadyMessage[],
+  prepare: Prepare,
+): Promise<readonly Message[]> {
+  const made = inputs.map((one) => prepareMessage(one, prepare));
+  const ready = made.filter((one): one is PreparedMessage => !(one instanceof Promise));
+  if (ready.length === made.length && ready.every(isFresh) && !queue.isBusy(scope.session)) {
+    return appendFresh(storage, scope, ready);
+  }
+  return queue.prepareAndRun(scope.session, Promise.all(made), (prepared, release) => {
+    // Not handed over for good until it is done: what it names may have to be brought along.
+    if (prepared.some(({ ready }) => ready.named.length > 0)) {
+      return appendNaming(storage, payloads, prepare, scope, prepared);
+    }
+    if (!prepared.every(isFresh)) return appendKeyed(storage, payloads, scope, prepared, release);
+    const appending = appendFresh(storage, scope, prepared);
+    release();
+    return appending;
+  });
+}
+
 /**
- * A message may name what stands in another's row: then it brings a blob of it along. Every attempt looks for it anew,
+ * A message may name content that is inline in another's row: then it brings a blob of it along. Every attempt looks for it anew,
  * because the row may have been cleared; what is nowhere is refused when it is committed.
  */
 async function appendNaming(
@@ -128,7 +142,7 @@ function isAbsent(error: unknown): boolean {
   return error instanceof HoldfastError && (error.code === "BlobNotFound" || error.code === "BlobExpired");
 }
 
-/** With everything they name that stands in rows. */
+/** With all inline content that they name. */
 async function storeMedia(
   payloads: Payloads,
   prepare: Prepare,

@@ -70,8 +70,7 @@ export async function readHistory(
   asked: RangeValues,
 ): Promise<readonly Message[]> {
   const range = readRange(asked);
-  const read = (stretch: Stretch, back: boolean, limit: number, offset: number) =>
-    readStretch(storage, scope, range, stretch, back, limit, offset);
+  const read: Read = (stretch, page) => readStretch({ storage, scope, range }, stretch, page);
   const slice = new TimeSlice(storage.environment);
   if (range.last === undefined) {
     const stretches = begin(await currentLineage(storage, scope.session), scope, range);
@@ -80,7 +79,20 @@ export async function readHistory(
   return readRows(await readLast(await stretchesBack(storage, scope, range), range.last, read), payloads, slice);
 }
 
-type Read = (stretch: Stretch, back: boolean, limit: number, offset: number) => Promise<readonly MessageRow[]>;
+type Read = (stretch: Stretch, page: StretchPage) => Promise<readonly MessageRow[]>;
+
+/** Which rows of a stretch: the first, or with `back` the last `limit`, behind `offset` others. */
+interface StretchPage {
+  readonly back: boolean;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+interface ReadContext {
+  readonly storage: Storage;
+  readonly scope: Scope;
+  readonly range: CheckedRange;
+}
 
 /** Without what was cleared since by the sessions that inherit it. */
 function begin(lineage: readonly Segment[], scope: Scope, { after, run }: CheckedRange): Stretch[] {
@@ -112,7 +124,9 @@ async function readLast(next: NextStretches, last: number, read: Read): Promise<
     width = nextWidth(last, found.length, stretches, width);
     const window = await next(width);
     if (window === null) break;
-    const older = await Promise.all(window.map((stretch) => read(stretch, true, last - found.length, 0)));
+    const older = await Promise.all(
+      window.map((stretch) => read(stretch, { back: true, limit: last - found.length, offset: 0 })),
+    );
     found = [...older.reverse().flat(), ...found];
   }
   return found.slice(-last);
@@ -134,13 +148,13 @@ async function readForward(
     const alone = stretches.length === 1 && stretch.segment.hides.length === 0;
     let { after } = stretch;
     for (; alone && offset > SKIPPED_AT_ONCE; offset -= SKIPPED_AT_ONCE) {
-      const [last] = await read({ ...stretch, after }, false, 1, SKIPPED_AT_ONCE - 1);
+      const [last] = await read({ ...stretch, after }, { back: false, limit: 1, offset: SKIPPED_AT_ONCE - 1 });
       if (last === undefined) return messages;
       after = last.seq;
     }
     while (messages.length < range.limit) {
       const limit = Math.min(page.rows, range.limit - messages.length + (alone ? 0 : offset));
-      const rows = await read({ ...stretch, after }, false, limit, alone ? offset : 0);
+      const rows = await read({ ...stretch, after }, { back: false, limit, offset: alone ? offset : 0 });
       page.adjust(rows);
       const skipped = alone ? 0 : Math.min(offset, rows.length);
       for (const message of await readRows(rows.slice(skipped), payloads, slice)) messages.push(message);
@@ -154,13 +168,9 @@ async function readForward(
 
 /** Oldest first, the first or the last so many. What younger sessions cleared is left out, and more is read in its place. */
 async function readStretch(
-  storage: Storage,
-  scope: Scope,
-  range: CheckedRange,
+  { storage, scope, range }: ReadContext,
   { segment, after }: Stretch,
-  back: boolean,
-  limit: number,
-  offset: number,
+  { back, limit, offset }: StretchPage,
 ): Promise<readonly MessageRow[]> {
   const hasHidden = segment.hides.length > 0;
   if (!hasHidden && (!back || limit <= SHORT_PAGE))
@@ -183,11 +193,8 @@ async function readStretch(
   return back ? pages.reverse().flat().slice(-limit) : pages.flat().slice(0, limit);
 }
 
-interface Page {
+interface Page extends StretchPage {
   readonly after: number;
-  readonly back: boolean;
-  readonly limit: number;
-  readonly offset: number;
 }
 
 function readRowsOf(
@@ -231,7 +238,8 @@ export async function countMessages(
   for (const { segment } of begin(await currentLineage(storage, session), { session, agent }, range)) {
     const { no, branch, upTo, hides } = segment;
     if (hides.length > 0) {
-      n += (await readStretch(storage, { session, agent }, range, { segment, after: 0 }, false, FOREVER, 0)).length;
+      const context = { storage, scope: { session, agent }, range };
+      n += (await readStretch(context, { segment, after: 0 }, { back: false, limit: FOREVER, offset: 0 })).length;
       continue;
     }
     const [row] =

@@ -25,8 +25,8 @@ import {
   whole,
   withBlob,
 } from "../core/decode.ts";
-import { existingSession } from "../core/existing.ts";
-import { findAt } from "../core/find.ts";
+import { existingSession } from "../core/existing-session.ts";
+import { findAt } from "../core/find-session.ts";
 import { lineTo } from "../core/lineage.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
 import { TimeSlice } from "../core/time-slice.ts";
@@ -52,7 +52,7 @@ export function createLog(storage: Storage, payloads: Payloads, lookup: SessionL
     },
     anchor: (at) => anchorAt(storage, at),
     note: (at, seq) => readNote(storage, payloads, at, seq),
-    annotate: (session, note, { agent, run }) => annotate(storage, payloads, session, note, agent, run),
+    annotate: (session, note, by) => annotate(storage, payloads, session, note, by),
   });
 }
 
@@ -173,18 +173,22 @@ async function readNote(storage: Storage, payloads: Payloads, at: Locator, seq: 
   return decodeRow(name, { note: await payloads.read(withBlob(name, "note", row)) }, { note: jsonObject }).note;
 }
 
+interface NoteAuthor {
+  readonly agent?: string | undefined;
+  readonly run?: string | undefined;
+}
+
 async function annotate(
   storage: Storage,
   payloads: Payloads,
   session: string,
   note: object,
-  agent: string | undefined,
-  run: string | undefined,
+  by: NoteAuthor,
 ): Promise<LogEvent> {
   const bytes = encodeJson(note, "note", "metadataBytes");
   return payloads.preparing(async (prepare) => {
     const payload = await prepare(bytes, { media: "application/json", utf8: true });
-    return writeNote(storage, payload, session, agent, run);
+    return writeNote(storage, payload, session, by);
   });
 }
 
@@ -192,8 +196,7 @@ function writeNote(
   storage: Storage,
   payload: PreparedPayload,
   session: string,
-  agent: string | undefined,
-  run: string | undefined,
+  { agent, run }: NoteAuthor,
 ): Promise<LogEvent> {
   const at = storage.environment.now();
   const draft: EventDraft = {

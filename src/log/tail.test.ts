@@ -222,7 +222,7 @@ describe.each(ENGINES)("many tails on $name", (engine) => {
 const SQLITE = ENGINES.filter(({ name }) => name === "sqlite");
 
 describe.each(SQLITE)("a tail on $name, with a clock of its own", (engine) => {
-  test("LG7 a tail that nobody reads is forgotten, and goes on where it was", async () => {
+  test("LG7 a tail that is not read is forgotten, and goes on where it was", async () => {
     const ground = await fresh(engine);
     const asked = new ReadCounter();
     const environment = simulatedEnvironment(1);

@@ -81,8 +81,15 @@ for (const engine of ENGINES) {
     });
 
     test.each([
-      ...["agent_no = 1", "run = 'r'", "key = 'k'", "sha256 = hash", "salt = hash", "words = hash"],
-      ...["content = 1", "chars = 1", "erased_seq = 9"],
+      "agent_no = 1",
+      "run = 'r'",
+      "key = 'k'",
+      "sha256 = hash",
+      "salt = hash",
+      "words = hash",
+      "content = 1",
+      "chars = 1",
+      "erased_seq = 9",
     ])("LG2 a message's column is found in an event that adds none: %s", async (column) => {
       await run(`UPDATE events SET ${column} WHERE seq = 1`);
       expect(await hf.log.verify("chat")).toMatchObject({ ok: false, badSeq: 1 });
@@ -138,7 +145,7 @@ for (const engine of ENGINES) {
       expect(await hf.log.verify("chat")).toMatchObject({ ok: true });
     });
 
-    test("LG4 an editor who hashes everything anew is found by an anchor kept elsewhere, and only by that", async () => {
+    test("LG4 an editor that hashes everything anew is found by an anchor kept elsewhere, and only by that", async () => {
       const anchor = await hf.log.anchor("chat");
       let chain: Uint8Array = genesis("chat");
       for (let seq = 1; seq <= 10; seq++) {

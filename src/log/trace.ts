@@ -7,7 +7,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import type { TracedEventRow } from "../contracts/storage/trace-queries.ts";
 import type { Causes, TraceEvent, Tracing } from "../contracts/trace.ts";
 import { TRACE_VERBS } from "../contracts/verbs/store.ts";
-import { existingSession } from "../core/existing.ts";
+import { existingSession } from "../core/existing-session.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";

@@ -6,7 +6,7 @@ import type { PlacedEventRow, WholeEventRow } from "../contracts/storage/rows.ts
 import type { Storage } from "../contracts/storage/storage.ts";
 import { fromHex, sameBytes, sha256, toHex } from "../core/bytes.ts";
 import { commitment, envelope, genesis, nextHash } from "../core/chain.ts";
-import { existingSession } from "../core/existing.ts";
+import { existingSession } from "../core/existing-session.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 
 const PAGE = 1000;

@@ -26,8 +26,17 @@ import { callTools } from "./tool-calls.ts";
 import { appendToolResults } from "./tool-results.ts";
 
 const OPTIONS = [
-  ...["id", "version", "model", "system", "tools", "contextTokens", "tokenizer", "summarize", "ownMessagesOnly"],
-  ...["maxParallelTools", "limits"],
+  "id",
+  "version",
+  "model",
+  "system",
+  "tools",
+  "contextTokens",
+  "tokenizer",
+  "summarize",
+  "ownMessagesOnly",
+  "maxParallelTools",
+  "limits",
 ];
 const LIMITS: RunLimits = { iterations: 100 };
 /** What all providers take. */

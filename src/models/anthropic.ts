@@ -45,7 +45,7 @@ export interface AnthropicEvent {
   readonly usage?: AnthropicUsage | null;
 }
 
-export const ANTHROPIC = "anthropic";
+const ANTHROPIC = "anthropic";
 
 const FINISH: Readonly<Record<string, ChatReply["finish"]>> = {
   end_turn: "stop",

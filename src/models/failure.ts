@@ -28,9 +28,20 @@ const RETRYABLE: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 
 /** Codes with which another try would fail likewise, whatever the status, or where there is none (errors in a stream). */
 const FINAL: ReadonlySet<string> = new Set([
-  ...["invalid_request_error", "authentication_error", "permission_error", "not_found_error", "request_too_large"],
-  ...["billing_error", "insufficient_quota", "invalid_prompt", "context_length_exceeded", "content_policy_violation"],
-  ...["AI_LoadAPIKeyError", "AI_InvalidPromptError", "AI_InvalidArgumentError", "AI_UnsupportedFunctionalityError"],
+  "invalid_request_error",
+  "authentication_error",
+  "permission_error",
+  "not_found_error",
+  "request_too_large",
+  "billing_error",
+  "insufficient_quota",
+  "invalid_prompt",
+  "context_length_exceeded",
+  "content_policy_violation",
+  "AI_LoadAPIKeyError",
+  "AI_InvalidPromptError",
+  "AI_InvalidArgumentError",
+  "AI_UnsupportedFunctionalityError",
 ]);
 
 interface SdkError {

@@ -39,7 +39,7 @@ export interface OpenAIOptions extends ChatModelOptions {
   readonly params?: Readonly<Record<string, unknown>>;
 }
 
-export interface OpenAIChatRequest {
+interface OpenAIChatRequest {
   readonly model: string;
   readonly messages: readonly object[];
   readonly stream: true;

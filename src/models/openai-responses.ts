@@ -43,7 +43,7 @@ export interface OpenAIResponsesOptions extends OpenAIOptions {
 }
 
 /** No stricter than the SDK's own, or its clients would not be assignable. */
-export interface OpenAIResponsesRequest {
+interface OpenAIResponsesRequest {
   readonly model?: string;
   readonly input?: string | readonly object[];
   readonly stream: true;
@@ -51,7 +51,7 @@ export interface OpenAIResponsesRequest {
   readonly tools?: readonly object[];
 }
 
-export interface OpenAIResponseEvent {
+interface OpenAIResponseEvent {
   readonly type: string;
   readonly output_index?: number;
   readonly delta?: unknown;

@@ -17,7 +17,7 @@ export function readToolInput(text: string): JsonObject {
 }
 
 /** Arguments that an SDK has parsed already. */
-export function toolInputOf(value: unknown, text = String(value)): JsonObject {
+function toolInputOf(value: unknown, text = String(value)): JsonObject {
   if (!isObject(value)) return markInvalid(text);
   try {
     const copy = copyJson(value, "input", "payloadBytes");

@@ -7,7 +7,7 @@ import { invalidQuery, overLimit, type SourcePosition, shorten } from "./form.ts
 /** A clause as written. What a `not` or an `or` shares with the outside is known only when the outside is. */
 export type Draft = Exclude<Clause, Not | Or> | DraftNot | DraftOr;
 
-export interface DraftNot {
+interface DraftNot {
   readonly kind: "not";
   readonly at: SourcePosition | undefined;
   /** Null for `not`, which joins on what it shares; `not-join` says it. */

@@ -28,7 +28,7 @@ export interface Blank extends PlacedNode {
   readonly kind: "blank";
 }
 
-export interface Literal extends PlacedNode {
+interface Literal extends PlacedNode {
   readonly kind: "constant";
   readonly value: Constant;
 }
@@ -73,7 +73,7 @@ export interface Predicate extends Flow {
 }
 
 /** `[(missing? $ ?e :attr)]`. */
-export interface Missing extends Flow {
+interface Missing extends Flow {
   readonly kind: "missing";
   readonly entity: EntityTerm;
   readonly attribute: Attribute;
@@ -109,7 +109,7 @@ export interface Rows extends PlacedNode {
 }
 
 /** `[(ground [1 2 3]) [?x ...]]`. */
-export interface Ground extends Flow {
+interface Ground extends Flow {
   readonly kind: "ground";
   readonly table: Rows;
 }
@@ -166,7 +166,7 @@ export interface Component {
   readonly linear: boolean;
 }
 
-export interface RuleBook {
+interface RuleBook {
   /** In the order of their first definitions, used or not. */
   readonly rules: readonly Rule[];
   /** Of the rules the query reaches; each component comes after those it calls. No negation lies inside one. */

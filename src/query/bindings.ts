@@ -62,7 +62,7 @@ export function termValue(term: Term, scope: Scope): Value | undefined {
   }
 }
 
-export function lookupValue({ attribute, value, at }: Lookup, scope: Scope): Value {
+function lookupValue({ attribute, value, at }: Lookup, scope: Scope): Value {
   const found = attributeOf(attribute);
   const { fragments } = scope.build;
   if (!found.identity) {

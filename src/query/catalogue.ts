@@ -13,8 +13,6 @@ import { sessionAttributes } from "./session-facts.ts";
 import { stepAttributes } from "./step-facts.ts";
 import { storeAttributes } from "./store-facts.ts";
 
-export const CATALOGUE_VERSION = 2;
-
 export const attributes = once<readonly Attribute[]>(() => [
   ...sessionAttributes(),
   ...runAttributes(),
@@ -65,6 +63,6 @@ export function factNames(): readonly Awaited<ReturnType<Querying["facts"]>>[num
 }
 
 /** For listings: what an attribute's values are. */
-export function typeText(type: ValueType): string {
+function typeText(type: ValueType): string {
   return type.is === "entity" ? `→ ${type.kind}` : type.is;
 }

@@ -105,7 +105,7 @@ function compileClause(clause: Clause, scope: Scope): void {
   }
 }
 
-export function compilePattern(clause: Pattern, scope: Scope): void {
+function compilePattern(clause: Pattern, scope: Scope): void {
   const attribute = attributeOf(clause.attribute);
   const { fragments } = scope.build;
   const alias = rowOf(attribute, clause.entity, scope);
@@ -171,7 +171,7 @@ function describe(term: Term): string {
   return term.kind === "variable" ? term.name : term.kind === "constant" ? "a constant" : "a lookup ref";
 }
 
-export function compileNot(clause: Not, scope: Scope): void {
+function compileNot(clause: Not, scope: Scope): void {
   const inside = insideCondition(scope, clause.join);
   compileBody(clause.body, inside);
   scope.where.push(sql`NOT (${exists(inside)})`);

@@ -24,7 +24,7 @@ export interface CompiledQuery {
   readonly outputs: readonly Output[];
 }
 
-export function newBuild(query: Pick<Query, "rules">, fragments: SqlFragments): Build {
+function newBuild(query: Pick<Query, "rules">, fragments: SqlFragments): Build {
   const { rules, components } = query.rules;
   return {
     fragments: fragments,
@@ -66,7 +66,7 @@ export function compileQuery(query: Query, fragments: SqlFragments, most: number
   return { sql: text.text, params: text.params, outputs: body.outputs };
 }
 
-export function namedText({ named }: Build): Sql {
+function namedText({ named }: Build): Sql {
   if (named.length === 0) return raw("");
   return sql`WITH RECURSIVE ${join(
     named.map((one) => one.text),

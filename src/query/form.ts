@@ -23,7 +23,6 @@ export type Form =
   | (PlacedForm & { readonly kind: "map"; readonly entries: readonly (readonly [Form, Form])[] });
 
 export type Sequence = Extract<Form, { kind: "list" | "vector" | "set" }>;
-export type NameForm = Extract<Form, { kind: "keyword" | "symbol" }>;
 
 export function symbol(name: string, at?: SourcePosition): Form {
   return { kind: "symbol", name, at };

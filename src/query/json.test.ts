@@ -125,7 +125,7 @@ describe("JSON", () => {
     ["an aggregate not in an array", { find: ["count", "?x"], where: WHERE }, ':find cannot hold "count" (at find[0])'],
     ["a bad variable", { find: ["? x"], where: WHERE }, '"? x" is no variable (at find[0])'],
     ["a bad keyword", { find: ["?x"], where: [["?x", ": a"]] }, '": a" is no keyword (at where[0][1])'],
-    ["a name nobody can call", { find: ["?x"], where: [["a b"]] }, '"a b" is no name to call (at where[0])'],
+    ["a name that cannot be called", { find: ["?x"], where: [["a b"]] }, '"a b" is no name to call (at where[0])'],
     ["a string as an entity", { find: ["?x"], where: [["s1", ":a/x", "?x"]] }, "there is no rule s1 (at where[0])"],
     ["an empty object", { find: ["?x"], where: [["?x", ":a/x", {}]] }, "such an object has no meaning here"],
     [

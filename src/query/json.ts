@@ -20,6 +20,8 @@ import { type Form, invalidQuery, isExact, KEYWORD, overLimit, SYMBOL, shorten }
 
 /** Counts what was read, so that a value that grows without end is refused in time. */
 interface Budget {
+  /** For inputs, whose strings are never anything else. */
+  readonly literal: boolean;
   forms: number;
   chars: number;
   readonly maxForms: "queryForms" | "queryInputValues";
@@ -61,7 +63,7 @@ export function queryForm(value: unknown): Form {
 }
 
 function queryBudget(): Budget {
-  return { forms: 0, chars: 0, maxForms: "queryForms", maxChars: "queryBytes" };
+  return { forms: 0, chars: 0, maxForms: "queryForms", maxChars: "queryBytes", literal: false };
 }
 
 export function checkInputs(count: number): void {
@@ -70,24 +72,29 @@ export function checkInputs(count: number): void {
 
 /** The inputs as forms. `rules` is the place of the one that `%` is given: EDN text, or an array of rules. */
 export function inputForms(inputs: readonly unknown[], rules = -1): readonly Form[] {
-  const budget: Budget = { forms: 0, chars: 0, maxForms: "queryInputValues", maxChars: "queryInputChars" };
+  const budget: Budget = {
+    forms: 0,
+    chars: 0,
+    maxForms: "queryInputValues",
+    maxChars: "queryInputChars",
+    literal: true,
+  };
   return Array.from(inputs, (input, i) => {
     const path = `inputs[${i}]`;
-    if (i !== rules) return read(input, "data", path, 0, budget, true);
+    if (i !== rules) return read(input, "data", path, 0, budget);
     if (typeof input === "string") return readEdn(input);
     if (Array.isArray(input)) return vectorOf(input, "form", path, 1, queryBudget());
     throw invalidQuery({ path }, "rules are EDN text or an array of rules");
   });
 }
 
-/** `literal` is for inputs, whose strings are never anything else. */
-function read(value: unknown, mode: Mode, path: string, depth: number, budget: Budget, literal = false): Form {
+function read(value: unknown, mode: Mode, path: string, depth: number, budget: Budget): Form {
   const at = { path };
   spend(budget, path, value);
   if (value === null) return { kind: "nil", at };
   switch (typeof value) {
     case "string":
-      return literal ? { kind: "string", value: wellFormed(value, path), at } : readString(value, mode, path);
+      return budget.literal ? { kind: "string", value: wellFormed(value, path), at } : readString(value, mode, path);
     case "boolean":
       return { kind: "boolean", value, at };
     case "number":
@@ -95,7 +102,7 @@ function read(value: unknown, mode: Mode, path: string, depth: number, budget: B
       return { kind: Number.isInteger(value) ? "int" : "float", value: value + 0, at };
     case "object":
       if (depth >= LIMITS.queryDepth) throw overLimit(at, "queryDepth", "the nesting", depth + 1);
-      if (Array.isArray(value)) return readArray(value, mode, path, depth + 1, budget, literal);
+      if (Array.isArray(value)) return readArray(value, mode, path, depth + 1, budget);
       return readObject(value, mode, path, depth + 1, budget);
     default:
       throw invalidQuery(at, `${typeof value} is not JSON`);
@@ -130,33 +137,19 @@ function readString(value: string, mode: Mode, path: string): Form {
   );
 }
 
-function vectorOf(
-  items: readonly unknown[],
-  mode: Mode,
-  path: string,
-  depth: number,
-  budget: Budget,
-  literal = false,
-): Form {
+function vectorOf(items: readonly unknown[], mode: Mode, path: string, depth: number, budget: Budget): Form {
   const forms = Array.from(items, (item, i) => {
     const inside = mode === "pull" && Array.isArray(item) ? "item" : mode;
-    return read(item, inside, `${path}[${i}]`, depth, budget, literal);
+    return read(item, inside, `${path}[${i}]`, depth, budget);
   });
   return { kind: "vector", items: forms, at: { path } };
 }
 
-function readArray(
-  items: readonly unknown[],
-  mode: Mode,
-  path: string,
-  depth: number,
-  budget: Budget,
-  literal: boolean,
-): Form {
+function readArray(items: readonly unknown[], mode: Mode, path: string, depth: number, budget: Budget): Form {
   const [head] = items;
   const isName = typeof head === "string" && !/^[?:]/.test(head) && !SYMBOLS.includes(head);
   const mayCall = mode === "form" || mode === "item";
-  if (!isName || !mayCall) return vectorOf(items, mode, path, depth, budget, literal);
+  if (!isName || !mayCall) return vectorOf(items, mode, path, depth, budget);
   const at = { path };
   if (!SYMBOL.test(head)) {
     const allowed = 'an array begins with a name, a ?variable, a :keyword or {"string": "…"}';

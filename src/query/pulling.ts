@@ -211,7 +211,7 @@ async function pullMany(
   const values =
     target === null || column.nested.kind === "none"
       ? rows.map((row) => cell(row.shown, found.type.is === "boolean"))
-      : await follow(pulling, target, rows, batch, following, cells.length);
+      : await follow(pulling, target, rows, batch, { ...following, width: cells.length });
   const single = !reverse && !found.many;
   for (const [i, row] of rows.entries()) {
     const result = into[Number(row.n)];
@@ -228,8 +228,7 @@ async function follow(
   target: KindName,
   rows: readonly InspectRow[],
   batch: readonly Entity[],
-  { want: column, pattern, left }: Following,
-  width: number,
+  { want: column, pattern, left, width }: Following & { readonly width: number },
 ): Promise<readonly Json[]> {
   const { nested } = column;
   const item = pattern.items.find((one) => one.key === column.key) ?? column;

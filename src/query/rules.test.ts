@@ -97,7 +97,7 @@ describe("rules", () => {
   });
 });
 
-describe("who calls whom", () => {
+describe("which rule calls which", () => {
   test("QU3 components come callees first, and only those the query reaches", () => {
     const rules = `[(top ?x) (even ?x) (not (leaf ?x))] [(even ?x) [?x :x/next ?y] (odd ?y)]
       [(odd ?x) [?x :x/next ?y] (even ?y)] [(odd ?x) (leaf ?x)] [(leaf ?x) [?x :x/end true]] [(unused ?x) (top ?x)]`;

@@ -56,7 +56,7 @@ function balanced(conditions: readonly Sql[], separator: string): Sql {
   );
 }
 
-export function chunks<T>(all: readonly T[], size: number): readonly (readonly T[])[] {
+function chunks<T>(all: readonly T[], size: number): readonly (readonly T[])[] {
   return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 }
 
@@ -78,10 +78,6 @@ export function lift(make: (...texts: string[]) => string, ...parts: readonly Sq
     pieces.map((piece, i) => (i % 2 === 0 ? raw(piece) : (parts[Number(piece)] ?? raw("")))),
     "",
   );
-}
-
-export function same(a: Sql, b: Sql): boolean {
-  return a.text === b.text && a.params.length === b.params.length && a.params.every((one, i) => one === b.params[i]);
 }
 
 /** A column of a table by its alias, and nothing more. */

@@ -47,7 +47,7 @@ export function attributeValue(attribute: Attribute, alias: string, fragments: S
   };
 }
 
-export function storedType(type: ValueType): Type {
+function storedType(type: ValueType): Type {
   if (type.is === "entity" || type.is === "real") return type;
   if (type.is === "keyword") return { is: "text" };
   return type.is === "instant" ? { is: "int" } : { is: type.is };

@@ -51,5 +51,5 @@ test("RU15 of many issues the first ten are told, and how many more there are", 
 test("RU16 a tool whose rule decides by its input counts as one that asks", () => {
   expect(
     [true, () => true, false, undefined].map((approve) => asksForApproval(approve === undefined ? {} : { approve })),
-  ).toEqual([...[true, true, false, false]]);
+  ).toEqual([true, true, false, false]);
 });

@@ -17,7 +17,17 @@ import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkOneOf, checkOptionalId, checkPlain, checkRecord, invalid } from "../core/check.ts";
 
 const AGENT = [
-  ...["id", "version", "input", "state", "output", "signals", "tools", "models", "limits", "initial", "iterate"],
+  "id",
+  "version",
+  "input",
+  "state",
+  "output",
+  "signals",
+  "tools",
+  "models",
+  "limits",
+  "initial",
+  "iterate",
 ] as const;
 const LIMITS = ["iterations", "wallMs", "tokens", "costUsd"] as const;
 const LONGEST_MS = 1e15;
@@ -200,7 +210,7 @@ function hashOf(toolset: Toolset): Uint8Array {
 }
 
 /** The one change that leads from what was recorded to the agent as it is; null when no single one does, or something is gone. */
-export function changeSince(recorded: Uint8Array, agent: AgentDefinition): string | null {
+function changeSince(recorded: Uint8Array, agent: AgentDefinition): string | null {
   const { tools, models } = declaredBy(agent);
   const found = [
     ...Object.entries(tools).flatMap(([name, declared]) => {
@@ -253,7 +263,7 @@ export function isInvalidOutput(error: unknown): boolean {
 const MOST_ISSUES = 10;
 
 /** Throws unless the value is a validator. Those of some libraries are functions. */
-export function checkValidator(value: unknown, what: string): void {
+function checkValidator(value: unknown, what: string): void {
   if (value === undefined) return;
   const isHolder = (typeof value === "object" && value !== null) || typeof value === "function";
   const standard = isHolder ? (value as Partial<StandardSchema>)["~standard"] : undefined;

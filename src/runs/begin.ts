@@ -308,7 +308,7 @@ export async function prepareRun(
   };
 }
 
-export async function createRun(
+async function createRun(
   storage: Storage,
   payloads: Payloads,
   definition: AgentDefinition,

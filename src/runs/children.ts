@@ -10,7 +10,7 @@ import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { checkId } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
-import { existingSession } from "../core/existing.ts";
+import { existingSession } from "../core/existing-session.ts";
 import { checkSpawn, decideSpawn } from "../sessions/attach.ts";
 import { finishInvocation } from "../sessions/invocations.ts";
 import { checkLimits } from "./agents.ts";
@@ -47,7 +47,7 @@ export async function spawnRun(
       const child = await childAt(host, record);
       if (child.id !== null && child.isLeaving)
         return { id: child.id, isOver: false, wait: childEnd(storage, child.id) };
-      const begun = child.id === null ? await begin(host, identity, agent, options, record, child.cancelled) : null;
+      const begun = child.id === null ? await begin(host, identity, { agent, options }, record, child.cancelled) : null;
       const id = begun?.id ?? child.id ?? "";
       const intent = begun?.intent ?? record?.seq ?? 0;
       const invoked = begun?.since ?? sinceIn(record);
@@ -111,18 +111,22 @@ interface BegunChild {
   readonly since: number;
 }
 
+interface ChildDefinition {
+  readonly agent: AgentDefinition;
+  readonly options: SpawnOptions;
+}
+
 async function begin(
   { storage, payloads, writer, steps }: IterationHost,
   identity: StepIdentity,
-  agent: AgentDefinition,
-  options: SpawnOptions,
+  child: ChildDefinition,
   before: StepRecord | undefined,
   cancelled: RunRow | undefined,
 ): Promise<BegunChild> {
   const attempt = (before?.attempt ?? 0) + 1;
   const id = `run_${steps.key(identity, attempt)}`;
   const intent = await payloads.preparing(async (prepare) => {
-    const fresh = await childOf(storage, prepare, writer.row, agent, id, options);
+    const fresh = await childOf(storage, prepare, writer.row, id, child);
     const birth = cancelled === undefined ? fresh : await inPlaceOf(storage, payloads, prepare, cancelled, fresh);
     const since = cancelled === undefined ? {} : { since: sinceIn(before) };
     const data = { ...steps.describe(identity, attempt), run: id, ...since };
@@ -142,7 +146,7 @@ async function begin(
             ...begun.commit,
             sessions: sessions ?? [],
             // At the parent's version: a child that begins while its parent ends would have no parent at work.
-            guards: [...[atEpoch(row), atVersion(row)], ...[...guards, ...(begun.commit.guards ?? [])]],
+            guards: [atEpoch(row), atVersion(row), ...guards, ...(begun.commit.guards ?? [])],
             // The invocation's event comes right before the intent.
             events: [...pending, ...events, draft, ...begun.events],
           },
@@ -158,10 +162,10 @@ async function childOf(
   storage: Storage,
   prepare: Prepare,
   row: RunRow,
-  agent: AgentDefinition,
   id: string,
-  { input, session, sameSession = false, forget = false, limits }: SpawnOptions,
+  { agent, options }: ChildDefinition,
 ): Promise<NewRun> {
+  const { input, session, sameSession = false, forget = false, limits } = options;
   if (forget && !sameSession) {
     throw new HoldfastError("InvalidArgument", "forget is for children that work in the same session", {
       hint: "A child session of its own can be deleted afterwards.",

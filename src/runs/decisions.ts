@@ -95,7 +95,7 @@ function otherQuestion(id: string, answered: Decision["reason"], open: Decision[
 }
 
 function noDecision(id: string): HoldfastError {
-  return new HoldfastError("NotFound", `nobody was asked about ${id}`, {
+  return new HoldfastError("NotFound", `there is no question about ${id}`, {
     details: { kind: "decision", id },
     hint: "runs.pending() lists what is to be decided.",
   });
@@ -104,18 +104,23 @@ function noDecision(id: string): HoldfastError {
 function answered(id: string): HoldfastError {
   return new HoldfastError("Conflict", `the question about ${id} was answered already`, {
     details: { kind: "decision", id },
-    hint: "runs.decisions() tells who answered, and what.",
+    hint: "runs.decisions() shows the answer and the person who gave it.",
   });
 }
 
-/** As far as a page of them goes. */
+interface DecisionFilter {
+  readonly run: string | undefined;
+  readonly answered: boolean | undefined;
+  readonly order: ListOrder;
+  /** The last one of the page before. */
+  readonly last: readonly [session: number, seq: number] | null;
+  readonly limit: number;
+}
+
+/** One page of them. */
 export async function readDecisions(
   storage: Storage,
-  run: string | undefined,
-  answered: boolean | undefined,
-  order: ListOrder,
-  last: readonly [session: number, seq: number] | null,
-  limit: number,
+  { run, answered, order, last, limit }: DecisionFilter,
 ): Promise<readonly DecisionRow[]> {
   const which = answered === undefined ? "list" : answered ? "answered" : "open";
   const suffix = order === "oldest" ? ".oldest" : "";

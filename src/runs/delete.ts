@@ -40,7 +40,8 @@ export async function deleteRun(storage: Storage, payloads: Payloads, id: string
       guards: [atVersion(row), { check: "runs.newest", key: [row.session], expect: newest?.value ?? null }],
       event: { type: "run/deleted", data: { run: id } },
       drops: [
-        ...[drop("signals.drop"), drop("decisions.drop")],
+        drop("signals.drop"),
+        drop("decisions.drop"),
         { op: "run", statement: "checkpoints.drop", params: [row.session_no, agent?.no ?? 0, id] },
         drop("runs.drop"),
       ],

@@ -51,14 +51,14 @@ export function cancelled(at: number): Move {
   };
 }
 
-export interface CancelledChildren {
+interface CancelledChildren {
   readonly events: readonly EventDraft[];
   readonly guards: readonly Guard[];
   readonly forgotten: readonly ClearedMessages[];
 }
 
 /** Down the tree. The worker of a child at work learns of it with its next sign of life and ends it; the others end at once. */
-export async function cancelChildren(storage: Storage, { id }: RunRow, at: number): Promise<CancelledChildren> {
+async function cancelChildren(storage: Storage, { id }: RunRow, at: number): Promise<CancelledChildren> {
   const events: EventDraft[] = [];
   const guards: Guard[] = [];
   const forgotten: ClearedMessages[] = [];

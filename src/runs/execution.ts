@@ -9,11 +9,10 @@ import type { EventDraft, HeadDraft } from "../contracts/storage/commit.ts";
 import type { PreparedPayload } from "../contracts/storage/payloads.ts";
 import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
-import { linkSignal } from "../core/abort.ts";
 import { encodeText } from "../core/bytes.ts";
 import { copyJson, encodeJson } from "../core/check.ts";
 import { type DirectRead, watchDirectReads } from "../core/direct-reads.ts";
-import { existingSession } from "../core/existing.ts";
+import { existingSession } from "../core/existing-session.ts";
 import { type HeadPlan, headEvent, inheritedBy, type PreparedHead } from "../sessions/publish.ts";
 import { checkVerdict, validateInput, validateState, validateVerdict } from "./agents.ts";
 import { JSON_IN_ROW } from "./begin.ts";
@@ -32,7 +31,7 @@ import {
   type StepRecord,
 } from "./journal.ts";
 import { beatMs, heartbeat, releaseRun } from "./lease.ts";
-import { type IterationEnd, IterationLife } from "./life.ts";
+import { type IterationEnd, IterationLife, linkSignal } from "./life.ts";
 import { deadlineOf, limitsOf, Spending, stopError, stopReason } from "./limits.ts";
 import { readStepRecords } from "./recover.ts";
 import { Steps, type StepsHost } from "./steps.ts";
@@ -369,7 +368,7 @@ export class Execution {
 }
 
 /** The state to start with; what the agent makes of its input may be none. */
-export async function firstState(
+async function firstState(
   agent: AgentDefinition,
   input: Json,
 ): Promise<{ readonly state: Json } | { readonly error: unknown }> {

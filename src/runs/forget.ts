@@ -5,7 +5,7 @@ import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { clearRow, discardErased, forgetWrites, releaseWrites, tally } from "../core/erasure.ts";
-import { existingSession } from "../core/existing.ts";
+import { existingSession } from "../core/existing-session.ts";
 import { currentLineage } from "../core/lineage.ts";
 
 /** Of `nested` in a run's row. */

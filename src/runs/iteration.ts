@@ -7,6 +7,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import type { Model } from "../contracts/models.ts";
 import type { RunResult } from "../contracts/run-results.ts";
+import type { SessionSteps } from "../contracts/session-steps.ts";
 import type { RetryPolicy, StepCall } from "../contracts/steps.ts";
 import type { Tool, UntypedToolCalls } from "../contracts/tools.ts";
 import { encodeText, sha256 } from "../core/bytes.ts";
@@ -66,6 +67,7 @@ export function createIteration(host: IterationHost, prefix = ""): Iteration {
   const calls = Object.keys(agent.tools ?? {}).map(
     (name) => [name, (given?: unknown) => callTool(name, given)] as const,
   );
+  const verbs = { host, ask, step };
   return {
     ...{ run, session, iteration, input, signal },
     tools: Object.assign(Object.create(null), Object.fromEntries(calls)) as UntypedToolCalls,
@@ -75,6 +77,38 @@ export function createIteration(host: IterationHost, prefix = ""): Iteration {
         const { name, model } = chooseModel(agent, given);
         return step(ask("model", name ?? "model", request), (request) => askModel(host, request, name, model));
       }),
+    ...sessionVerbs(verbs),
+    ...waitingVerbs(verbs),
+    random() {
+      const text = canonicalJson([host.seed, iteration, prefix, ++drawn]);
+      return new DataView(sha256(encodeText(text)).buffer).getUint32(0) / 2 ** 32;
+    },
+    parallel: <T extends readonly unknown[]>(
+      ...branches: { readonly [K in keyof T]: (iteration: Iteration) => Promise<T[K]> }
+    ) =>
+      answer(() => {
+        const place = `${prefix}${++count}`;
+        const each = branches.map(async (branch, i) => branch(createIteration(host, `${place}.${i + 1}.`)));
+        return Promise.all(each) as Promise<unknown> as Promise<T>;
+      }),
+    next: (state): Verdict => ({ verdict: "next", state }),
+    done: (value): Verdict => ({ verdict: "done", value }),
+    fail: (error): Verdict => ({ verdict: "fail", error }),
+  };
+}
+
+/** How the verbs of an iteration take their places and begin. */
+interface StepCalls {
+  readonly host: IterationHost;
+  readonly ask: (kind: StepRequest["kind"], name: string, given: unknown) => StepRequest;
+  readonly step: <T>(request: StepRequest, work: (request: StepRequest) => Promise<T>) => Promise<T>;
+}
+
+/** Steps that write to the session or read it. */
+function sessionVerbs({ host, ask, step }: StepCalls): SessionSteps & Pick<Iteration, "message"> {
+  const { life } = host;
+  const { session } = host.writer.row;
+  return {
     message: (message, options) =>
       answer(() => {
         const { call } = checkRecord(options, "options", ["call"]);
@@ -97,15 +131,22 @@ export function createIteration(host: IterationHost, prefix = ""): Iteration {
           life.during(() => compactSession(host, request, compaction)),
         ),
       ),
+  };
+}
+
+/** Steps that tell the time, let it pass, or wait for a signal or a child. */
+function waitingVerbs({
+  host,
+  ask,
+  step,
+}: StepCalls): Pick<Iteration, "now" | "sleep" | "pause" | "waitFor" | "spawn"> {
+  const { agent, steps } = host;
+  return {
     now: () =>
       answer(() => {
         const make = () => host.storage.environment.now();
         return step(ask("now", "now", null), (request) => steps.recordValue(request, make)) as Promise<number>;
       }),
-    random() {
-      const text = canonicalJson([host.seed, iteration, prefix, ++drawn]);
-      return new DataView(sha256(encodeText(text)).buffer).getUint32(0) / 2 ** 32;
-    },
     sleep: (ms) =>
       answer(() => {
         const length = checkInt(ms, "ms", 0, LONGEST_SLEEP);
@@ -132,17 +173,6 @@ export function createIteration(host: IterationHost, prefix = ""): Iteration {
         const request = ask("spawn", definition.id, { version: definition.version, input: given, ...rest });
         return step(request, () => spawnRun(host, request, definition, options)) as Promise<RunResult<never>>;
       }),
-    parallel: <T extends readonly unknown[]>(
-      ...branches: { readonly [K in keyof T]: (iteration: Iteration) => Promise<T[K]> }
-    ) =>
-      answer(() => {
-        const place = `${prefix}${++count}`;
-        const each = branches.map(async (branch, i) => branch(createIteration(host, `${place}.${i + 1}.`)));
-        return Promise.all(each) as Promise<unknown> as Promise<T>;
-      }),
-    next: (state): Verdict => ({ verdict: "next", state }),
-    done: (value): Verdict => ({ verdict: "done", value }),
-    fail: (error): Verdict => ({ verdict: "fail", error }),
   };
 }
 
@@ -214,13 +244,13 @@ function iterationOver(iteration: number): HoldfastError {
   });
 }
 
-export interface ToolCallPlan {
+interface ToolCallPlan {
   readonly execute: StepEffect["execute"];
   readonly hooks: StepHooks;
 }
 
 /** `refuse` records why the step is refused, and throws that: a replay gets the same error. */
-export function planToolCall(
+function planToolCall(
   tool: Tool,
   { name, value }: StepRequest,
   refuse: (error: unknown) => Promise<never>,

@@ -71,7 +71,7 @@ export function abandonLease(storage: Storage, { id, epoch }: Pick<RunRow, "id" 
 }
 
 /** Until the run has another epoch. */
-export function isAbandonedHere(storage: Storage, { id, epoch }: Pick<RunRow, "id" | "epoch">): boolean {
+function isAbandonedHere(storage: Storage, { id, epoch }: Pick<RunRow, "id" | "epoch">): boolean {
   const own = epochs.get(storage);
   const left = own?.get(id);
   if (left !== undefined && left < epoch) own?.delete(id);
@@ -98,7 +98,7 @@ async function canContinueChild(storage: Storage, row: RunRow): Promise<boolean>
 }
 
 /** It waits for a child that is not in this store, and would wait for ever: the step must fail. */
-export async function lacksChild(storage: Storage, row: RunRow): Promise<boolean> {
+async function lacksChild(storage: Storage, row: RunRow): Promise<boolean> {
   if (row.status !== "waiting") return false;
   for (const wait of waitsOf(row)) {
     if (wait.kind === "run" && (await storage.query("run.get", { id: wait.run })).length === 0) return true;

@@ -1,4 +1,4 @@
-// A lease is taken as it was seen: between the look and the claim its holder may have shown that he is there.
+// A claim counts for the lease as the worker saw it: between the look and the claim its owner may have given a sign of life.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { RunWait } from "../contracts/run-waits.ts";
@@ -29,7 +29,7 @@ for (const engine of ENGINES) {
     });
     afterEach(() => ground.end());
 
-    test("RU3 after a sign of life nobody takes the lease, nor frees the run, by what he saw before", async () => {
+    test("RU3 after a sign of life no worker claims the lease or frees the run by an older look", async () => {
       const held = await claimRun(storage, await existingRun(storage, "r"), "first");
       const seen = await existingRun(storage, "r");
       expect(await heartbeat(storage, held, FOREVER)).toBe("ok");
@@ -40,7 +40,7 @@ for (const engine of ENGINES) {
       expect(await heartbeat(storage, held, FOREVER)).toBe("lost");
     });
 
-    test("RU3 a run that is taken from an owner is recovering; one that nobody had is running", async () => {
+    test("RU3 a run that is claimed from an owner is recovering; one without an owner is running", async () => {
       expect(await claimRun(storage, await existingRun(storage, "r"), "first")).toMatchObject({ status: "running" });
       expect(await claimRun(storage, await existingRun(storage, "r"), "second")).toMatchObject({
         status: "recovering",
@@ -56,7 +56,7 @@ for (const engine of ENGINES) {
       expect(await heartbeat(storage, held, 0)).toBe("cancel-requested");
     });
 
-    test("RU3 of an owner of which nothing is known it is said whom a claimer waits for, and how long at most", async () => {
+    test("RU3 a claimer learns which unknown owner it waits for, and how long at most", async () => {
       await claimRun(storage, { ...(await existingRun(storage, "r")), lease_ms: 300 }, "worker_far@elsewhere");
       const { processes: _, ...unknowing } = realEnvironment();
       const blind = new SqlStorage(ground.driver, unknowing);
@@ -78,7 +78,7 @@ for (const engine of ENGINES) {
       await hf.close();
     });
 
-    test("RU3 whoever begins a run and then stands still longer than its lease does nothing of it", async () => {
+    test("RU3 a process that begins a run and then stands still longer than its lease does nothing of it", async () => {
       const world = new EffectRecorder();
       const held = gate();
       let begun = 0;

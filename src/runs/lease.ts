@@ -4,7 +4,7 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { RunError } from "../contracts/run-record.ts";
 import type { RunWait } from "../contracts/run-waits.ts";
-import type { Commit, Guard, Outcome } from "../contracts/storage/commit.ts";
+import type { Guard } from "../contracts/storage/commit.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
@@ -43,39 +43,25 @@ function asSeen(seen: RunRow): readonly Guard[] {
   return [atVersion(seen), beatGuard(seen)];
 }
 
-export interface ClaimDraft {
-  readonly commit: Commit;
-  /** The row under the new lease; throws LeaseLost when the commit was refused. */
-  readonly claimed: (outcome: Outcome) => RunRow;
-}
-
-/** The store refuses the claim when anything changed about the run since it was seen, a sign of life included. */
-export function draftClaim(storage: Storage, seen: RunRow, owner: string): ClaimDraft {
+/**
+ * The row under the new lease. LeaseLost when anything changed about the run since it was seen, a sign of life included. It does
+ * not verify the run: takeOver() in recover.ts does that first.
+ */
+export async function claimRun(storage: Storage, seen: RunRow, owner: string): Promise<RunRow> {
   const at = storage.environment.now();
   const isOrphan = seen.owner !== null;
   const moved = moveRun(seen, {
-    ...{ type: "run/claimed", at },
-    changes: {
-      ...{ status: isOrphan ? "recovering" : "running", epoch: seen.epoch + 1, owner, wake_at: 0, waits: null },
-    },
+    type: "run/claimed",
+    at,
+    changes: { status: isOrphan ? "recovering" : "running", epoch: seen.epoch + 1, owner, wake_at: 0, waits: null },
   });
-  return {
-    commit: {
-      sessions: [{ id: seen.session, mode: "existing", at }],
-      guards: asSeen(seen),
-      events: [moved.event],
-    },
-    claimed: (outcome) => {
-      if (!outcome.ok) throw leaseLost(seen);
-      return moved.row(outcome.events[0]?.seq ?? 0);
-    },
-  };
-}
-
-/** For a run that needs no verification; takeOver() verifies it first. */
-export async function claimRun(storage: Storage, seen: RunRow, owner: string): Promise<RunRow> {
-  const { commit, claimed } = draftClaim(storage, seen, owner);
-  return claimed(await storage.commit(commit));
+  const outcome = await storage.commit({
+    sessions: [{ id: seen.session, mode: "existing", at }],
+    guards: asSeen(seen),
+    events: [moved.event],
+  });
+  if (!outcome.ok) throw leaseLost(seen);
+  return moved.row(outcome.events[0]?.seq ?? 0);
 }
 
 /** Why no worker continues a run for a while, and until when. */

@@ -93,6 +93,17 @@ describe("RU3 an iteration that was left", () => {
     await expect(life.wait(forSignal(async () => true))).rejects.toBeInstanceOf(IterationLeft);
   });
 
+  test("waits for no call and no work that is still under way", async () => {
+    const { life } = living();
+    const { promise: never } = Promise.withResolvers<void>();
+    void life.call(() => life.during(() => never));
+    const drained = life.drained();
+    const closed = life.close();
+    life.leave();
+    await Promise.all([drained, closed, life.drained(), life.close()]);
+    expect(life.state).toBe("left");
+  });
+
   test("lets no failure of its own work change how it ended", async () => {
     const { life } = living();
     life.leave();

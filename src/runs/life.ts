@@ -6,7 +6,6 @@
 import type { Verdict } from "../contracts/agent-definitions.ts";
 import type { Waits } from "../contracts/run-waits.ts";
 import type { EventDraft, Guard } from "../contracts/storage/commit.ts";
-import { linkSignal } from "../core/abort.ts";
 import { encodeWaits } from "../core/run-waits.ts";
 import type { Change, Writer } from "./writer.ts";
 
@@ -124,13 +123,13 @@ export class IterationLife {
 
   /** Once all tools and models that were called have ended, or the iteration is left. */
   async drained(): Promise<void> {
-    if (this.#calls > 0) await new Promise<void>((done) => this.#whenDrained.push(done));
+    if (this.#calls > 0 && !this.isLeft) await new Promise<void>((done) => this.#whenDrained.push(done));
   }
 
-  /** The verdict counts as soon as nothing is at work; waiters are dropped. */
+  /** The verdict counts as soon as nothing is at work, or the iteration is left; waiters are dropped. */
   async close(): Promise<void> {
     this.#enter("close");
-    if (this.#active > 0) await new Promise<void>((idle) => this.#whenIdle.push(idle));
+    if (this.#active > 0 && !this.isLeft) await new Promise<void>((idle) => this.#whenIdle.push(idle));
   }
 
   /** Has no effect when the iteration was left before. */
@@ -192,6 +191,7 @@ export class IterationLife {
 
   #enter(event: LifeEvent): void {
     this.#state = nextState(this.#state, event);
+    if (this.isLeft) for (const settle of [...this.#whenDrained.splice(0), ...this.#whenIdle.splice(0)]) settle();
     if (this.#mayWait()) return;
     const waiters = [...this.#waiters];
     this.#waiters.clear();
@@ -275,4 +275,19 @@ export class IterationLife {
       extras: { guards: waiters.flatMap((one) => one.guards?.() ?? []) },
     };
   }
+}
+
+/** Aborts when `signal` does, or by itself; `free` removes the listener from the signal. */
+interface LinkedSignal {
+  readonly controller: AbortController;
+  readonly free: () => void;
+}
+
+/** Not AbortSignal.any(): Node keeps the listeners of such a signal for ever, even when it can no longer abort. */
+export function linkSignal(signal: AbortSignal): LinkedSignal {
+  const controller = new AbortController();
+  const follow = () => controller.abort(signal.reason);
+  if (signal.aborted) follow();
+  else signal.addEventListener("abort", follow, { once: true });
+  return { controller, free: () => signal.removeEventListener("abort", follow) };
 }

@@ -3,7 +3,7 @@
 import type { JsonObject } from "../contracts/json.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { decodeRow, list, optional, plainObject, text, whole } from "../core/decode.ts";
-import { existingSession } from "../core/existing.ts";
+import { existingSession } from "../core/existing-session.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
 
 export interface Position {

@@ -26,7 +26,7 @@ import {
   type StepRecord,
   stepOf,
 } from "./journal.ts";
-import { atWork, awaitFree, draftClaim, freeRun } from "./lease.ts";
+import { atWork, awaitFree, claimRun, freeRun } from "./lease.ts";
 import { isDue } from "./lease-watch.ts";
 import { mergeRetriedSteps } from "./retry-chain.ts";
 import { existingRun, refuseEnded, runOf } from "./rows.ts";
@@ -41,8 +41,7 @@ const UNDEAD: RunDifference = { kind: "row-mismatch", table: "runs", key: "" };
 /** Claims a run that `seen` shows, for `owner`, after its log was verified. LeaseLost when anything changed since. */
 export async function takeOver(storage: Storage, seen: RunRow, owner: string, verify: VerifyScope): Promise<RunRow> {
   await verifyRun(storage, seen, verify);
-  const { commit, claimed } = draftClaim(storage, seen, owner);
-  return claimed(await storage.commit(commit));
+  return claimRun(storage, seen, owner);
 }
 
 /** The same for a run that may be held or asleep; null: there is nothing to do for it now. */
@@ -58,8 +57,7 @@ export async function takeOverWhenDue(
   const now = await existingRun(storage, seen.id);
   if (!(await isDue(storage, now))) return null;
   // As it was verified, except for the mark of a held run, which was removed.
-  const { commit, claimed } = draftClaim(storage, { ...seen, beat: now.beat }, owner);
-  return claimed(await storage.commit(commit));
+  return claimRun(storage, { ...seen, beat: now.beat }, owner);
 }
 
 /** Lets a run that came with an archive go on here. */
@@ -212,7 +210,7 @@ export async function verifySource(storage: Storage, row: RunRow): Promise<void>
 }
 
 /** Compares the row, signals, questions and checkpoints with the journal; the log itself was verified before. */
-export async function compareRun(storage: Storage, row: RunRow, journal: readonly JournalEntry[]): Promise<void> {
+async function compareRun(storage: Storage, row: RunRow, journal: readonly JournalEntry[]): Promise<void> {
   const replay = new RunReplay(row);
   for (const entry of journal) replay.see(entry, entry.row.branch);
   await compare(storage, row, replay);

@@ -9,12 +9,20 @@ import type { FinishOptions, StepIdentity, StepRequest } from "./steps.ts";
 
 /** Wrong whenever it is asked for again. */
 const ALWAYS: ReadonlySet<ErrorCode> = new Set([
-  ...(["InvalidArgument", "InvalidId", "InvalidText", "InvalidJson", "LimitExceeded"] as const),
+  "InvalidArgument",
+  "InvalidId",
+  "InvalidText",
+  "InvalidJson",
+  "LimitExceeded",
 ]);
 
 /** Wrong as the store was at the time: recorded, so that a replay gets the same error. */
 const AT_THE_TIME: ReadonlySet<ErrorCode> = new Set([
-  ...(["AlreadyExists", "NotFound", "SessionDeleted", "BlobNotFound", "BlobExpired"] as const),
+  "AlreadyExists",
+  "NotFound",
+  "SessionDeleted",
+  "BlobNotFound",
+  "BlobExpired",
 ]);
 
 export function isMistakeOfCaller(error: unknown): boolean {

@@ -17,7 +17,7 @@ import { describeOwner, isHeldRun } from "../core/run-owner.ts";
 import { idleReason, type OpenQuestion, type OpenQuestions, waitsOf } from "../core/run-waits.ts";
 import { errorIn, eventOf, loadEventPayload } from "./journal.ts";
 
-export const STATUSES: readonly Run["status"][] = [
+const STATUSES: readonly Run["status"][] = [
   ...(["running", "paused", "waiting", "recovering", "completed", "failed", "cancelled"] as const),
 ];
 

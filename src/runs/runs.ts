@@ -118,7 +118,7 @@ async function listDecisions(
   const run = given === undefined ? undefined : await namedRun(storage, given);
   const { items, next } = await readPage({
     limit,
-    read: (most) => readDecisions(storage, run, answered, order, readPairCursor(cursor), most),
+    read: (most) => readDecisions(storage, { run, answered, order, last: readPairCursor(cursor), limit: most }),
     item: (row) => decisionOf(storage, payloads, row),
     cursor: (row) => writePairCursor(row.session_no, row.seq),
   });

@@ -1,4 +1,4 @@
-// Many who move one run, each through a handle of its own: nothing but the store is between them.
+// Many callers change one run, each through a handle of its own: only the store is between them.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -14,7 +14,7 @@ import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { copyJson, encodeJson } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { jsonObject } from "../core/decode.ts";
-import { existingSession } from "../core/existing.ts";
+import { existingSession } from "../core/existing-session.ts";
 import { currentLineage, lineageAt } from "../core/lineage.ts";
 import { newId } from "../core/new-id.ts";
 import { onHead, sessionBusy } from "../core/session-guards.ts";
@@ -182,7 +182,8 @@ export async function retryRun(
       const at = storage.environment.now();
       const begun = beginRun(birth, at);
       const guards = [
-        ...[{ check: "session.branch", key: [session.id], expect: session.branch } as const, atVersion(row)],
+        { check: "session.branch", key: [session.id], expect: session.branch } as const,
+        atVersion(row),
         // They must not be deleted meanwhile: what they had done counts as done.
         ...past.map(atVersion),
         // No other run retries it meanwhile: two runs would continue what it had done.
@@ -220,7 +221,7 @@ export async function forkRun(
       const head = (await findIterationEnd(storage, row, iteration))?.head ?? null;
       const source = await existingSession(storage, row.session);
       const from = head === null ? before(row) : positionOf(head);
-      const fork = await forkAt(storage, source, from, head, session, described);
+      const fork = await forkAt(storage, { session: source, from, head, id: session, described });
       const begun = beginRun(birth, storage.environment.now());
       const { guards = [], agents = [], events = [], ...rest } = fork.commit;
       return {
@@ -276,7 +277,9 @@ export async function rewindRun(
           sessions: [{ id: row.session, mode: "existing", at }, ...(here.extras.sessions ?? [])],
           guards: [
             ...(here.extras.guards ?? []),
-            ...[atVersion(row), onHead(session), { check: "run.version", key: [id], expect: null } as const],
+            atVersion(row),
+            onHead(session),
+            { check: "run.version", key: [id], expect: null } as const,
             { check: "run.active", key: [row.session], expect: busy?.id ?? null },
           ],
           events: [...events, ...begun.events],

@@ -35,7 +35,12 @@ const LONGEST_PAUSE_MS = 300_000;
 
 /** Codes of errors for which the run is not to blame. */
 const STORE_TROUBLE: ReadonlySet<string> = new Set([
-  ...["LeaseLost", "StoreBusy", "StoreUnreachable", "StoreFull", "Closed", "Aborted"],
+  "LeaseLost",
+  "StoreBusy",
+  "StoreUnreachable",
+  "StoreFull",
+  "Closed",
+  "Aborted",
 ]);
 
 interface ActiveRun {

@@ -305,8 +305,23 @@ function update(row: RunRow, changes: Changes, next: RunRow, checkpointSeq: Cell
   }
   const { status, epoch, owner, wake_at, waits, cancel, pause_at, stop, ended_at } = next;
   const params: Cell[] = [
-    ...[status, version, epoch, owner, iteration, checkpointSeq, wake_at, waits, cancel, pause_at, stop, tokens],
-    ...[cost_usd, seq, updated_at, ended_at, id],
+    status,
+    version,
+    epoch,
+    owner,
+    iteration,
+    checkpointSeq,
+    wake_at,
+    waits,
+    cancel,
+    pause_at,
+    stop,
+    tokens,
+    cost_usd,
+    seq,
+    updated_at,
+    ended_at,
+    id,
   ];
   return { op: "run", statement: "run.move", params };
 }
@@ -319,7 +334,7 @@ function isGoingOn(row: RunRow, changes: Changes): boolean {
   return true;
 }
 
-export function changesData(changes: Changes): JsonObject {
+function changesData(changes: Changes): JsonObject {
   const made: Record<string, Json> = {};
   for (const name in changes) {
     const value = changes[name as keyof Changes];

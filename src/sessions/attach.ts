@@ -15,7 +15,7 @@ import { checkArgument } from "../core/arguments.ts";
 import { encodeText } from "../core/bytes.ts";
 import { invalid } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
-import { findAt, findHead, findSession, type LocatedSession } from "../core/find.ts";
+import { findAt, findHead, findSession, type LocatedSession } from "../core/find-session.ts";
 import { newId } from "../core/new-id.ts";
 import { onBranch, onHead, STORE_LOCK } from "../core/session-guards.ts";
 import { derivation, positionOf } from "./branching.ts";
@@ -154,7 +154,7 @@ async function branched(
   const cacheId = child.cacheId ?? session.cache_id ?? session.id;
   const birth: SessionOrigin = { kind: "attached", origin: child.origin, cacheId };
   const derived = derivation("attach", id, from, head, at);
-  const created = createCommit(id, described, birth, at, derived.data, derived.branch);
+  const created = createCommit(id, described, birth, at, derived);
   return begin(storage, attachment, {
     ...{ type: "attach", caller, at, callee: id, calleeNo: { session: id }, calleeHead: null },
     ...{ source: { session, head }, data: { mode: "branch" } },

@@ -12,7 +12,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import type { SESSION_VERBS } from "../contracts/verbs/sessions.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { type Decision, decide } from "../core/decide.ts";
-import { findAt, findHead } from "../core/find.ts";
+import { findAt, findHead } from "../core/find-session.ts";
 import { headOf, rootOf } from "../core/head.ts";
 import { currentLineage, lineageAt, readLineageAt, type Segment } from "../core/lineage.ts";
 import { newId } from "../core/new-id.ts";
@@ -159,25 +159,32 @@ export async function fork(storage: Storage, locator: Locator, input: ForkValues
         : head === null
           ? { session: session.id, no: session.no, branch: session.branch, seq: session.seq }
           : positionOf(head);
-    return forkAt(storage, session, from, head, id, columns);
+    return forkAt(storage, { session, from, head, id, described: columns });
   });
+}
+
+export interface ForkPlan {
+  /** The source. */
+  readonly session: SessionRow;
+  readonly from: BranchPoint;
+  /** The head at that position, where there is one. */
+  readonly head: HeadRow | null;
+  /** Of the new session. */
+  readonly id: string;
+  readonly described: SessionColumns;
 }
 
 /** A new session that continues from a position in the log of another. */
 export async function forkAt(
   storage: Storage,
-  session: SessionRow,
-  from: BranchPoint,
-  head: HeadRow | null,
-  id: string,
-  described: SessionColumns,
+  { session, from, head, id, described }: ForkPlan,
 ): Promise<Decision<Session>> {
   const at = storage.environment.now();
   const inherited = { ...described, agent: described.agent ?? session.agent };
   const birth: SessionOrigin = { kind: "entry", origin: "fork", cacheId: session.cache_id ?? session.id };
   const messages = head === null ? await countShort(storage, from) : rootOf(head).counts.messages;
   const derived = derivation("fork", id, from, head, at);
-  const created = createCommit(id, inherited, birth, at, derived.data, derived.branch);
+  const created = createCommit(id, inherited, birth, at, derived);
   return {
     commit: {
       ...created,

@@ -23,7 +23,7 @@ import {
 } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { type Column, decodeRow, jsonObject, oneOf, optional, plainObject, text, whole } from "../core/decode.ts";
-import { existingSession } from "../core/existing.ts";
+import { existingSession } from "../core/existing-session.ts";
 import { lineOf } from "../core/lineage.ts";
 import { optionalRowId, parseRowId, rowId } from "../core/row-id.ts";
 import type { Rules } from "../core/verbs.ts";

@@ -13,7 +13,7 @@ import type { HEAD_VERBS } from "../contracts/verbs/lineage.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { invalid } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
-import { existingSession } from "../core/existing.ts";
+import { existingSession } from "../core/existing-session.ts";
 import { rootOf } from "../core/head.ts";
 import { isHidden, lineageAt, type Segment } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";

@@ -7,7 +7,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { isHidden, NOW, type Segment } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { TimeSlice } from "../core/time-slice.ts";
-import { readAll } from "../history/at.ts";
+import { readAll, readLastRowsAt, readRowsAt } from "../history/at.ts";
 
 /** Few at first: a small budget is full soon. What is read together is at most so much, however large the budget. */
 const FIRST_PAGE = 64;
@@ -55,15 +55,7 @@ async function rowAt(storage: Storage, asked: ContextRange, id: string): Promise
   const { session, seq } = parseRowId(id, "compaction.summary");
   for (const { segment, after } of asked.stretches) {
     if (segment.session !== session || seq > segment.upTo || seq <= after) continue;
-    const { no, branch, horizon } = segment;
-    const [row] = await storage.query("messages.at", {
-      session: no,
-      branch,
-      after: seq - 1,
-      upTo: seq,
-      erasedAfter: horizon,
-      limit: 1,
-    });
+    const [row] = await readRowsAt(storage, segment, { after: seq - 1, upTo: seq, limit: 1 });
     const isThere = row !== undefined && (row.erased_seq === null || asked.keepsErased);
     if (isThere && !isHidden(segment, row)) return row;
   }
@@ -92,16 +84,8 @@ export async function allRows(storage: Storage, asked: ContextRange): Promise<re
 export async function* pagesBack(storage: Storage, asked: ContextRange): AsyncGenerator<readonly MessageAtRow[]> {
   let size = FIRST_PAGE;
   for (const { segment, after } of asked.stretches) {
-    const { no, branch, horizon } = segment;
     for (let upTo = segment.upTo; ; ) {
-      const rows = await storage.query("messages.lastAt", {
-        session: no,
-        branch,
-        after,
-        upTo,
-        erasedAfter: horizon,
-        limit: size,
-      });
+      const rows = await readLastRowsAt(storage, segment, { after, upTo, limit: size });
       yield rows.filter((row) => isWanted(asked, row) && !isHidden(segment, row));
       if (rows.length < size) break;
       upTo = (rows[0]?.seq ?? 1) - 1;

@@ -9,7 +9,7 @@ import { CONTEXT_OPTIONS } from "../contracts/verbs/sessions.ts";
 import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { checkArgument } from "../core/arguments.ts";
 import { checkInt } from "../core/check.ts";
-import type { LocatedSession } from "../core/find.ts";
+import type { LocatedSession } from "../core/find-session.ts";
 import { rootOf } from "../core/head.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
 import { runInSlices, TimeSlice } from "../core/time-slice.ts";
@@ -93,8 +93,8 @@ async function contextOf(
   const [summary] = await read(row === undefined ? [] : [row]);
   const shown =
     budget === null
-      ? await whole(storage, read, asked, slice)
-      : await tail(storage, read, asked, budget - tokensOf(summary, count), count, slice);
+      ? await whole({ storage, read, slice }, asked)
+      : await tail({ storage, read, slice }, asked, budget - tokensOf(summary, count), count);
   const messages = summary === undefined ? shown.messages : [summary, ...shown.messages];
   const tokens = await runInSlices(sumInSteps(messages, count), slice);
   return { messages, leftOut: { messages: shown.leftOut }, tokens, compaction };
@@ -143,7 +143,13 @@ function tokensOf(summary: ContextMessage | undefined, count: Tokenizer): number
   return summary === undefined ? 0 : count(summary);
 }
 
-async function whole(storage: Storage, read: ReadMessages, asked: ContextRange, slice: TimeSlice): Promise<CutContext> {
+interface ContextReader {
+  readonly storage: Storage;
+  readonly read: ReadMessages;
+  readonly slice: TimeSlice;
+}
+
+async function whole({ storage, read, slice }: ContextReader, asked: ContextRange): Promise<CutContext> {
   const messages = await read(await allRows(storage, asked));
   const { units } = await runInSlices(repairInSteps(messages, 0), slice);
   return { messages: units.flat(), leftOut: 0 };
@@ -155,12 +161,10 @@ async function whole(storage: Storage, read: ReadMessages, asked: ContextRange, 
  * looked at again with every page.
  */
 async function tail(
-  storage: Storage,
-  read: ReadMessages,
+  { storage, read, slice }: ContextReader,
   asked: ContextRange,
   room: number,
   count: Tokenizer,
-  slice: TimeSlice,
 ): Promise<CutContext> {
   const pages: (readonly ContextMessage[])[] = [];
   let [size, tokens, enough] = [0, 0, 1];

@@ -16,7 +16,7 @@ export interface LineageCounts {
   readonly counts: Counts;
 }
 
-/** Where the lineage stands that ends at a position. No head is added behind a position: both reads see the same one. */
+/** What the lineage that ends at a position holds. No head is added behind a position: both reads see the same one. */
 export async function countLineage(storage: Storage, { no, branch, seq }: LinePosition): Promise<LineageCounts> {
   const [head = null] = await storage.query("lineage.newestHead", { session: no, branch, upTo: seq });
   const [counted = NONE] = await storage.query("lineage.countsSince", { session: no, branch, upTo: seq });
@@ -24,7 +24,7 @@ export async function countLineage(storage: Storage, { no, branch, seq }: LinePo
   return { head, since, counts: head === null ? since : addCounts(rootOf(head).counts, since) };
 }
 
-/** Messages that the session shows where it stands: of its line and of what it inherits, without what was cleared. */
+/** Messages that the session shows at its current position: of its line and of what it inherits, without what was cleared. */
 export async function countShownMessages(storage: Storage, { id, messages }: SessionRow): Promise<number> {
   // One that never branched shows all that it has.
   if ((await readCurrentLineage(storage, id).take(2)).length <= 1) return messages;

@@ -105,7 +105,10 @@ export function describeWrites(described: SessionColumns, version: number): Writ
         described.request,
         version,
         // Again for the checksum.
-        ...[described.title, described.status, described.metadata, version],
+        described.title,
+        described.status,
+        described.metadata,
+        version,
         { slot: "session" },
       ],
     },
@@ -119,14 +122,20 @@ export function changes(described: SessionColumns): { readonly status: string; r
   return { status: described.status, tags: described.tags };
 }
 
-/** `from` is what the log says of where it was forked from; `writes` go with the event that creates it. */
+/** What a session that continues another one has beside its own description. */
+export interface DerivedStart {
+  /** What the log says of where it was forked from. */
+  readonly data: JsonObject;
+  /** Go with the event that creates it. */
+  readonly branch: readonly Write[];
+}
+
 export function createCommit(
   id: string,
   described: SessionColumns,
   birth: SessionOrigin,
   at: number,
-  from: JsonObject = {},
-  writes: readonly Write[] = [],
+  derived?: DerivedStart,
 ): Commit {
   const { agent } = described;
   const by = agent === null ? {} : { agent };
@@ -148,9 +157,9 @@ export function createCommit(
           ...(kind === "entry" ? {} : { kind }),
           ...(origin === null ? {} : { origin }),
           ...(cacheId === null ? {} : { cacheId }),
-          ...from,
+          ...derived?.data,
         },
-        writes: [...describeWrites(described, 1), ...(plain ? [] : [born]), ...writes],
+        writes: [...describeWrites(described, 1), ...(plain ? [] : [born]), ...(derived?.branch ?? [])],
       },
     ],
   };

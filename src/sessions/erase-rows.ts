@@ -5,7 +5,11 @@ import type { ErasedScope } from "../contracts/storage/statement-names.ts";
 import { countRows, type ErasureOutcome, forgetWrites, releaseWrites, tally } from "../core/erasure.ts";
 
 const SCOPES = [
-  ...(["allMessages", "allState", "allAnnotations", "allWork", "allCaptures"] as const),
+  "allMessages",
+  "allState",
+  "allAnnotations",
+  "allWork",
+  "allCaptures",
 ] as const satisfies readonly ErasedScope[];
 const ROWS = ["turns", "evals", "calls", "snapshots", "heads", "invocations", "derivations", "branches"] as const;
 

@@ -9,7 +9,7 @@ import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { toRef } from "../core/bytes.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, oneOf, whole } from "../core/decode.ts";
-import { existingSession } from "../core/existing.ts";
+import { existingSession } from "../core/existing-session.ts";
 import { lineOf } from "../core/lineage.ts";
 import { optionalRowId, rowId } from "../core/row-id.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";

@@ -13,8 +13,8 @@ import { encodeJson } from "../core/check.ts";
 import { NONE } from "../core/counts.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, jsonObject, withBlob } from "../core/decode.ts";
-import { existingSession } from "../core/existing.ts";
-import { findHead, findSession } from "../core/find.ts";
+import { existingSession } from "../core/existing-session.ts";
+import { findHead, findSession } from "../core/find-session.ts";
 import { lineOf } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { onBranch, onHead } from "../core/session-guards.ts";
@@ -151,7 +151,9 @@ export async function finishInvocation(
         ],
         guards: [
           { check: "invocation.version", key: [first, name], expect: row.seq },
-          ...[onBranch(caller), onHead(caller), ...used.map(onHead)],
+          onBranch(caller),
+          onHead(caller),
+          ...used.map(onHead),
           ...away.map((callee): Guard => ({ check: "session.version", key: [callee], expect: null })),
         ],
         ...(failure === null ? {} : { blobs: failure.blobs, writes: failure.writes, uses: failure.uses }),

@@ -84,8 +84,11 @@ export async function decideHead(storage: Storage, plan: HeadPlan): Promise<Deci
         at,
       })),
       guards: [
-        ...[idle, onBranch(session), ...(expect === undefined ? [] : [onHead(session)])],
-        ...[...(plan.guards ?? []), ...(append?.guards ?? [])],
+        idle,
+        onBranch(session),
+        ...(expect === undefined ? [] : [onHead(session)]),
+        ...(plan.guards ?? []),
+        ...(append?.guards ?? []),
       ],
       blobs: [...(append?.blobs ?? []), ...stored.flatMap(({ blobs }) => blobs)],
       writes: [...(append?.writes ?? []), ...stored.flatMap(({ writes }) => writes)],

@@ -10,7 +10,7 @@ import { toRef } from "../core/bytes.ts";
 import { encodeJson } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { decodeRow, json, whole } from "../core/decode.ts";
-import { existingSession } from "../core/existing.ts";
+import { existingSession } from "../core/existing-session.ts";
 import { optionalRowId, rowId } from "../core/row-id.ts";
 import { onBranch } from "../core/session-guards.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";

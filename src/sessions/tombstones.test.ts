@@ -68,7 +68,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     await storage.commit({ writes: [{ op: "run", statement: "session.tombstone", params: [1, 1, row?.no ?? 0] }] });
   }
 
-  test("LG6 goes in the commit that deletes the last who inherits it", async () => {
+  test("LG6 goes in the commit that deletes the last session that inherits it", async () => {
     await say(here, "source", "secret");
     await here.sessions.fork("source", { id: "fork" });
     await say(here, "fork", "secret too");
@@ -182,7 +182,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("what is kept (e
     expect(await here.sessions.delete("kid")).toBeNull();
   });
 
-  test("AR3 what came in part goes with the last who inherits it, and its id is free", async () => {
+  test("AR3 what came in part goes with the last session that inherits it, and its id is free", async () => {
     await say(home, "source", "secret");
     await home.sessions.fork("source", { id: "fork" });
     await here.sessions.import(await fileOf(home, "fork"));

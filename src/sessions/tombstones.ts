@@ -5,7 +5,7 @@ import type { Guard } from "../contracts/storage/commit.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { discardErased } from "../core/erasure.ts";
-import { IN_PART } from "../core/existing.ts";
+import { IN_PART } from "../core/existing-session.ts";
 import { lineageAt } from "../core/lineage.ts";
 import { eraseWrites, reportOf, sumOf } from "./erase-rows.ts";
 

@@ -10,7 +10,7 @@ import type { InvocationRow, StretchParams } from "../contracts/storage/lineage-
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { decodeRow, oneOf, optional, utf8, whole } from "../core/decode.ts";
-import type { LocatedSession } from "../core/find.ts";
+import type { LocatedSession } from "../core/find-session.ts";
 import { headOf } from "../core/head.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
 import { optionalRowId, rowId } from "../core/row-id.ts";

@@ -7,7 +7,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { STATE_VERBS } from "../contracts/verbs/state.ts";
 import { decide, refusalError } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
-import { refuseAlias } from "../core/existing.ts";
+import { refuseAlias } from "../core/existing-session.ts";
 import { SerialQueue } from "../core/serial-queue.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
@@ -59,32 +59,40 @@ export function createState(storage: Storage, payloads: Payloads, lookup: Sessio
       const expiresAt = expiry(ttlMs, at);
       return payloads.preparing((prepare) =>
         queue.prepareAndRun(session, Promise.resolve(prepareValues(prepare, entries)), (values) =>
-          decide<Versioned | null>(storage, async () => {
-            const [row] = await storage.query("session.get", { id: session });
-            const alive = row !== undefined && row.deleted_at === null;
-            if ((alive ? row.state_seq : 0) !== expected) return { answer: null };
-            const guards: Guard[] = [versionGuard(session, alive ? expected : null)];
-            const change = { session, type: "state/set", at, values, removed: null, expiresAt } as const;
-            return {
-              commit: changeCommit([change], guards),
-              answer: ({ events }) => ({ value: wholeState(values.map(textOf)), version: events[0]?.seq ?? 0 }),
-            };
-          }),
+          compareAndSet(storage, expected, { session, type: "state/set", at, values, removed: null, expiresAt }),
         ),
       );
     },
     async clear(session) {
       const at = storage.environment.now();
       const change: Change = { session, type: "state/cleared", at, values: [], removed: null, expiresAt: null };
-      await queue.run(session, () =>
-        decide<void>(storage, async () => {
-          const [row] = await storage.query("session.get", { id: session });
-          if (row === undefined) await refuseAlias(storage, session);
-          if (row === undefined || row.deleted_at !== null) return { answer: undefined };
-          return { commit: changeCommit([change]), answer: () => undefined };
-        }),
-      );
+      await queue.run(session, () => clear(storage, change));
     },
+  });
+}
+
+/** null: the state has another version by now. */
+async function compareAndSet(storage: Storage, expected: number, change: Change): Promise<Versioned | null> {
+  const { session, values } = change;
+  return decide<Versioned | null>(storage, async () => {
+    const [row] = await storage.query("session.get", { id: session });
+    const alive = row !== undefined && row.deleted_at === null;
+    if ((alive ? row.state_seq : 0) !== expected) return { answer: null };
+    const guards: Guard[] = [versionGuard(session, alive ? expected : null)];
+    return {
+      commit: changeCommit([change], guards),
+      answer: ({ events }) => ({ value: wholeState(values.map(textOf)), version: events[0]?.seq ?? 0 }),
+    };
+  });
+}
+
+async function clear(storage: Storage, change: Change): Promise<void> {
+  const { session } = change;
+  return decide<void>(storage, async () => {
+    const [row] = await storage.query("session.get", { id: session });
+    if (row === undefined) await refuseAlias(storage, session);
+    if (row === undefined || row.deleted_at !== null) return { answer: undefined };
+    return { commit: changeCommit([change]), answer: () => undefined };
   });
 }
 

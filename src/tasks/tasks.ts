@@ -9,7 +9,7 @@ import type { Board, Task, Tasks } from "../contracts/tasks.ts";
 import { TASK_VERBS } from "../contracts/verbs/tasks.ts";
 import { limitExceeded } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
-import { refuseAlias } from "../core/existing.ts";
+import { refuseAlias } from "../core/existing-session.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { createBoard, noBoard } from "./boards.ts";

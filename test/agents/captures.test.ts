@@ -4,9 +4,9 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { agentHere } from "../../src/coding/here.ts";
+import { sourceOfCapture } from "../../src/coding/capture-source.ts";
+import { localAgent } from "../../src/coding/local-agent.ts";
 import { Saver } from "../../src/coding/saver.ts";
-import { sourceOfCapture } from "../../src/coding/sources.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { realEnvironment } from "../../src/core/environment.ts";
 import { open } from "../../src/open.ts";
@@ -36,7 +36,7 @@ withAgents("captures of Claude Code", (agents) => {
     const sdk = await loadSdk(machines);
     const a = machines.add();
     const session = await richSession(sdk, machines, a);
-    const found = await agentHere("claude-code", { env: a.env, cwd: a.cwd, environment }).find(session.sessionId);
+    const found = await localAgent("claude-code", { env: a.env, cwd: a.cwd, environment }).find(session.sessionId);
     const saved = await new Saver({ captures: hf.captures, environment, request: session.sessionId }).save(found);
     const b = next(a);
     for (const file of [session.edited, session.created]) {
@@ -44,7 +44,7 @@ withAgents("captures of Claude Code", (agents) => {
     }
     await a.die({ keepsCwd: b.cwd === a.cwd });
     const source = await sourceOfCapture(hf.captures, saved?.capture.id ?? "");
-    const here = agentHere("claude-code", { env: b.env, cwd: b.cwd, environment });
+    const here = localAgent("claude-code", { env: b.env, cwd: b.cwd, environment });
     const restored = await here.restore(source, { rewritePaths });
     expect(restored.left).toEqual([]);
     const key = restored.key ?? "";

@@ -4,8 +4,8 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { capture } from "../../src/cli/capture.ts";
 import { main } from "../../src/cli/main.ts";
+import { captureOutput } from "../../src/cli/output-capture.ts";
 import { testLong } from "../long-test.ts";
 import { withAgents } from "./agents.ts";
 import { fidelityOf, WHOLE } from "./fidelity.ts";
@@ -22,7 +22,7 @@ withAgents("the command line with the real agents", (agents) => {
 
   async function holdfast({ cwd, env }: Machine, ...argv: string[]): Promise<string> {
     const store = path.join(machines.folder, "holdfast.db");
-    const { code, stdout, stderr } = await capture(main, argv, { cwd, env: { ...env, HOLDFAST_STORE: store } });
+    const { code, stdout, stderr } = await captureOutput(main, argv, { cwd, env: { ...env, HOLDFAST_STORE: store } });
     expect(`${argv.join(" ")}: ${code} ${code === 0 ? "" : stderr}`).toBe(`${argv.join(" ")}: 0 `);
     return stdout;
   }

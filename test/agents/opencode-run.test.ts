@@ -6,7 +6,7 @@ import * as path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { agentAt } from "../../scripts/agents.ts";
-import { contentOf } from "../../src/coding/sources.ts";
+import { readContent } from "../../src/coding/capture-source.ts";
 import { open } from "../../src/open.ts";
 import { isLong } from "../../src/testing/scale.ts";
 import { testLong } from "../long-test.ts";
@@ -218,7 +218,7 @@ async function savedExport(store: string): Promise<string> {
     const [capture] = (await hf.captures.list()).items;
     if (capture === undefined) return "";
     return Buffer.from(
-      await contentOf({ read: (name) => hf.captures.read(capture.id, name) }, `export/${capture.sessionId}.json`),
+      await readContent({ read: (name) => hf.captures.read(capture.id, name) }, `export/${capture.sessionId}.json`),
     ).toString("utf8");
   } finally {
     await hf.close();

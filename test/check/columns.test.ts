@@ -208,7 +208,7 @@ const KEPT: readonly (readonly [what: string, sql: string, kind: CheckKind])[] =
   ["a call that goes", `DELETE FROM calls WHERE ${LEFT} AND seq <> first_seq`, "event-without-row"],
   ["an eval's code", `UPDATE evals SET code = NULL WHERE ${LEFT}`, "commitment-mismatch"],
   [
-    "a message cleared by nobody",
+    "a message cleared by no event",
     `UPDATE events SET erased_seq = 2, words = NULL, sha256 = NULL, salt = NULL WHERE ${MESSAGE}`,
     "event-mismatch",
   ],

@@ -83,7 +83,7 @@ const ROOTS: readonly (readonly [
     "head-root-wrong",
   ],
   [
-    "a compaction that nobody made",
+    "a compaction that no event made",
     FULL,
     (root) => ({ compaction: { summary: "chat#1", upTo: "chat#1" }, ...root }),
     "head-root-wrong",

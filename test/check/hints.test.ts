@@ -70,7 +70,7 @@ for (const engine of ENGINES) {
     afterEach(() => store.mend());
     afterAll(() => store.end());
 
-    test("ST7 a name whose session is gone is nobody's, moves when asked to and can be taken away", async () => {
+    test("ST7 a name whose session is gone can be moved and removed", async () => {
       const { hf, run } = store;
       const gone = "(SELECT no FROM sessions WHERE id = 'left')";
       await run("INSERT INTO aliases (name, session_no, created_at) VALUES ('nowhere', 99999, 1)");

@@ -128,7 +128,7 @@ describe.each(ENGINES)("context of the tool loop on $name", (engine) => {
   );
 
   test(
-    "RU18 a model may write the summary: its tokens count, and nobody watches it being written",
+    "RU18 a model may write the summary: its tokens count, and no watcher gets its text",
     inStore(async (hf) => {
       await fill(hf, "s", 6);
       const summarizer = scripted((request, call) => {

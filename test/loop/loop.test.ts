@@ -258,7 +258,7 @@ describe.each(ENGINES)("tool loop on $name", (engine) => {
   );
 
   test(
-    "RU18 text comes to who watches as the model says it",
+    "RU18 a watcher gets text as the model writes it",
     inStore(async (hf) => {
       const model = scripted((_, call) => {
         for (const text of ["Hel", "lo"]) call.token(text);

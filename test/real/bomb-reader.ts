@@ -2,10 +2,10 @@
 // of a store, and a folder of bombs, each named by its number and its kind.
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import * as path from "node:path";
-import { capture } from "../../src/cli/capture.ts";
-import { handedOver } from "../../src/cli/coding/handed.ts";
+import { readSessionInput } from "../../src/cli/captures/session-input.ts";
 import { processIo } from "../../src/cli/io.ts";
 import { main } from "../../src/cli/main.ts";
+import { captureOutput } from "../../src/cli/output-capture.ts";
 import { isHoldfastError } from "../../src/contracts/errors.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { open } from "../../src/open.ts";
@@ -29,13 +29,13 @@ async function codeOf(work: () => Promise<unknown>): Promise<string> {
 async function outcomesOf(store: Holdfast, kind: Bomb["kind"], bytes: Uint8Array): Promise<readonly string[]> {
   if (kind === "archive") return [await codeOf(() => store.sessions.import(bytes))];
   const blob = Buffer.from(bytes).toString("base64");
-  const restored = await capture(
+  const restored = await captureOutput(
     main,
     ["restore", "--from", `base64:${blob}`, "--session-id", SESSION, "--cwd", cwd, "--json"],
     { cwd, env },
   );
   // Before an agent starts; what is wrong with it does not stop the agent.
-  const begun = await handedOver(processIo({ cwd, env: { ...env, AGENT_SESSION_BLOB: blob } }), {
+  const begun = await readSessionInput(processIo({ cwd, env: { ...env, AGENT_SESSION_BLOB: blob } }), {
     ...{ from: undefined, out: undefined, hasStore: false },
   });
   const saved = kind === "bundle" ? [await codeOf(() => store.captures.putBundle(bytes, { request: "r" }))] : [];

@@ -12,7 +12,7 @@ import { say } from "./say.ts";
 export interface Freezes {
   /** Asked after each trip that is not the last. */
   readonly stops: () => boolean;
-  /** Asked before each commit: whether what the handle knows of its sessions counts as outdated, so that it takes more trips. */
+  /** Asked before each commit: whether what the handle knows of its sessions counts as outdated, so that it takes more round trips. */
   readonly isStale: () => boolean;
   readonly busyMs?: number;
 }

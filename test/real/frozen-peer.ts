@@ -22,7 +22,7 @@ let isArmed = false;
 let isStale = false;
 const store = await openFreezing(args.url, {
   ...(args.busyMs === undefined ? {} : { busyMs: args.busyMs }),
-  // A commit of one trip holds no lock between trips: it must read its sessions again.
+  // A commit of one trip holds no lock between round trips: it must read its sessions again.
   isStale: () => {
     if (!isArmed || isStale) return false;
     isStale = true;

@@ -20,7 +20,7 @@ function standStill(ms: number): void {
 const CALLS: Readonly<Record<string, (store: Holdfast) => Promise<unknown>>> = {
   "an append": ({ history }) => history.append({ session: "s", agent: "a" }, { role: "user", content: "again" }),
   "a read": ({ history }) => history.session("s"),
-  "a commit of several trips": ({ sessions }) => sessions.create({ id: `new-${Date.now()}` }),
+  "a commit of several round trips": ({ sessions }) => sessions.create({ id: `new-${Date.now()}` }),
   "a query": ({ query }) => query({ find: ["?id"], where: [["?s", ":session/id", "?id"]] }),
 };
 

@@ -4,7 +4,7 @@
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { projectKey } from "../../src/coding/claude/key.ts";
+import { projectKey } from "../../src/coding/claude/session-files.ts";
 import { SESSION, writeRichSession } from "../coding/claude-tree.ts";
 import { COMPILED } from "../compiled.ts";
 

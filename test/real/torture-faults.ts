@@ -15,7 +15,7 @@ export interface Tally {
   poolerKills: number;
   /** Workers that were stopped from outside, at any moment. */
   freezes: number;
-  /** Workers that stopped between two trips of a commit. */
+  /** Workers that stopped between two round trips of a commit. */
   commitFreezes: number;
   /** Processes of the server that were stopped. */
   backendFreezes: number;

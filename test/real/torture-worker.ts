@@ -10,7 +10,7 @@ export interface WorkerArguments {
   readonly url: string;
   /** Where its tools act. */
   readonly effects: string;
-  /** The share of commits with several trips in which it stops (SIGSTOP) after the first, and says "frozen" before. */
+  /** The share of commits with several round trips in which it stops (SIGSTOP) after the first, and says "frozen" before. */
   readonly commitFreezes: number;
 }
 

@@ -26,7 +26,7 @@ export interface TortureOptions {
   readonly faults: readonly Fault[];
   /** How long; then what was begun is let end. */
   readonly faultMs: number;
-  /** The share of commits with several trips in which a worker stops; on PostgreSQL only. */
+  /** The share of commits with several round trips in which a worker stops; on PostgreSQL only. */
   readonly commitFreezes?: number;
   readonly workers?: number;
   /** Runs under way at a time. */

@@ -165,7 +165,7 @@ export const workedOnTwice: readonly Edit[] = [
 
 /** The new and the old owner of a lease in one batch: each judged by what was there before. */
 export const takenBeside: readonly Edit[] = [
-  { file: "storage/sql/judge.ts", from: 'check === "run.version" ?', to: 'String(check) === "" ?' },
+  { file: "storage/sql/commit-verdicts.ts", from: 'check === "run.version" ?', to: 'String(check) === "" ?' },
 ];
 
 /** A run goes to sleep although somebody wants it cancelled. */

@@ -29,7 +29,7 @@ function slow(rate: number): Partial<Limits> {
 
 const isWorker = ({ process }: Opportunity) => process.startsWith("worker");
 
-/** One worker stands still inside a commit that takes several trips: its transaction is open, and it has locked rows. */
+/** One worker stands still inside a commit that takes several round trips: its transaction is open, and it has locked rows. */
 export function frozenPeer(seed: number, rate = 0.3): Simulation {
   const filter: Fault["filter"] = (at) => isWorker(at) && at.what === "answer";
   return stalledPeer(seed, [{ kind: "freeze", probability: rate, ms: 3_600_000, maxTriggers: 1, filter }]);

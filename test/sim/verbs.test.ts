@@ -3,12 +3,12 @@ import { describe } from "vitest";
 import { played } from "./required.ts";
 import { SLOW, VERBS } from "./scenarios.ts";
 
-describe("people who do anything at any moment", () => {
+describe("callers that do anything at any moment", () => {
   played([VERBS], (own) => own, { short: 6, long: 200 });
   played([VERBS], () => 0.5, { short: 4, long: 200 });
 });
 
-describe("workers who stand still and go on", () => {
+describe("workers that stand still and go on", () => {
   played([SLOW], (own) => own, { short: 8, long: 200 });
   played([SLOW], () => 0.5, { short: 4, long: 200 });
 });

@@ -51,44 +51,7 @@ const MEANT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What is not renamed yet. It only gets shorter: an entry that is not needed any more is a complaint. */
-const LEFT: Readonly<Record<string, string>> = {
-  "src/cli/capture.ts": "Captured",
-  "src/cli/captures/found.ts": "Asked Bundled Counted",
-  "src/cli/captures/handed.ts": "file",
-  "src/cli/captures/local.ts": "Standing standingOf",
-  "src/cli/captures/which.ts": "Which",
-  "src/cli/coding/child.ts": "Ended",
-  "src/cli/coding/follow.ts": "Followed",
-  "src/cli/coding/handed.ts": "Handed file handedOver",
-  "src/cli/coding/start.ts": "Asked Tried",
-  "src/cli/coding/store-opening.ts": "Interrupted",
-  "src/cli/coding/tell.ts": "Told file",
-  "src/cli/coding/whose.ts": "Expected Whose file",
-  "src/cli/commands/import-local.test.ts": "said told",
-  "src/cli/commands/restore.ts": "told",
-  "src/coding/basis.ts": "Moved Place",
-  "src/coding/claude/find.ts": "Collected",
-  "src/coding/conversation/alone.ts": "file",
-  "src/coding/conversation/brief.ts": "file",
-  "src/coding/conversation/claude-entries.ts": "said",
-  "src/coding/conversation/claude.test.ts": "said",
-  "src/coding/conversation/claude.ts": "Placed Seen",
-  "src/coding/conversation/doings.ts": "file",
-  "src/coding/conversation/facts.ts": "Described Known saysMore",
-  "src/coding/conversation/handover.ts": "said",
-  "src/coding/conversation/import.ts": "Added",
-  "src/coding/conversation/opencode.test.ts": "Exported",
-  "src/coding/conversation/opencode.ts": "Found",
-  "src/coding/conversation/request.ts": "Held heldOf",
-  "src/coding/conversation/spoken.ts": "file saidAt",
-  "src/coding/conversation/telling.test.ts": "file",
-  "src/coding/conversation/together.test.ts": "inTurn",
-  "src/coding/conversation/told.test.ts": "file",
-  "src/coding/conversation/told.ts": "Behind file",
-  "src/coding/saver.ts": "Known",
-  "src/coding/scan.ts": "Scanned",
-  "src/coding/staging.ts": "Staged",
-};
+const LEFT: Readonly<Record<string, string>> = {};
 
 interface File {
   /** From the root, with "/". */

@@ -1,31 +1,31 @@
-// When the files of a running session are captured: soon after something changed, after each result, and at the end. One at
-// a time; what is asked for meanwhile is one more. Whatever goes wrong is told and changes nothing for the agent.
+// When the files of a running session are captured: soon after something changed, after each result, and at the end. One capture runs
+// at a time; requests during it become one more. A failure is reported to the caller and does not disturb the agent.
 import type { Environment } from "../../contracts/environment.ts";
 
 export type CaptureMoment = "entry" | "result" | "exit";
 
-export interface CapturingOptions {
+export interface CaptureSchedulerOptions {
   readonly capture: (sessionId: string, moment: CaptureMoment) => Promise<void>;
   readonly environment: Environment;
   /** How long changes are gathered. */
   readonly everyMs: number;
-  /** After so long one is no longer waited for. */
-  readonly patienceMs: number;
-  readonly failed: (error: unknown, moment: CaptureMoment, sessionId: string) => void;
+  /** How long one capture is waited for. */
+  readonly timeoutMs: number;
+  readonly onFailed: (error: unknown, moment: CaptureMoment, sessionId: string) => void;
 }
 
-export class Capturing {
-  readonly #options: CapturingOptions;
+export class CaptureScheduler {
+  readonly #options: CaptureSchedulerOptions;
   #sessionId: string | null = null;
   #wanted: "entry" | "result" | null = null;
   #working: Promise<void> | null = null;
   #hurry = new AbortController();
 
-  constructor(options: CapturingOptions) {
+  constructor(options: CaptureSchedulerOptions) {
     this.#options = options;
   }
 
-  /** The agent's own name for the session, as it says it now. */
+  /** The id that the agent names now. */
   nameSession(sessionId: string): void {
     this.#sessionId = sessionId;
   }
@@ -36,7 +36,7 @@ export class Capturing {
     this.#working ??= this.#work();
   }
 
-  /** What is under way comes to its end, and the last one holds everything. */
+  /** Waits for a capture in progress, then captures once more, so that nothing is missing. */
   async end(): Promise<void> {
     if (this.#wanted === "entry") this.#wanted = null;
     this.#hurry.abort();
@@ -60,17 +60,17 @@ export class Capturing {
 
   async #capture(moment: CaptureMoment): Promise<void> {
     const sessionId = this.#sessionId;
-    // An agent that ended before it named its session left nothing to capture.
+    // An agent that ended before it named its session has nothing to capture.
     if (sessionId === null) return;
-    const { capture, environment, patienceMs, failed } = this.#options;
+    const { capture, environment, timeoutMs, onFailed } = this.#options;
     const done = new AbortController();
-    const late = environment.sleep(patienceMs, done.signal).then(() => {
-      if (!done.signal.aborted) throw new Error(`not done after ${patienceMs} ms; it is no longer waited for`);
+    const late = environment.sleep(timeoutMs, done.signal).then(() => {
+      if (!done.signal.aborted) throw new Error(`not done after ${timeoutMs} ms; it is no longer waited for`);
     });
     try {
       await Promise.race([capture(sessionId, moment), late]);
     } catch (error) {
-      failed(error, moment, sessionId);
+      onFailed(error, moment, sessionId);
     } finally {
       done.abort();
     }

@@ -1,7 +1,6 @@
-// An entry of a transcript as a message, and back. What was said becomes content that people and queries can read; the entry
-// itself stands beside it, in the metadata, because it has to come back exactly.
-
-import { AS_CONTENT, entryIn } from "../../coding/conversation/mirror.ts";
+// Converts an entry of a transcript to a message and back. The text becomes content that people and queries can read; the entry itself
+// is kept in the metadata, because it must come back exactly.
+import { AS_CONTENT, entryIn } from "../../coding/conversation/sdk-mirror.ts";
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { ContentBlockInput, MediaInput, MessageInput } from "../../contracts/messages.ts";
@@ -53,7 +52,7 @@ function roleOf({ type }: JsonObject, content: readonly ContentBlockInput[] | nu
   return answers ? "tool" : "user";
 }
 
-/** null when nothing was said in a way that we know. */
+/** null when the entry has no content of a known form. */
 function contentOf({ type, message }: JsonObject): readonly ContentBlockInput[] | null {
   if ((type !== "user" && type !== "assistant") || !isObject(message)) return null;
   const { content } = message;

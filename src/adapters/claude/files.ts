@@ -1,20 +1,24 @@
-// The files of a Claude Code session in a store's captures, as persistentQuery() asks for them: put back before the agent
-// starts, saved while it works, and its conversation brought into its session.
+// The files of a Claude Code session in a store's captures, for persistentQuery(): restored before the agent starts, saved while it
+// works, and its conversation imported into its session.
 import { readFile } from "node:fs/promises";
-import { importCaptured } from "../../coding/catch-up.ts";
-import { type AgentHere, agentHere } from "../../coding/here.ts";
-import { Saver } from "../../coding/saver.ts";
-import { contentOf, sourceOfCapture } from "../../coding/sources.ts";
+import { readContent, sourceOfCapture } from "../../coding/capture-source.ts";
+import { findIfPresent, type LocalAgent, localAgent } from "../../coding/local-agent.ts";
+import { RecordedSession } from "../../coding/supervisor/recorder.ts";
 import type { Capture, CaptureWithFiles } from "../../contracts/captures.ts";
 import type { CaptureSource } from "../../contracts/coding.ts";
 import type { Environment } from "../../contracts/environment.ts";
-import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { mainFileOf } from "../../core/agent-sessions.ts";
 import { decodeText } from "../../core/bytes.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import type { CaptureMoment } from "./capturing.ts";
-import { fromMirror, type MirroredSession, mirroredSession, missingIn, withMirrored } from "./from-mirror.ts";
+import {
+  countMissing,
+  findMirroredSession,
+  type MirroredSession,
+  restoredFromMirror,
+  withMirrored,
+} from "./from-mirror.ts";
 import type { RestoredSession } from "./persistent-query.ts";
 
 export interface ClaudeFilesOptions {
@@ -26,7 +30,7 @@ export interface ClaudeFilesOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Default 7 days; null: never. */
   readonly ttlMs?: number | null;
-  /** Paths of the session's own files lead to where they are now: for a session that goes on in another directory. */
+  /** Changes the paths of the session's own files to where they are now, for a session that is resumed in another directory. */
   readonly rewritePaths?: boolean;
   readonly environment?: Environment;
 }
@@ -51,22 +55,22 @@ interface RestoreSources {
 /** The newest capture with what was mirrored of its session; a session that began since and was never captured comes before it. */
 async function findRestoreSources(hf: Holdfast, request: string): Promise<RestoreSources | null> {
   const capture = await hf.captures.latest(request, "claude-code");
-  const newest = await mirroredSession(hf, request);
+  const newest = await findMirroredSession(hf, request);
   const isUncaptured = newest !== null && (capture === null || newest.createdAt > capture.savedAt);
   if (isUncaptured && newest.sessionId !== capture?.sessionId) return { captured: null, mirrored: newest };
   if (capture === null) return null;
   const isSame = newest?.sessionId === capture.sessionId;
-  const mirrored = isSame ? newest : await mirroredSession(hf, request, capture.sessionId);
+  const mirrored = isSame ? newest : await findMirroredSession(hf, request, capture.sessionId);
   return { captured: await sourceOfCapture(hf.captures, capture.id), mirrored };
 }
 
 async function transcriptOf(captured: RestoreSources["captured"]): Promise<string> {
   if (captured === null) return "";
-  return decodeText(await contentOf(captured, mainFileOf("claude-code", captured.sessionId).path));
+  return decodeText(await readContent(captured, mainFileOf("claude-code", captured.sessionId).path));
 }
 
 /** What this machine itself still has of it; "" when there is nothing. */
-async function transcriptHere(agent: AgentHere, { sessionId }: MirroredSession): Promise<string> {
+async function transcriptHere(agent: LocalAgent, { sessionId }: MirroredSession): Promise<string> {
   const found = await agent.find(sessionId).catch(() => null);
   const main = found?.files.find(({ role }) => role === "transcript");
   return main === undefined ? "" : readFile(main.file, "utf8");
@@ -75,51 +79,44 @@ async function transcriptHere(agent: AgentHere, { sessionId }: MirroredSession):
 export function claudeFiles(options: ClaudeFilesOptions): ClaudeFiles {
   const { hf, request, ttlMs, rewritePaths = false, environment = realEnvironment() } = options;
   const { cwd = process.cwd(), env = process.env } = options;
-  const agent = agentHere("claude-code", { env, cwd, environment });
-  const savers = new Map<string, Saver>();
+  const agent = localAgent("claude-code", { env, cwd, environment });
+  const sessions = new Map<string, RecordedSession>();
   let basis: CaptureWithFiles | null = null;
-  let last: Capture | null = null;
-  const saverOf = (sessionId: string) => {
-    const known = savers.get(sessionId);
-    if (known !== undefined) return known;
-    const made = new Saver({
-      ...{
-        captures: hf.captures,
-        clock: hf.clock,
-        environment,
-        request,
-        basis: basis?.sessionId === sessionId ? basis : null,
-      },
-      ...(ttlMs === undefined ? {} : { ttlMs }),
-    });
-    savers.set(sessionId, made);
-    return made;
+  /** The session that was saved last. */
+  let latest: RecordedSession | null = null;
+  const recordedOf = (sessionId: string) => {
+    const recorded =
+      sessions.get(sessionId) ??
+      new RecordedSession(hf, {
+        ...{ clock: hf.clock, environment, request, basis: basis?.sessionId === sessionId ? basis : null },
+        ...(ttlMs === undefined ? {} : { ttlMs }),
+      });
+    sessions.set(sessionId, recorded);
+    return recorded;
   };
   return {
-    last: () => last,
+    last: () => latest?.last ?? null,
     async restore() {
       const found = await findRestoreSources(hf, request);
       if (found === null) return null;
       const { captured, mirrored } = found;
-      const missing = mirrored === null ? 0 : missingIn(mirrored, await transcriptOf(captured));
+      const missing = mirrored === null ? 0 : countMissing(mirrored, await transcriptOf(captured));
       const isHere =
-        mirrored !== null && missing > 0 && missingIn(mirrored, await transcriptHere(agent, mirrored)) === 0;
+        mirrored !== null && missing > 0 && countMissing(mirrored, await transcriptHere(agent, mirrored)) === 0;
       const isFromMirror = mirrored !== null && missing > 0 && !isHere;
       const source = isFromMirror ? await withMirrored(captured, mirrored) : captured;
       if (source !== null) await agent.restore(source, { rewritePaths });
       basis = captured;
       const sessionId = captured?.sessionId ?? mirrored?.sessionId ?? "";
-      return { sessionId, ...(isFromMirror ? { problem: fromMirror(sessionId, missing, captured) } : {}) };
+      return { sessionId, ...(isFromMirror ? { problem: restoredFromMirror(sessionId, missing, captured) } : {}) };
     },
     async capture(sessionId, moment) {
-      const found = await agent.find(sessionId).catch((error: unknown) => {
-        // Nothing is written before the first message.
-        if (moment === "entry" && error instanceof HoldfastError && error.code === "NotFound") return null;
-        throw error;
-      });
+      // The agent writes nothing before the first message.
+      const found = await (moment === "entry" ? findIfPresent(agent, sessionId) : agent.find(sessionId));
       if (found === null) return;
-      last = (await saverOf(sessionId).save(found))?.capture ?? last;
-      if (moment === "exit" && last !== null) await importCaptured(hf, last);
+      const recorded = recordedOf(sessionId);
+      if ((await recorded.save(found)) !== null) latest = recorded;
+      if (moment === "exit") await latest?.importConversation();
     },
   };
 }

@@ -1,8 +1,8 @@
-// A session of which the mirror has more than the captures: its process was killed between an entry and the next capture. Its
-// transcripts are made again from the mirrored entries, behind what was captured.
+// A session of which the mirror has more than the captures, because its process was killed between an entry and the next capture. Its
+// transcripts are completed with the mirrored entries.
 
-import { entryIn, isMirror, MIRROR, mirroredId } from "../../coding/conversation/mirror.ts";
-import { contentOf } from "../../coding/sources.ts";
+import { readContent } from "../../coding/capture-source.ts";
+import { entryIn, isMirror, MIRROR, mirroredId } from "../../coding/conversation/sdk-mirror.ts";
 import type { Capture, CapturedFile } from "../../contracts/captures.ts";
 import type { CaptureSource } from "../../contracts/coding.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
@@ -29,7 +29,7 @@ const SUBPATH = /^subagents\/agent-[A-Za-z0-9_-]{1,64}$/;
 const METADATA = "agent_metadata";
 
 /** The session of the request that was mirrored last, or the one with this id; null when there is none. */
-export async function mirroredSession(
+export async function findMirroredSession(
   hf: Stores,
   request: string,
   sessionId?: string,
@@ -73,9 +73,9 @@ async function entriesOf({ history }: Stores, { id }: Session): Promise<readonly
 }
 
 /** How many mirrored entries of the main transcript this text does not have. */
-export function missingIn({ sessionId, transcripts }: MirroredSession, text: string): number {
+export function countMissing({ sessionId, transcripts }: MirroredSession, text: string): number {
   const entries = transcripts.get(mainFileOf("claude-code", sessionId).path) ?? [];
-  return linesAfter(entries, text).filter(hasUuid).length;
+  return missingEntries(entries, text).filter(hasUuid).length;
 }
 
 function hasUuid({ uuid }: JsonObject): boolean {
@@ -83,18 +83,18 @@ function hasUuid({ uuid }: JsonObject): boolean {
 }
 
 /** From the first entry on that the text does not have. */
-function linesAfter(entries: readonly JsonObject[], text: string): readonly JsonObject[] {
+function missingEntries(entries: readonly JsonObject[], text: string): readonly JsonObject[] {
   const first = entries.findIndex(({ uuid }) => typeof uuid === "string" && !text.includes(JSON.stringify(uuid)));
   return first < 0 ? [] : entries.slice(first).filter(({ type }) => type !== METADATA);
 }
 
-/** What was captured, with what only the mirror has behind it; without a capture, all that was mirrored. */
+/** The capture with the entries that only the mirror has; without a capture, all mirrored entries. */
 export async function withMirrored(captured: CaptureSource | null, mirrored: MirroredSession): Promise<CaptureSource> {
   const contents = new Map<string, Uint8Array>();
   for (const [path, entries] of mirrored.transcripts) {
     const isCaptured = captured?.files.some((file) => file.path === path) === true;
-    const text = captured !== null && isCaptured ? decodeText(await contentOf(captured, path)) : "";
-    const lines = linesAfter(entries, text).map((entry) => `${JSON.stringify(entry)}\n`);
+    const text = captured !== null && isCaptured ? decodeText(await readContent(captured, path)) : "";
+    const lines = missingEntries(entries, text).map((entry) => `${JSON.stringify(entry)}\n`);
     const end = text === "" || text.endsWith("\n") ? "" : "\n";
     if (lines.length > 0) contents.set(path, encodeText(`${text}${end}${lines.join("")}`));
     const meta = isCaptured ? undefined : entries.find(({ type }) => type === METADATA);
@@ -129,8 +129,8 @@ async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
   yield content;
 }
 
-/** What to tell of it: the session goes on, and not all of its files are there. */
-export function fromMirror(sessionId: string, missing: number, capture: Capture | null): HoldfastError {
+/** The problem to report: the session is resumed, and some of its files are missing. */
+export function restoredFromMirror(sessionId: string, missing: number, capture: Capture | null): HoldfastError {
   const what =
     capture === null
       ? `session ${sessionId} was killed before its files were captured: it was restored from its ${missing} mirrored entries`

@@ -1,12 +1,12 @@
-// query() of the Claude Agent SDK with a session that outlives its machine. The SDK resumes from a SessionStore without task
-// list, tool results, sub-agents' files and user settings, so the files are put back before it starts and captured while it
-// works; the store gets a copy of every entry as it is written, and is never asked to load one.
+// query() of the Claude Agent SDK with a session that outlives its machine. The SDK resumes from a SessionStore without task list, tool
+// results, sub-agents' files and user settings, so the files are restored before it starts and captured while it works. The store
+// gets a copy of every entry as it is written, and is never asked to load one.
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { FoldSessionSummary, ProjectScope, SessionStore, SessionsOf } from "../../contracts/session-store.ts";
 import { invalid } from "../../core/check.ts";
 import { realEnvironment } from "../../core/environment.ts";
-import { type CaptureMoment, Capturing } from "./capturing.ts";
+import { type CaptureMoment, CaptureScheduler } from "./capturing.ts";
 import { claudeSessionStore } from "./session-store.ts";
 
 export type { CaptureMoment } from "./capturing.ts";
@@ -23,13 +23,13 @@ type MessageOf<F extends QueryFunction> = ReturnType<F> extends AsyncIterable<in
 type MakePrompt = (start: QueryStart) => unknown;
 
 export interface QueryStart {
-  /** The session that goes on from its files; null when a new one begins. */
+  /** The session that is resumed from its files; null when a new one begins. */
   readonly resumed: string | null;
   /** False with enableFileCheckpointing, which the SDK refuses together with a SessionStore: captures are all there is. */
   readonly mirrored: boolean;
 }
 
-/** Something of ours that went wrong; the agent goes on. */
+/** A failure of Holdfast; the agent continues. */
 export interface QueryProblem {
   /** "mirror": a turn ended, and the SDK had handed no entry over. */
   readonly during: "restore" | "capture" | "mirror";
@@ -38,10 +38,10 @@ export interface QueryProblem {
   readonly error: unknown;
 }
 
-/** A session whose files were put back. */
+/** A session with restored files. */
 export interface RestoredSession {
   readonly sessionId: string;
-  /** What is not as it was: told to onProblem, and the session goes on. */
+  /** What could not be restored: onProblem gets it, and the session is resumed all the same. */
   readonly problem?: unknown;
 }
 
@@ -49,18 +49,18 @@ export interface PersistentQueryInput<F extends QueryFunction> {
   readonly hf: SessionsOf;
   /** The SDK's query(). */
   readonly query: F;
-  /** Or what makes it, once it is known whether a session goes on: a new one may have to be told what was said before. */
+  /** Or a function that makes it, once it is known whether a session is resumed: a new one may need a digest of the earlier one. */
   readonly prompt: PromptOf<F> | ((start: QueryStart) => PromptOf<F> | Promise<PromptOf<F>>);
-  /** Of the SDK. With `restore`, it alone says whether to resume: `resume` and `continue` are left out. */
+  /** Options of the SDK. With `restore`, `resume` and `continue` are ignored: `restore` decides. */
   readonly options?: OptionsOf<F>;
-  /** Puts a session's files back, verified, and says which; null when there is none. Should it fail, a new session begins. */
+  /** Restores a session's files, verified, and returns its id; null when there is none. If it fails, a new session begins. */
   readonly restore?: () => Promise<RestoredSession | null>;
   /** Saves a session's files: one call at a time, but for one that was no longer waited for. */
   readonly capture?: (sessionId: string, moment: CaptureMoment) => Promise<void>;
   readonly request?: string;
   readonly agent?: string;
   readonly fold?: FoldSessionSummary;
-  /** Default "any": the session goes on in whichever directory it was put back. */
+  /** Default "any": the session is resumed in whichever directory it was restored. */
   readonly projects?: ProjectScope;
   /** While the agent works it is captured at most this often; default 2 s. */
   readonly captureEveryMs?: number;
@@ -85,11 +85,11 @@ export function persistentQuery<F extends QueryFunction>(input: PersistentQueryI
   const begun = begin(input, capturing, mirroring, tell);
   // The caller that iterates gets the error.
   begun.catch(() => undefined);
-  const seen = (message: unknown) => {
+  const onMessage = (message: unknown) => {
     if (capturing !== undefined) watch(message, capturing);
     if (isResult(message)) checkMirror(mirroring, tell);
   };
-  return Object.assign(pass<F>(begun, seen, capturing), { query: begun });
+  return Object.assign(pass<F>(begun, onMessage, capturing), { query: begun });
 }
 
 interface Mirroring {
@@ -99,13 +99,13 @@ interface Mirroring {
 
 async function* pass<F extends QueryFunction>(
   begun: Promise<ReturnType<F>>,
-  seen: (message: unknown) => void,
-  capturing: Capturing | undefined,
+  onMessage: (message: unknown) => void,
+  capturing: CaptureScheduler | undefined,
 ): AsyncGenerator<MessageOf<F>, void, undefined> {
   try {
     const messages: AsyncIterable<unknown> = await begun;
     for await (const message of messages) {
-      seen(message);
+      onMessage(message);
       yield message as MessageOf<F>;
     }
   } finally {
@@ -114,7 +114,7 @@ async function* pass<F extends QueryFunction>(
 }
 
 /** The transcript is complete with the result, not with the answer before it, nor when a Stop hook runs. */
-function watch(message: unknown, capturing: Capturing): void {
+function watch(message: unknown, capturing: CaptureScheduler): void {
   const { type, subtype, session_id } = (message ?? {}) as Record<string, unknown>;
   const says = isResult(message) || (type === "system" && subtype === "init");
   if (typeof session_id === "string" && says) capturing.nameSession(session_id);
@@ -137,7 +137,7 @@ function checkMirror(mirroring: Mirroring, tell: (problem: QueryProblem) => void
 
 async function begin<F extends QueryFunction>(
   input: PersistentQueryInput<F>,
-  capturing: Capturing | undefined,
+  capturing: CaptureScheduler | undefined,
   mirroring: Mirroring,
   tell: (problem: QueryProblem) => void,
 ): Promise<ReturnType<F>> {
@@ -183,7 +183,7 @@ async function restoredBy<F extends QueryFunction>(
 /** Nothing is loaded from it: what is on disk is more than a transcript. */
 function mirror<F extends QueryFunction>(
   { hf, projects = "any", agent, fold, request }: PersistentQueryInput<F>,
-  capturing: Capturing | undefined,
+  capturing: CaptureScheduler | undefined,
   mirroring: Mirroring,
 ): SessionStore {
   const store = claudeSessionStore(hf, {
@@ -211,17 +211,17 @@ function capturingOf<F extends QueryFunction>(
     capturePatienceMs = 60_000,
   }: PersistentQueryInput<F>,
   tell: (problem: QueryProblem) => void,
-): Capturing | undefined {
+): CaptureScheduler | undefined {
   if (capture === undefined) return undefined;
   for (const ms of [captureEveryMs, capturePatienceMs]) {
     if (!Number.isFinite(ms) || ms < 0) throw invalid("captureEveryMs and capturePatienceMs", "milliseconds", ms);
   }
-  return new Capturing({
+  return new CaptureScheduler({
     capture,
     environment,
     everyMs: captureEveryMs,
-    patienceMs: capturePatienceMs,
-    failed: (error, moment, sessionId) => tell({ during: "capture", moment, sessionId, error }),
+    timeoutMs: capturePatienceMs,
+    onFailed: (error, moment, sessionId) => tell({ during: "capture", moment, sessionId, error }),
   });
 }
 

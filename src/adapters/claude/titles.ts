@@ -1,7 +1,8 @@
 // A mirrored session is called by what was asked first, as an imported one is. Once it has a title nothing is looked at again.
-import { titleOf } from "../../coding/conversation/brief.ts";
+
 import { readClaude } from "../../coding/conversation/claude.ts";
-import { firstPrompt } from "../../coding/conversation/facts.ts";
+import { firstPrompt } from "../../coding/conversation/session-metadata.ts";
+import { titleOf } from "../../coding/conversation/short-text.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { MessageInput } from "../../contracts/messages.ts";
 import type { SessionsOf } from "../../contracts/session-store.ts";

@@ -1,8 +1,7 @@
 // Where transcripts are: each in a session of its own. The id is made of a hash of what the SDK calls it, because that is any
 // text; tags lead to it. A deleted session's id is never used again, so a transcript that is begun anew has the next number
 // of its id: one is made only when the one before is known to be deleted, and so at most one of them is there.
-
-import { MIRROR } from "../../coding/conversation/mirror.ts";
+import { MIRROR } from "../../coding/conversation/sdk-mirror.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Session, SessionFilter } from "../../contracts/session.ts";
 import type { ProjectScope, SessionKey, SessionsOf } from "../../contracts/session-store.ts";

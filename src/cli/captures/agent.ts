@@ -1,22 +1,16 @@
-// Coding agents as commands name them: which one is meant, where it is on this machine, and how it goes on.
+// The options by which commands name coding agents, their sessions and captures, and the command that resumes a session.
 import * as path from "node:path";
-import { isSessionId as isClaudeId } from "../../coding/claude/layout.ts";
-import { type AgentHere, agentHere, type Here } from "../../coding/here.ts";
-import { isSessionId as isOpenCodeId } from "../../coding/opencode/sql.ts";
+import type { CaptureSelector } from "../../coding/find-capture.ts";
+import { type AgentHost, type LocalAgent, localAgent } from "../../coding/local-agent.ts";
 import type { CodingAgent } from "../../contracts/captures.ts";
+import { AGENTS, isSessionIdOf } from "../../core/agent-sessions.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import type { Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import type { Io } from "../io.ts";
-import type { OptionSpec } from "../option.ts";
+import type { OptionSpec, Options } from "../option.ts";
 import { quoted, safeLine } from "../terminal.ts";
 import { parseDurationOrNever } from "../units.ts";
-
-export const AGENTS: readonly CodingAgent[] = ["claude-code", "opencode"];
-export const AGENT_NAMES: Readonly<Record<CodingAgent, string>> = {
-  "claude-code": "Claude Code",
-  opencode: "OpenCode",
-};
 
 export const AGENT_OPTION = {
   type: "text",
@@ -42,6 +36,21 @@ export const SESSION_ID_OPTION = {
   summary: "the agent's own id of its session: a UUID of Claude Code, ses_… of OpenCode",
 } as const satisfies OptionSpec;
 
+/** The options that name a capture. */
+export const CAPTURE_OPTIONS = {
+  request: { type: "text", value: "ID", summary: "the newest capture of this request" },
+  "session-id": SESSION_ID_OPTION,
+  capture: { type: "text", value: "CAPTURE", summary: "this capture, by the id that holdfast captures shows" },
+} as const satisfies Options;
+
+export function parseCaptureSelector({ args }: Context): CaptureSelector {
+  const selector = { request: args.text("request"), sessionId: args.text("session-id"), capture: args.text("capture") };
+  if (selector.capture !== undefined && (selector.request !== undefined || selector.sessionId !== undefined)) {
+    throw new UsageError("--capture names one by itself: leave out --request and --session-id");
+  }
+  return selector;
+}
+
 export function agentGiven({ args }: Context): CodingAgent | undefined {
   const given = args.text("agent");
   const agent = AGENTS.find((one) => one === given);
@@ -51,11 +60,11 @@ export function agentGiven({ args }: Context): CodingAgent | undefined {
   return agent;
 }
 
-/** By the form of its id, unless the user says it. */
+/** The option --agent, or the agent whose ids have this form. */
 export function agentOfId(sessionId: string, given: CodingAgent | undefined): CodingAgent {
   if (given !== undefined) return given;
-  if (isClaudeId(sessionId)) return "claude-code";
-  if (isOpenCodeId(sessionId)) return "opencode";
+  if (isSessionIdOf("claude-code", sessionId)) return "claude-code";
+  if (isSessionIdOf("opencode", sessionId)) return "opencode";
   throw new UsageError(
     `"${sessionId}" is no session id of an agent that is known: those of Claude Code are UUIDs, those of OpenCode begin with ses_`,
   );
@@ -67,26 +76,26 @@ export function ttlGiven({ args }: Context): { readonly ttlMs?: number | null } 
   return { ttlMs: parseDurationOrNever(ttl, "--ttl") };
 }
 
-/** Said in the help of every command that may have to start it. */
+/** For the help of every command that may start OpenCode. */
 export const OPENCODE_HELP = "OpenCode is started as opencode, or as the program that HOLDFAST_OPENCODE names.";
 
-export function placeOf(context: Context): Here {
+export function hostOf(context: Context): AgentHost {
   const { args, io } = context;
-  return placeAt(path.resolve(io.cwd, args.text("cwd") ?? "."), io);
+  return hostAt(path.resolve(io.cwd, args.text("cwd") ?? "."), io);
 }
 
-/** With the program of OpenCode where the user says it is. */
-export function placeAt(cwd: string, { env, cwd: from }: Io): Here {
+/** HOLDFAST_OPENCODE names the program of OpenCode. */
+export function hostAt(cwd: string, { env, cwd: from }: Io): AgentHost {
   const given = env.HOLDFAST_OPENCODE || undefined;
   const command = given?.includes("/") ? path.resolve(from, given) : given;
   return { env, cwd, environment: realEnvironment(), ...(command === undefined ? {} : { command }) };
 }
 
-export function hereOf(context: Context, agent: CodingAgent): AgentHere {
-  return agentHere(agent, placeOf(context));
+export function localAgentOf(context: Context, agent: CodingAgent): LocalAgent {
+  return localAgent(agent, hostOf(context));
 }
 
-/** What the agent is started with to go on, as it can be typed where the user is. */
+/** The command that resumes the session, as the user can type it in the directory `from`. */
 export function resumeCommand(agent: CodingAgent, sessionId: string, cwd: string, from: string): string {
   const command = agent === "claude-code" ? `claude --resume ${sessionId}` : `opencode run --session ${sessionId}`;
   return safeLine(cwd === from ? command : `cd ${quoted(cwd)} && ${command}`);

@@ -1,32 +1,36 @@
-// What `holdfast capture` found and did, event by event: one JSON document a line, or lines for people.
-import type { Imported } from "../../coding/conversation/import.ts";
-import type { FoundHere } from "../../coding/here.ts";
+// The events of `holdfast capture`: one JSON document a line, or lines for people.
+import { countImportedMessages, type Imported } from "../../coding/conversation/import.ts";
+import { countByRole, type FileCount, type LocalSession } from "../../coding/local-agent.ts";
 import type { FileFinding } from "../../coding/saver.ts";
 import type { Capture, CodingAgent } from "../../contracts/captures.ts";
+import { AGENT_NAMES } from "../../core/agent-sessions.ts";
 import { safe, safeLine } from "../terminal.ts";
 import { formatBytes, formatCount, formatSpan, plural } from "../units.ts";
-import { AGENT_NAMES } from "./agent.ts";
-import { messagesIn } from "./conversation.ts";
-import { byRole, type Counted } from "./found.ts";
 
 export type CaptureEvent =
   | { event: "start"; agent: CodingAgent; request: string | null; out: string | null; dryRun: boolean }
   | { event: "session"; agent: CodingAgent; sessionId: string; agentVersion: string | null }
   | { event: "directory"; cwd: string; configDir: string | null; key: string | null }
-  | { event: "files"; files: number; size: number; roles: Readonly<Record<string, Counted>>; left: FoundHere["left"] }
+  | {
+      event: "files";
+      files: number;
+      size: number;
+      roles: Readonly<Record<string, FileCount>>;
+      left: LocalSession["left"];
+    }
   | { event: "secrets"; masked: boolean; secrets: readonly FileFinding[] }
   | ({ event: "saved"; capture: string; gone: readonly string[] } & Omit<Capture, "id">)
   | ({ event: "conversation" } & Imported)
   | { event: "bundle"; file: string; size: number }
   | { event: "dry-run"; written: false };
 
-export function foundEvents(found: FoundHere): readonly CaptureEvent[] {
+export function foundEvents(found: LocalSession): readonly CaptureEvent[] {
   const { agent, sessionId, agentVersion, cwd, configDir, key, files, left } = found;
   const size = files.reduce((sum, file) => sum + file.size, 0);
   return [
     { event: "session", agent, sessionId, agentVersion },
     { event: "directory", cwd, configDir, key },
-    { event: "files", files: files.length, size, roles: byRole(files), left },
+    { event: "files", files: files.length, size, roles: countByRole(files), left },
   ];
 }
 
@@ -58,7 +62,7 @@ function words(one: CaptureEvent): readonly string[] {
     case "saved":
       return [savedWords(one)];
     case "conversation":
-      return [safe`${plural(messagesIn(one), "new message")} in session ${one.session}`];
+      return [safe`${plural(countImportedMessages(one), "new message")} in session ${one.session}`];
     case "bundle":
       return [safe`${formatBytes(one.size)} to ${one.file}`];
     case "dry-run":
@@ -69,7 +73,7 @@ function words(one: CaptureEvent): readonly string[] {
 const KINDS = 10;
 const PLACES = 3;
 
-/** Where they are and of what kind, never what they are. What looks alike is told once, with the first places. */
+/** The kinds and places of secrets, never the secrets. Secrets that look alike are listed once, with the first places. */
 export function secretWords(secrets: readonly FileFinding[]): readonly string[] {
   const alike = [...Map.groupBy(secrets, ({ kind, excerpt }) => safe`${kind} ${excerpt}`)];
   const shown = alike

@@ -1,9 +1,11 @@
-// Captures as people see them.
-import type { Capture, CapturedFile } from "../../contracts/captures.ts";
+// Tables and texts that show captures to people.
+
+import { countByRole } from "../../coding/local-agent.ts";
+import type { Capture, CapturedFile, CapturesRemoved } from "../../contracts/captures.ts";
+import { AGENT_NAMES } from "../../core/agent-sessions.ts";
 import { type Column, type Frame, facts, ID, table } from "../table.ts";
+import { safe } from "../terminal.ts";
 import { formatAge, formatBytes, formatCount, formatSpan, formatTime, plural } from "../units.ts";
-import { AGENT_NAMES } from "./agent.ts";
-import { byRole } from "./found.ts";
 
 export function captureTable(captures: readonly Capture[], now: number, frame: Frame): string[] {
   return table(columns(now), captures, frame);
@@ -18,14 +20,14 @@ const columns = (now: number): readonly Column<Capture>[] => [
   { title: "SIZE", align: "right", cell: ({ size }) => formatBytes(size) },
   { title: "AGENT", cell: ({ agent }) => agent },
   { title: "GEN", align: "right", cell: ({ generation }) => formatCount(generation) },
-  // Empty, and so not there, unless they were asked for.
+  // Empty, and so not shown, unless --beside lists them.
   { title: "BESIDE", cell: ({ diverged }) => (diverged ? "yes" : ""), keep: true },
   { title: "AGENT'S SESSION", cell: ({ sessionId }) => sessionId, shrink: 1, min: 36 },
   { title: "FILES", align: "right", cell: ({ fileCount }) => formatCount(fileCount) },
   { title: "STORED", align: "right", cell: ({ stored }) => formatBytes(stored) },
 ];
 
-/** "in 6 d", "2 h ago": the column says what. */
+/** "in 6 d", "2 h ago": the title of the column says of what. */
 export function expiry({ expiresAt }: Pick<Capture, "expiresAt">, now: number): string {
   if (expiresAt === null) return "never";
   return expiresAt <= now ? `${formatSpan(now - expiresAt)} ago` : `in ${formatSpan(expiresAt - now)}`;
@@ -58,17 +60,26 @@ export function captureFacts(capture: Capture, now: number, frame: Frame): strin
 }
 
 export function fileTable(files: readonly CapturedFile[], frame: Frame): string[] {
-  const order = Object.keys(byRole(files));
+  const order = Object.keys(countByRole(files));
   const grouped = files.toSorted((a, b) => order.indexOf(a.role) - order.indexOf(b.role));
   return table(
     [
       { title: "ROLE", cell: ({ role }) => role },
       { title: "SIZE", align: "right", cell: ({ size }) => formatBytes(size) },
       { title: "STORED", align: "right", cell: ({ stored }) => formatBytes(stored) },
-      // Room for a transcript's, which is not broken then.
+      // Wide enough for the path of a transcript.
       { title: "PATH", cell: ({ path }) => path, wrap: true, shrink: 1, min: 52, keep: true },
     ],
     grouped,
     frame,
   );
+}
+
+/** What a sweep deleted. Bytes that other captures or messages use too are counted, and stay. */
+export function sweptWords({ removed, bytes }: CapturesRemoved): string {
+  const lost = removed.flatMap(({ id, notImported }) =>
+    notImported === undefined ? [] : [safe`${id}: ${notImported}`],
+  );
+  const notImported = lost.length === 0 ? "" : `; not imported before: ${lost.join(", ")}`;
+  return `${plural(removed.length, "expired capture")} (${formatBytes(bytes)})${notImported}`;
 }

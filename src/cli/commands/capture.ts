@@ -1,15 +1,31 @@
 // holdfast capture: saves the session that a coding agent left on this machine.
-import type { FoundHere } from "../../coding/here.ts";
+import * as path from "node:path";
+import { importCaptured } from "../../coding/catch-up.ts";
+import { configDirOf, findClaudeSession } from "../../coding/claude/session-files.ts";
+import { countImportedMessages } from "../../coding/conversation/import.ts";
+import type { LocalSession } from "../../coding/local-agent.ts";
+import { findLatestSession } from "../../coding/local-sessions.ts";
 import { type FileFinding, Saver } from "../../coding/saver.ts";
-import type { Capture } from "../../contracts/captures.ts";
+import type { Capture, CodingAgent } from "../../contracts/captures.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
+import { AGENTS } from "../../core/agent-sessions.ts";
 import { realEnvironment } from "../../core/environment.ts";
-import { FORCE_OPTION, fileOut, refuseOverwrite } from "../bytes.ts";
-import { AGENT_OPTION, CWD_OPTION, OPENCODE_HELP, SESSION_ID_OPTION, TTL_OPTION, ttlGiven } from "../captures/agent.ts";
-import { importCaptured, messagesIn } from "../captures/conversation.ts";
+import { FORCE_OPTION, fileOut, isFile, refuseOverwrite } from "../bytes.ts";
+import {
+  AGENT_OPTION,
+  agentGiven,
+  agentOfId,
+  CWD_OPTION,
+  hostOf,
+  localAgentOf,
+  OPENCODE_HELP,
+  SESSION_ID_OPTION,
+  TTL_OPTION,
+  ttlGiven,
+} from "../captures/agent.ts";
 import { type CaptureEvent, eventLines, foundEvents, savedWords, secretWords } from "../captures/events.ts";
-import { askedFor, bundleOfFound, findHere, secretsIn } from "../captures/found.ts";
+import { bundleSession, findSecrets } from "../captures/session-bundle.ts";
 import type { Command, Context } from "../command.ts";
 import { EXIT, exitOf } from "../exit.ts";
 import { UsageError } from "../failure.ts";
@@ -17,7 +33,7 @@ import { createStore, openIfThere } from "../store.ts";
 import { quoted, safe, wrapWords } from "../terminal.ts";
 import { formatBytes, plural } from "../units.ts";
 
-export const captured: Command = {
+export const capture: Command = {
   name: "capture",
   summary: "save a coding agent's session of this machine",
   usage: [
@@ -59,15 +75,15 @@ export const captured: Command = {
     const { args, output } = context;
     const [request, out] = [args.text("request"), args.text("out")];
     checkOptions(context, request, out);
-    const asked = await askedFor(context);
+    const named = await parseSession(context);
     await refuseOverwrite(context);
     const tell = teller(context);
-    await tell({ event: "start", agent: asked.agent, ...nulls(request, out), dryRun: args.flag("dry-run") });
+    await tell({ event: "start", agent: named.agent, ...nulls(request, out), dryRun: args.flag("dry-run") });
     const isStored = request !== undefined && !args.flag("dry-run");
-    // Before anything is looked for: that it cannot be used is told at once. It is made when there is something to save.
+    // The store is opened first, so that a problem with it is reported at once. It is created when there is something to save.
     const there = isStored ? await openIfThere(context) : null;
     await output.progress("looking for the session …");
-    const found = await findHere(context, asked);
+    const found = await findSession(context, named);
     try {
       for (const one of foundEvents(found)) await tell(one);
       if (args.flag("dry-run")) await foresee(found, context, tell);
@@ -78,6 +94,45 @@ export const captured: Command = {
     return undefined;
   },
 };
+
+/** The session that the options name. */
+type NamedSession =
+  | { readonly agent: CodingAgent; readonly sessionId: string }
+  | { readonly agent: "claude-code"; readonly transcript: string };
+
+async function parseSession(context: Context): Promise<NamedSession> {
+  const { args, io } = context;
+  const [sessionId, transcript] = [args.text("session-id"), args.text("transcript")];
+  const agent = agentGiven(context);
+  const named = [sessionId !== undefined, transcript !== undefined, args.flag("latest")];
+  if (named.filter(Boolean).length !== 1) {
+    throw new UsageError(
+      "name the session: --session-id ID, --transcript PATH of Claude Code, or --latest of this directory, one of them",
+    );
+  }
+  if (args.flag("latest")) return findLatestSession(agent === undefined ? AGENTS : [agent], hostOf(context));
+  if (transcript === undefined) return { agent: agentOfId(sessionId ?? "", agent), sessionId: sessionId ?? "" };
+  if (agent === "opencode") throw new UsageError("--transcript is of Claude Code; name OpenCode's by --session-id");
+  if (!(await isFile(transcript, io))) {
+    throw new HoldfastError("NotFound", `no file ${transcript}`, { details: { file: transcript } });
+  }
+  return { agent: "claude-code", transcript: path.resolve(io.cwd, transcript) };
+}
+
+/** The caller calls done() of it. */
+async function findSession(context: Context, named: NamedSession): Promise<LocalSession> {
+  if ("sessionId" in named) return localAgentOf(context, named.agent).find(named.sessionId);
+  const { env, cwd } = hostOf(context);
+  const { transcript: transcriptPath } = named;
+  const found = await findClaudeSession({ transcriptPath, configDir: configDirAbove(transcriptPath, env), cwd });
+  return { ...found, done: async () => {} };
+}
+
+/** From a path <config directory>/projects/<key>/<session>.jsonl; for any other path the user's config directory. */
+function configDirAbove(transcript: string, env: Context["io"]["env"]): string {
+  const projects = path.dirname(path.dirname(transcript));
+  return path.basename(projects) === "projects" ? path.dirname(projects) : configDirOf(env);
+}
 
 type Tell = (one: CaptureEvent) => Promise<void>;
 
@@ -99,7 +154,7 @@ function checkOptions(context: Context, request: string | undefined, out: string
   if (output.interactive) throw new UsageError("a bundle does not belong on a terminal; use --out FILE or a pipe");
 }
 
-/** A dry run tells people everything; otherwise one line at the end does. */
+/** Without --json only a dry run prints every event; otherwise one line at the end is enough. */
 function teller({ args, output }: Context): Tell {
   return async (one) => {
     if (output.json) await output.record(one);
@@ -107,18 +162,18 @@ function teller({ args, output }: Context): Tell {
   };
 }
 
-async function foresee(found: FoundHere, { args, output }: Context, tell: Tell): Promise<void> {
+async function foresee(found: LocalSession, { args, output }: Context, tell: Tell): Promise<void> {
   await output.progress("looking for secrets …");
-  await tell({ event: "secrets", masked: args.flag("mask-secrets"), secrets: await secretsIn(found) });
+  await tell({ event: "secrets", masked: args.flag("mask-secrets"), secrets: await findSecrets(found) });
   await tell({ event: "dry-run", written: false });
 }
 
-async function take(found: FoundHere, holdfast: Holdfast | null, context: Context, tell: Tell): Promise<void> {
+async function take(found: LocalSession, holdfast: Holdfast | null, context: Context, tell: Tell): Promise<void> {
   const { args } = context;
   const out = args.text("out");
   const told: string[] = [];
   if (holdfast === null) {
-    const { bundle, secrets } = await bundleOfFound(found, args.flag("mask-secrets"));
+    const { bundle, secrets } = await bundleSession(found, args.flag("mask-secrets"));
     await tellSecrets(secrets, context, tell);
     told.push(await write(bundle, out ?? "-", context, tell));
   } else {
@@ -136,7 +191,12 @@ async function take(found: FoundHere, holdfast: Holdfast | null, context: Contex
   else await context.output.lines(told.flatMap((line) => wrapWords(line, context.output.width)));
 }
 
-async function save(found: FoundHere, { captures, clock }: Holdfast, context: Context, tell: Tell): Promise<Capture> {
+async function save(
+  found: LocalSession,
+  { captures, clock }: Holdfast,
+  context: Context,
+  tell: Tell,
+): Promise<Capture> {
   const { args, output } = context;
   await output.progress(`saving ${plural(found.files.length, "file")} …`);
   const saver = new Saver({
@@ -164,13 +224,13 @@ async function converse(holdfast: Holdfast, capture: Capture, tell: Tell): Promi
     const imported = await importCaptured(holdfast, capture);
     if (imported === null) return [];
     await tell({ event: "conversation", ...imported });
-    return [safe`  ${plural(messagesIn(imported), "new message")} in session ${imported.session}`];
+    return [safe`  ${plural(countImportedMessages(imported), "new message")} in session ${imported.session}`];
   } catch (error) {
     throw withoutConversation(capture, error);
   }
 }
 
-/** The capture is there all the same: who reads the error must know it. */
+/** The error says that the capture was saved all the same. */
 function withoutConversation({ id, session }: Capture, error: unknown): unknown {
   if (!isHoldfastError(error)) return error;
   // A mistake on the command line would mean that nothing was written.
@@ -198,7 +258,7 @@ async function tellSecrets(secrets: readonly FileFinding[], { args, output }: Co
   for (const line of secretWords(secrets)) await output.note(`  ${line}`);
 }
 
-/** Readable by its owner only: whatever the agent's tools printed is in it. */
+/** Only its owner can read the file: it contains what the agent's tools printed. */
 async function write(bundle: Uint8Array, file: string, { io, output }: Context, tell: Tell): Promise<string> {
   if (file === "-") await output.bytes(bundle);
   else {

@@ -1,13 +1,18 @@
 // holdfast captures: the saved sessions of coding agents, how long they are kept, and what goes.
+
+import {
+  describeExpiry,
+  expiredCaptures,
+  isExpired,
+  matchesSelector,
+  requireCapture,
+} from "../../coding/find-capture.ts";
 import type { Capture, CaptureFilter, CapturesRemoved } from "../../contracts/captures.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Page } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { AGENT_OPTION, agentGiven, SESSION_ID_OPTION } from "../captures/agent.ts";
-import { expiredCaptures, expiredWords, isExpired } from "../captures/expired.ts";
-import { sweptWords } from "../captures/sweep.ts";
-import { captureFacts, captureTable, expiry, fileTable } from "../captures/tables.ts";
-import { isOfWhich, needCapture } from "../captures/which.ts";
+import { captureFacts, captureTable, expiry, fileTable, sweptWords } from "../captures/tables.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { UsageError } from "../failure.ts";
@@ -59,14 +64,14 @@ const ls: Command = {
   },
 };
 
-/** All of them, or the last so many: there are few, because they are swept. */
+/** One page is enough: a sweep keeps their number small. */
 async function expiredPage(holdfast: Holdfast, filter: CaptureFilter): Promise<Page<Capture>> {
   const { request, sessionId, agent, limit } = filter;
-  const all = (await expiredCaptures(holdfast)).filter(isOfWhich({ request, sessionId }, agent));
+  const all = (await expiredCaptures(holdfast)).filter(matchesSelector({ request, sessionId }, agent));
   return { items: all.slice(0, limit), next: null };
 }
 
-/** Nobody asks for what they do not know of. */
+/** Notes captures that the list does not show, because users may not know of them. */
 async function noteOthers(holdfast: Holdfast, filter: CaptureFilter, { output }: Context): Promise<void> {
   const { cursor: _, ...all } = filter;
   const given = optionsOf(filter);
@@ -124,14 +129,14 @@ const show: Command = {
   run: async (context) => {
     const { output } = context;
     const holdfast = await context.open();
-    const capture = await needCapture(holdfast, context.args.operand(0));
+    const capture = await requireCapture(holdfast, context.args.operand(0));
     const files = isExpired(holdfast, capture) ? null : await holdfast.captures.files(capture.id);
     await output.answer({ ...capture, files }, () => [
       ...captureFacts(capture, holdfast.clock().now, output.frame),
       ...(files === null ? [] : ["", ...fileTable(files, output.frame)]),
     ]);
     if (files === null) {
-      await output.note(`${expiredWords(holdfast, capture)}: \`holdfast captures keep ${capture.id}\` keeps it`);
+      await output.note(`${describeExpiry(holdfast, capture)}: \`holdfast captures keep ${capture.id}\` keeps it`);
     }
     return undefined;
   },
@@ -166,7 +171,7 @@ const rm: Command = {
 
 async function removeNamed(holdfast: Holdfast, context: Context): Promise<CapturesRemoved> {
   const found: string[] = [];
-  for (const named of context.args.operands) found.push((await needCapture(holdfast, named)).id);
+  for (const named of context.args.operands) found.push((await requireCapture(holdfast, named)).id);
   const ids = [...new Set(found)];
   await confirm(
     context,
@@ -241,7 +246,7 @@ const prefer: Command = {
   next: "holdfast captures --beside lists both.",
   run: async (context) => {
     const holdfast = await context.open();
-    const { id } = await needCapture(holdfast, context.args.operand(0));
+    const { id } = await requireCapture(holdfast, context.args.operand(0));
     const capture = await holdfast.captures.prefer(id);
     await context.output.answer(capture, () => [safe`${capture.id} is the newest of ${capture.sessionId} now`]);
     return undefined;
@@ -268,7 +273,7 @@ const keep: Command = {
     const expiryAt = expiryGiven(context);
     const holdfast = await context.open();
     const expiresAt = expiryAt(holdfast.clock().now);
-    const { id } = await needCapture(holdfast, context.args.operand(0));
+    const { id } = await requireCapture(holdfast, context.args.operand(0));
     const capture = await holdfast.captures.expire(id, expiresAt);
     await context.output.answer(capture, () => [safe`${capture.id} expires ${expiry(capture, holdfast.clock().now)}`]);
     return undefined;

@@ -6,12 +6,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { realEnvironment } from "../../core/environment.ts";
 import { open } from "../../open.ts";
 import { openSqlite } from "../../storage/sql/sqlite/driver.ts";
-import { capture } from "../capture.ts";
 import { EXIT } from "../exit.ts";
 import { main } from "../main.ts";
+import { captureOutput } from "../output-capture.ts";
 
 let cwd: string;
-const cli = (...argv: string[]) => capture(main, argv, { cwd });
+const cli = (...argv: string[]) => captureOutput(main, argv, { cwd });
 const LIVE = { durability: "full", busyMs: 10_000, environment: realEnvironment() } as const;
 
 beforeAll(async () => {
@@ -40,7 +40,7 @@ test("trace prints events with what caused them, of other sessions too", async (
   // Its turn and the message before it are equally near.
   expect(shown).toEqual([5, 4, 3]);
   expect(walk.stderr).toContain("nearest causes first, and of equally near ones the newest");
-  const narrow = await capture(main, ["trace", "chat-1"], { cwd, columns: 48, env: { NO_COLOR: "1" } });
+  const narrow = await captureOutput(main, ["trace", "chat-1"], { cwd, columns: 48, env: { NO_COLOR: "1" } });
   expect(narrow.stdout).toMatch(/^EVENT +TYPE +WHAT +CAUSED[\s\S]*no room for TIME/m);
   expect((await cli("trace", "chat-1", "--type", "head/creatd")).stderr).toMatch(/no head\/creatd in .*head\/created/);
   expect((await cli("trace")).code).toBe(EXIT.usage);
@@ -84,7 +84,7 @@ test("check never breaks an id, however narrow the terminal", async () => {
   const [head] = await driver.read("SELECT id FROM heads", []);
   await driver.close();
   for (const columns of [40, 80, 120]) {
-    const { stdout, code } = await capture(main, ["check"], { cwd, columns, env: { NO_COLOR: "1" } });
+    const { stdout, code } = await captureOutput(main, ["check"], { cwd, columns, env: { NO_COLOR: "1" } });
     expect(code).toBe(EXIT.damage);
     expect(stdout, `${columns} columns`).toContain(String(head?.id));
   }

@@ -15,8 +15,8 @@ import {
 import { Transcript } from "../../../test/coding/transcripts.ts";
 import { exported, newMachine, removeMachines } from "../../../test/opencode-machine.ts";
 import { cli, enter, leave, within } from "../../../test/shell.ts";
-import { projectKey } from "../../coding/claude/key.ts";
-import type { CaptureOptions } from "../capture.ts";
+import { projectKey } from "../../coding/claude/session-files.ts";
+import type { OutputCaptureOptions } from "../output-capture.ts";
 
 let store: string;
 beforeEach(async () => {
@@ -41,7 +41,7 @@ function rich() {
 
 type Here = { home: string; work: string };
 
-const at = ({ home, work }: Here, options: CaptureOptions = {}): CaptureOptions => ({
+const at = ({ home, work }: Here, options: OutputCaptureOptions = {}): OutputCaptureOptions => ({
   cwd: work,
   ...options,
   env: { HOME: home, HOLDFAST_STORE: path.join(store, "holdfast.db"), ...options.env },
@@ -192,7 +192,7 @@ describe("capture and restore", () => {
 
   test("CA6 a bundle goes by file, pipe and base64, and needs no store", async () => {
     const here = rich();
-    const outside = (options: CaptureOptions = {}) => at(here, { ...options, env: { ...noStore } });
+    const outside = (options: OutputCaptureOptions = {}) => at(here, { ...options, env: { ...noStore } });
     const made = await cli(["capture", "--session-id", SESSION, "--out", "a.hfcap"], outside());
     expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^wrote .* to a\.hfcap\n$/) });
     const file = path.join(here.work, "a.hfcap");

@@ -1,11 +1,11 @@
 // holdfast cost: what calls to models took and cost.
 
 import { addSpending } from "../../archive/spending.ts";
-import { isObject } from "../../coding/conversation/content.ts";
 import type { CostReport, Spending } from "../../contracts/archive.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Locator } from "../../contracts/locators.ts";
 import { addUsd } from "../../core/money.ts";
+import { isObject } from "../../core/object.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";

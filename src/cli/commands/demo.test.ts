@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type CaptureOptions, capture } from "../capture.ts";
 import { main } from "../main.ts";
+import { captureOutput, type OutputCaptureOptions } from "../output-capture.ts";
 
 let cwd: string;
 beforeEach(() => {
@@ -18,7 +18,8 @@ afterEach(() => {
   rmSync(cwd, { recursive: true, force: true });
 });
 
-const cli = (argv: readonly string[], options: CaptureOptions = {}) => capture(main, argv, { cwd, ...options });
+const cli = (argv: readonly string[], options: OutputCaptureOptions = {}) =>
+  captureOutput(main, argv, { cwd, ...options });
 
 /** Somebody at a terminal who types the first of these at once, and each of the others when asked. */
 function person(lines: readonly string[], thinksMs = 0) {

@@ -1,7 +1,7 @@
 // holdfast gc: frees the space of expired captures and of blobs that nothing refers to.
 import type { GcReport } from "../../contracts/blobs.ts";
 import type { CapturesRemoved } from "../../contracts/captures.ts";
-import { sweptWords } from "../captures/sweep.ts";
+import { sweptWords } from "../captures/tables.ts";
 import type { Command } from "../command.ts";
 import { type Frame, facts } from "../table.ts";
 import { wrap } from "../terminal.ts";

@@ -144,8 +144,13 @@ describe("names of heads", () => {
   test("are refused where only a session as it stands will do, and nothing is written", async () => {
     const before = await json("sessions");
     const commands = [
-      ...[["check"], ["sessions", "rm"], ["tasks"], ["state", "rm"], ["state", "set"], ["messages", "add"]],
-      ...[["tasks", "add"]],
+      ["check"],
+      ["sessions", "rm"],
+      ["tasks"],
+      ["state", "rm"],
+      ["state", "set"],
+      ["messages", "add"],
+      ["tasks", "add"],
     ];
     for (const command of commands) {
       for (const at of [`chat@${short(first)}`, `holdfast:#chat@${first.id}`]) {

@@ -1,19 +1,24 @@
-// holdfast handover: what a coding agent was asked, did and left open, for whoever goes on.
-import { handover } from "../../coding/conversation/handover.ts";
+// holdfast handover: what a coding agent was asked, did and left open, for the person or agent that continues.
+import { handover as writeHandover } from "../../coding/conversation/handover.ts";
+import {
+  type CaptureSelector,
+  findCapture,
+  findConversation,
+  isExpired,
+  noCapture,
+} from "../../coding/find-capture.ts";
 import type { Capture } from "../../contracts/captures.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Session } from "../../contracts/session.ts";
 import { FORCE_OPTION, fileOut, refuseOverwrite } from "../bytes.ts";
-import { AGENT_OPTION, agentGiven } from "../captures/agent.ts";
-import { isExpired } from "../captures/expired.ts";
-import { conversationOf, findCapture, noCapture, WHICH_OPTIONS, type Which, whichGiven } from "../captures/which.ts";
+import { AGENT_OPTION, agentGiven, CAPTURE_OPTIONS, parseCaptureSelector } from "../captures/agent.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { needSession } from "../sessions.ts";
 import { safe, safeText } from "../terminal.ts";
 
-export const handedOver: Command = {
+export const handover: Command = {
   name: "handover",
   summary: "what a coding agent was asked, did and left open, as Markdown",
   usage: ["handover --request ID | --session-id ID | --capture CAPTURE | SESSION [--agent A] [--out FILE [--force]]"],
@@ -22,7 +27,7 @@ export const handedOver: Command = {
     "sub-agents, what is open, tokens and cost, and how to continue. It is made from the conversation in the store, so it can " +
     "be had when the capture has expired. What it quotes stands in code, where it is neither Markdown nor HTML.",
   options: {
-    ...WHICH_OPTIONS,
+    ...CAPTURE_OPTIONS,
     agent: AGENT_OPTION,
     out: { type: "text", short: "o", value: "FILE", summary: "write it to this file" },
     force: FORCE_OPTION,
@@ -37,13 +42,13 @@ export const handedOver: Command = {
     const { output, args } = context;
     await refuseOverwrite(context);
     const { holdfast, session, capture } = await subject(context);
-    const markdown = await handover(holdfast, session, {
+    const markdown = await writeHandover(holdfast, session, {
       ...{ capture: capture?.id ?? null, storeOptions: output.storeOptions },
     });
     const out = args.text("out");
     if (out !== undefined) await write(markdown, out, context);
-    const told = { session, capture: capture?.id ?? null, ...(out === undefined ? { markdown } : { file: out }) };
-    if (output.json) await output.document(told);
+    const answer = { session, capture: capture?.id ?? null, ...(out === undefined ? { markdown } : { file: out }) };
+    if (output.json) await output.document(answer);
     else if (out !== undefined) await output.line(safe`wrote the handover of session ${session} to ${out}`);
     else await output.bytes(output.interactive ? safeText(markdown) : markdown);
     return undefined;
@@ -53,17 +58,17 @@ export const handedOver: Command = {
 interface Subject {
   readonly holdfast: Holdfast;
   readonly session: string;
-  /** With which it can be put back; null when there is none any more. */
+  /** From which it can be restored; null when there is none any more. */
   readonly capture: Capture | null;
 }
 
 async function subject(context: Context): Promise<Subject> {
   const { args } = context;
-  const which = whichGiven(context);
+  const selector = parseCaptureSelector(context);
   const agent = agentGiven(context);
   const [named] = args.operands;
-  const isAsked = which.request !== undefined || which.sessionId !== undefined || which.capture !== undefined;
-  if ((named === undefined) !== isAsked) {
+  const isNamed = selector.request !== undefined || selector.sessionId !== undefined || selector.capture !== undefined;
+  if ((named === undefined) !== isNamed) {
     throw new UsageError("name a session, or --request ID, --session-id ID or --capture CAPTURE, one of them");
   }
   const holdfast = await context.open();
@@ -71,12 +76,12 @@ async function subject(context: Context): Promise<Subject> {
     const session = await needSession(holdfast, named);
     return { holdfast, session: session.id, capture: await captureOf(holdfast, session) };
   }
-  const capture = await findCapture(holdfast, which, agent);
+  const capture = await findCapture(holdfast, selector, agent);
   if (capture !== null)
     return { holdfast, session: capture.session, capture: isExpired(holdfast, capture) ? null : capture };
-  const session = await conversationOf(holdfast, which, agent);
+  const session = await findConversation(holdfast, selector, agent);
   if (session !== null) return { holdfast, session: session.id, capture: null };
-  throw nothing(which);
+  throw nothing(selector);
 }
 
 async function captureOf({ captures }: Holdfast, { id, metadata }: Session): Promise<Capture | null> {
@@ -86,9 +91,9 @@ async function captureOf({ captures }: Holdfast, { id, metadata }: Session): Pro
   return capture?.session === id ? capture : null;
 }
 
-function nothing(which: Which): HoldfastError {
+function nothing(selector: CaptureSelector): HoldfastError {
   const hint = "`holdfast captures` and `holdfast sessions` list those there are";
-  const { message, details } = noCapture(which, hint);
+  const { message, details } = noCapture(selector, hint);
   return new HoldfastError("NotFound", `${message}, nor a conversation of it`, { hint, details });
 }
 

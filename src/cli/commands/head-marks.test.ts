@@ -66,7 +66,10 @@ describe("heads among messages", () => {
     expect(table.every((line) => displayWidth(line) <= 80)).toBe(true);
     expect(table[0]).toMatch(/^HEAD +MARK +BRANCH +SEQ +MESSAGES +SUMMARY +PUBLISHED$/);
     expect(table.slice(1, 5).map((line) => /final|aborted|current +compaction/.exec(line)?.[0])).toEqual([
-      ...["current  compaction", undefined, "aborted", "final"],
+      "current  compaction",
+      undefined,
+      "aborted",
+      "final",
     ]);
   });
 

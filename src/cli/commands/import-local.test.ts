@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import { newFolder, OTHER, SESSION, transcript, write } from "../../../test/coding/claude-tree.ts";
 import { exported, newMachine, removeMachines } from "../../../test/opencode-machine.ts";
 import { cli, enter, leave, within } from "../../../test/shell.ts";
-import type { CaptureOptions } from "../capture.ts";
+import type { OutputCaptureOptions } from "../output-capture.ts";
 
 let store: string;
 let home: string;
@@ -18,10 +18,10 @@ beforeEach(async () => {
 afterEach(leave);
 afterAll(removeMachines);
 
-const local = (argv: readonly string[] = [], { env, ...options }: CaptureOptions = {}) =>
+const local = (argv: readonly string[] = [], { env, ...options }: OutputCaptureOptions = {}) =>
   cli(["import-local", ...argv], { cwd: store, env: { HOME: home, ...env }, ...options });
 
-async function told(...argv: string[]) {
+async function importEvents(...argv: string[]) {
   const { stdout } = await local([...argv, "--json"]);
   return stdout
     .trimEnd()
@@ -30,11 +30,11 @@ async function told(...argv: string[]) {
 }
 
 const file = (id: string, key = "-w") => path.join(projects, key, `${id}.jsonl`);
-const said = (id: string, messages: number) => transcript(messages, "/w").replaceAll(SESSION, id);
+const sessionText = (id: string, messages: number) => transcript(messages, "/w").replaceAll(SESSION, id);
 
 test("brings every session in once, and then what was added", async () => {
-  write(file(SESSION), said(SESSION, 4));
-  write(file(OTHER, "-other"), said(OTHER, 2));
+  write(file(SESSION), sessionText(SESSION, 4));
+  write(file(OTHER, "-other"), sessionText(OTHER, 2));
   write(path.join(projects, "-w", SESSION, "subagents/agent-a1.jsonl"), transcript(2, "/w", { isSidechain: true }));
   const first = await local();
   expect(first).toMatchObject({ code: 0, stdout: "imported 2 sessions, 8 new messages\n" });
@@ -44,43 +44,43 @@ test("brings every session in once, and then what was added", async () => {
     expect((await hf.captures.list()).items).toEqual([]);
   });
   expect((await local()).stdout).toBe("imported 0 sessions, 0 new messages\n  unchanged  2\n");
-  write(file(SESSION), said(SESSION, 6));
-  expect(await told()).toMatchObject([
+  write(file(SESSION), sessionText(SESSION, 6));
+  expect(await importEvents()).toMatchObject([
     { event: "unchanged", sessionId: OTHER },
     { event: "imported", agent: "claude-code", sessionId: SESSION, session: `claude-code/${SESSION}`, messages: 2 },
     { event: "end", imported: 1, unchanged: 1, failed: 0, messages: 2 },
   ]);
   write(path.join(projects, "-w", SESSION, "subagents/agent-a1.jsonl"), transcript(4, "/w", { isSidechain: true }));
-  expect((await told()).at(-1)).toMatchObject({ imported: 1, messages: 2 });
+  expect((await importEvents()).at(-1)).toMatchObject({ imported: 1, messages: 2 });
 });
 
 test("of Claude Code 2.0, too, what a sub-agent added is brought in, and to its session alone", async () => {
-  write(file(SESSION), said(SESSION, 4));
-  write(file(OTHER), said(OTHER, 2));
+  write(file(SESSION), sessionText(SESSION, 4));
+  write(file(OTHER), sessionText(OTHER, 2));
   const flat = path.join(projects, "-w", "agent-0abc123.jsonl");
   write(flat, transcript(1, "/w", { isSidechain: true }));
-  expect((await told()).at(-1)).toMatchObject({ imported: 2, messages: 7 });
-  expect((await told()).at(-1)).toMatchObject({ imported: 0, unchanged: 2 });
+  expect((await importEvents()).at(-1)).toMatchObject({ imported: 2, messages: 7 });
+  expect((await importEvents()).at(-1)).toMatchObject({ imported: 0, unchanged: 2 });
   write(flat, transcript(2, "/w", { isSidechain: true }));
-  expect((await told()).at(-1)).toMatchObject({ imported: 1, unchanged: 1, messages: 1 });
+  expect((await importEvents()).at(-1)).toMatchObject({ imported: 1, unchanged: 1, messages: 1 });
 });
 
 test("what did not change is not read", async () => {
-  write(file(SESSION), said(SESSION, 4));
+  write(file(SESSION), sessionText(SESSION, 4));
   const when = new Date("2026-01-01");
   utimesSync(file(SESSION), when, when);
   await local();
   // As long as before and of the same time: only who reads it would see the difference.
-  write(file(SESSION), said(SESSION, 4).replaceAll("message 3", "MESSAGE 3").replaceAll('"u3"', '"v3"'));
+  write(file(SESSION), sessionText(SESSION, 4).replaceAll("message 3", "MESSAGE 3").replaceAll('"u3"', '"v3"'));
   utimesSync(file(SESSION), when, when);
-  expect((await told()).at(-1)).toMatchObject({ imported: 0, unchanged: 1 });
+  expect((await importEvents()).at(-1)).toMatchObject({ imported: 0, unchanged: 1 });
   utimesSync(file(SESSION), when, new Date("2026-01-02"));
-  expect((await told()).at(-1)).toMatchObject({ imported: 1, unchanged: 0 });
+  expect((await importEvents()).at(-1)).toMatchObject({ imported: 1, unchanged: 0 });
 });
 
 test("one that fails stops no other, and is told by the exit code", async () => {
-  write(file(SESSION), said(SESSION, 2));
-  write(file(OTHER), said(OTHER, 2));
+  write(file(SESSION), sessionText(SESSION, 2));
+  write(file(OTHER), sessionText(OTHER, 2));
   utimesSync(file(SESSION), new Date("2026-01-01"), new Date("2026-01-01"));
   // Another's session has the name: a fork has a past that is no conversation of this agent.
   await cli(["messages", "add", "chat", "--agent", "a", "hello"]);
@@ -89,7 +89,7 @@ test("one that fails stops no other, and is told by the exit code", async () => 
   expect(code).toBe(1);
   expect(stderr).toMatch(new RegExp(`^Claude Code ${SESSION}: not imported: `));
   expect(stdout).toBe("imported 1 session, 2 new messages\n  failed  1\n");
-  expect(await told()).toMatchObject([
+  expect(await importEvents()).toMatchObject([
     { event: "failed", sessionId: SESSION, code: "InvalidArgument" },
     {},
     { failed: 1 },
@@ -98,21 +98,21 @@ test("one that fails stops no other, and is told by the exit code", async () => 
 
 test("empty ones make no session, erased ones stay so, and old ones are left out", async () => {
   write(file(SESSION), '{"type":"queue-operation"}\n\u0000garbage');
-  write(file(OTHER), said(OTHER, 2));
-  expect((await told()).at(-1)).toMatchObject({ imported: 1, empty: 1 });
+  write(file(OTHER), sessionText(OTHER, 2));
+  expect((await importEvents()).at(-1)).toMatchObject({ imported: 1, empty: 1 });
   await within(async (hf) => {
     expect(await hf.sessions.get(`claude-code/${SESSION}`)).toBeNull();
     await hf.sessions.delete(`claude-code/${OTHER}`);
   });
-  expect((await told()).at(-1)).toMatchObject({ imported: 0, empty: 1, erased: 1 });
+  expect((await importEvents()).at(-1)).toMatchObject({ imported: 0, empty: 1, erased: 1 });
   utimesSync(file(OTHER), new Date("2020-01-01"), new Date("2020-01-01"));
-  expect((await told("--since", "1d")).at(-1)).toMatchObject({ imported: 0, empty: 1, erased: 0 });
+  expect((await importEvents("--since", "1d")).at(-1)).toMatchObject({ imported: 0, empty: 1, erased: 0 });
   expect(await local(["--since", "monday"])).toMatchObject({ code: 2 });
 });
 
 test("each can have a request of its own", async () => {
-  write(file(SESSION), said(SESSION, 2));
-  await told("--request-prefix", "me/");
+  write(file(SESSION), sessionText(SESSION, 2));
+  await importEvents("--request-prefix", "me/");
   await within(async (hf) =>
     expect(await hf.sessions.get(`claude-code/${SESSION}`)).toMatchObject({ request: `me/${SESSION}` }),
   );
@@ -120,23 +120,23 @@ test("each can have a request of its own", async () => {
 
 test("likely secrets are masked when asked to", async () => {
   const secret = `ghp_${"aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cD3fG5"}`;
-  write(file(SESSION), said(SESSION, 2).replace("message 0", `token ${secret}`));
-  await told("--mask-secrets");
+  write(file(SESSION), sessionText(SESSION, 2).replace("message 0", `token ${secret}`));
+  await importEvents("--mask-secrets");
   const { stdout } = await cli(["messages", `claude-code/${SESSION}`]);
   expect(stdout).toContain("token [redacted:github-token]");
 });
 
 test("a transcript that is in several directories is taken once, the longest", async () => {
-  write(file(SESSION), said(SESSION, 2));
-  write(file(SESSION, "-x"), said(SESSION, 4));
-  expect(await told()).toMatchObject([{ event: "imported", messages: 4 }, { imported: 1 }]);
+  write(file(SESSION), sessionText(SESSION, 2));
+  write(file(SESSION, "-x"), sessionText(SESSION, 4));
+  expect(await importEvents()).toMatchObject([{ event: "imported", messages: 4 }, { imported: 1 }]);
 });
 
 test("OpenCode's come with those below them; without its program the others are imported all the same", async () => {
   const machine = newMachine("new");
   home = path.join(machine.root, "home");
   projects = path.join(home, ".claude", "projects");
-  write(file(SESSION), said(SESSION, 2));
+  write(file(SESSION), sessionText(SESSION, 2));
   for (const session of [exported("ses_root", 4), exported("ses_child", 2, "ses_root"), exported("ses_other", 1)]) {
     writeFileSync(path.join(machine.root, "put.json"), JSON.stringify(session));
     await machine.with({}).text(["import", path.join(machine.root, "put.json")]);
@@ -176,7 +176,7 @@ test("OpenCode's old files: one that is damaged stops no other", async () => {
     const part = { id: `prt_${id}`, sessionID: `ses_${id}`, messageID: `msg_${id}`, type: "text", text: "hello" };
     write(path.join(storage, `part/msg_${id}/prt_${id}.json`), id === "b" ? "{" : JSON.stringify(part));
   }
-  const lines = await told();
+  const lines = await importEvents();
   expect(lines.map(({ event, sessionId }) => [event, sessionId])).toEqual([
     ["failed", null],
     ["failed", "ses_b"],
@@ -186,7 +186,7 @@ test("OpenCode's old files: one that is damaged stops no other", async () => {
 });
 
 test("stops between two sessions when it is told to", async () => {
-  for (const id of [SESSION, OTHER]) write(file(id), said(id, 2));
+  for (const id of [SESSION, OTHER]) write(file(id), sessionText(id, 2));
   const { code, stdout } = await local(["--json"], { signal: AbortSignal.abort() });
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ event: "end", imported: 0, stopped: true });

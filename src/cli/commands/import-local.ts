@@ -1,10 +1,11 @@
-// holdfast import-local: what coding agents said and did on this machine becomes sessions of the store.
+// holdfast import-local: imports the conversations of coding agents on this machine into sessions of the store.
+import { countImportedMessages } from "../../coding/conversation/import.ts";
+import { foreseeLocal, importLocalSession, type LocalSessionEntry, listLocal } from "../../coding/local-sessions.ts";
 import type { CodingAgent } from "../../contracts/captures.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import { AGENT_NAMES, AGENT_OPTION, AGENTS, agentGiven, OPENCODE_HELP, placeAt } from "../captures/agent.ts";
-import { messagesIn } from "../captures/conversation.ts";
-import { foreseeLocal, importLocalSession, type Local, listLocal } from "../captures/local.ts";
+import { AGENT_NAMES, AGENTS } from "../../core/agent-sessions.ts";
+import { AGENT_OPTION, agentGiven, hostAt, OPENCODE_HELP } from "../captures/agent.ts";
 import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
 import { OutputClosed, OutputFailed } from "../failure.ts";
@@ -50,7 +51,7 @@ export const importLocal: Command = {
     const after = since === undefined ? Number.NEGATIVE_INFINITY : Date.now() - parseDuration(since, "--since");
     const there = await openIfThere(context);
     const holdfast = there ?? (args.flag("dry-run") ? null : await createStore(context));
-    const importing = new Importing(context, holdfast);
+    const importing = new LocalImport(context, holdfast);
     const stop = interruption(io);
     try {
       for (const one of agent === undefined ? AGENTS : [agent]) await importing.all(one, after, stop.signal);
@@ -63,9 +64,9 @@ export const importLocal: Command = {
 
 type Count = "imported" | "unchanged" | "empty" | "erased" | "failed" | "foreseen";
 
-class Importing {
+class LocalImport {
   readonly #context: Context;
-  /** null: nothing is written, and there is none. */
+  /** null: this is a dry run, and there is no store. */
   readonly #holdfast: Holdfast | null;
   readonly #counts: Record<Count, number> = {
     ...{ imported: 0, unchanged: 0, empty: 0, erased: 0, failed: 0, foreseen: 0 },
@@ -93,11 +94,11 @@ class Importing {
     }
   }
 
-  /** An agent that cannot be asked keeps the other from nothing, nor does a place that cannot be listed. */
-  async #list(agent: CodingAgent, io: Io): Promise<readonly Local[]> {
+  /** An agent that cannot be asked, or a folder that cannot be listed, does not stop the rest. */
+  async #list(agent: CodingAgent, io: Io): Promise<readonly LocalSessionEntry[]> {
     const broken: unknown[] = [];
     try {
-      return await listLocal(agent, placeAt(io.cwd, io), (_, error) => broken.push(error));
+      return await listLocal(agent, hostAt(io.cwd, io), (_, error) => broken.push(error));
     } catch (error) {
       broken.push(error);
       return [];
@@ -106,7 +107,7 @@ class Importing {
     }
   }
 
-  async #one(local: Local): Promise<void> {
+  async #one(local: LocalSessionEntry): Promise<void> {
     const { args, output } = this.#context;
     const { agent, sessionId } = local;
     const prefix = args.text("request-prefix");
@@ -118,7 +119,7 @@ class Importing {
           : await importLocalSession(this.#holdfast, local, { request, mask: args.flag("mask-secrets") });
       this.#counts[done.outcome]++;
       const { session, outcome } = done;
-      const messages = done.outcome === "imported" ? messagesIn(done.imported) : 0;
+      const messages = done.outcome === "imported" ? countImportedMessages(done.imported) : 0;
       this.#messages += messages;
       if (output.json) await output.record({ event: outcome, agent, sessionId, session, messages });
       else if (outcome === "foreseen") await output.line(safe`${session}  ${formatAge(local.changedAt, Date.now())}`);
@@ -168,7 +169,7 @@ class Importing {
   }
 }
 
-/** What would keep every other session from being imported as well. */
+/** Errors that would stop the import of every other session as well. */
 const OF_STORE = ["StoreBusy", "StoreUnreachable", "StoreFull", "ReadOnly", "Closed"];
 
 function isOfStore(error: unknown): boolean {

@@ -1,5 +1,5 @@
 // holdfast messages: the transcript of a session, read or added to.
-import { AS_CONTENT } from "../../coding/conversation/mirror.ts";
+import { AS_CONTENT } from "../../coding/conversation/sdk-mirror.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { MessageAt } from "../../contracts/lineage.ts";

@@ -7,7 +7,7 @@ import { claudeSessionStore } from "../../adapters/claude/entry.ts";
 import { readClaude } from "../../coding/conversation/claude.ts";
 import { digest } from "../../coding/conversation/digest.ts";
 import { importConversation } from "../../coding/conversation/import.ts";
-import { conversationOfRequest } from "../../coding/conversation/request.ts";
+import { conversationOfRequest } from "../../coding/conversation/request-conversations.ts";
 import type { SessionStoreEntry } from "../../contracts/session-store.ts";
 import { open } from "../../open.ts";
 
@@ -69,9 +69,16 @@ describe("a session that the Claude Agent SDK mirrored", () => {
     const { session, markdown } = await json("handover", "--request", "t-1");
     expect(session).toBe(id);
     for (const line of [
-      ...["# Handover: `question 0`", "- Agent: `claude-code 2.1.325`", "- Directory: `/w`", "    question 0"],
-      ...["    answer 0", "- `/w/a.ts`", "- `Bash`", "- Calls: 5"],
-      ...["- Tokens: 615 in (15 of them from a cache), 35 out", "    holdfast run --request t-1 -- claude"],
+      "# Handover: `question 0`",
+      "- Agent: `claude-code 2.1.325`",
+      "- Directory: `/w`",
+      "    question 0",
+      "    answer 0",
+      "- `/w/a.ts`",
+      "- `Bash`",
+      "- Calls: 5",
+      "- Tokens: 615 in (15 of them from a cache), 35 out",
+      "    holdfast run --request t-1 -- claude",
     ]) {
       expect(markdown.split("\n")).toContain(line);
     }

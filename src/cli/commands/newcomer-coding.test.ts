@@ -14,8 +14,8 @@ import {
 import { rich as richTranscript } from "../../../test/coding/transcripts.ts";
 import { exported, newMachine, removeMachines } from "../../../test/opencode-machine.ts";
 import { cli, enter, leave, within } from "../../../test/shell.ts";
-import { projectKey } from "../../coding/claude/key.ts";
-import type { CaptureOptions } from "../capture.ts";
+import { projectKey } from "../../coding/claude/session-files.ts";
+import type { OutputCaptureOptions } from "../output-capture.ts";
 
 let store: string;
 beforeEach(async () => {
@@ -43,7 +43,10 @@ type Machine = ReturnType<typeof machine>;
 const transcriptOf = ({ configDir, key }: Machine, id = SESSION) =>
   path.join(configDir, "projects", key, `${id}.jsonl`);
 
-const at = ({ home, work }: Pick<Machine, "home" | "work">, options: CaptureOptions = {}): CaptureOptions => ({
+const at = (
+  { home, work }: Pick<Machine, "home" | "work">,
+  options: OutputCaptureOptions = {},
+): OutputCaptureOptions => ({
   cwd: work,
   ...options,
   env: { HOME: home, HOLDFAST_STORE: path.join(store, "holdfast.db"), NO_COLOR: "1", ...options.env },

@@ -9,7 +9,7 @@ import { postgresUrl } from "../../../test/engines.ts";
 import { exported } from "../../../test/opencode-machine.ts";
 import { lineOf, Machine, newStore, says } from "../../../test/run-machine.ts";
 import { cli, enter, leave, within } from "../../../test/shell.ts";
-import { projectKey } from "../../coding/claude/key.ts";
+import { projectKey } from "../../coding/claude/session-files.ts";
 
 let store: string;
 beforeEach(async () => {
@@ -117,13 +117,7 @@ describe("another agent on the same request", () => {
     const at = newStore();
     await new Machine().run(says("TURN LEFT"), lineOf(at, "fix-42"));
     const here = withOpenCode();
-    const line = (...more: string[]) => [
-      ...["--store", at, "--request", "fix-42", ...more],
-      "--",
-      "opencode",
-      "run",
-      "hi",
-    ];
+    const line = (...more: string[]) => ["--store", at, "--request", "fix-42", ...more, "--", "opencode", "run", "hi"];
     const refused = await here.run({}, line("--must-resume"));
     expect(refused.code).toBe(7);
     expect(refused.stderr).not.toContain("nothing is stored");

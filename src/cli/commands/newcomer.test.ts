@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { capture } from "../capture.ts";
 import { commandHint } from "../hints.ts";
 import { processIo } from "../io.ts";
 import { main } from "../main.ts";
 import { Output } from "../output.ts";
+import { captureOutput } from "../output-capture.ts";
 
 let cwd: string;
 beforeEach(async () => {
@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(cwd, { recursive: true, force: true }));
 
-const cli = (...argv: string[]) => capture(main, argv, { cwd });
+const cli = (...argv: string[]) => captureOutput(main, argv, { cwd });
 
 /** A command that must succeed: what it prints. */
 async function run(...argv: string[]): Promise<string> {
@@ -157,7 +157,7 @@ describe("blobs", () => {
     const [a = "", b = ""] = refs.map((ref) => ref.trim());
     const listed = await run("blobs", "ls");
     expect(listed).toMatch(new RegExp(`^REF .*\\n${b} .* application/json .* pinned\\n${a} .* expires in 7 d\\n$`));
-    const { stdout } = await capture(main, ["blobs"], { cwd, columns: 60, env: { NO_COLOR: "1" } });
+    const { stdout } = await captureOutput(main, ["blobs"], { cwd, columns: 60, env: { NO_COLOR: "1" } });
     expect(stdout).toMatch(new RegExp(`^${b}\\n {4}8 bytes, application/json, .*, pinned\\n${a}\\n`));
     const { items, next } = await json("blobs", "ls", "--limit", "1");
     expect(items).toMatchObject([{ ref: b, size: 8, pinned: true }]);
@@ -229,7 +229,7 @@ describe("nothing that is typed goes unheard", () => {
       const input = (async function* () {
         yield Buffer.from(stdin);
       })();
-      const { code, stderr } = await capture(main, [...add, "-"], { cwd, stdin: input });
+      const { code, stderr } = await captureOutput(main, [...add, "-"], { cwd, stdin: input });
       expect([code, stderr]).toEqual([2, expect.stringContaining("standard input is empty")]);
     }
     expect(await cli("messages", "chat-1")).toMatchObject({ code: 3 });
@@ -308,15 +308,18 @@ describe("words for what is shown", () => {
 
   test("commands of a package in a project's node_modules are started with npx", async () => {
     const link = "/app/node_modules/.bin/holdfast";
-    const { stderr } = await capture(main, ["sessions", "show", "nope"], { cwd, script: link });
+    const { stderr } = await captureOutput(main, ["sessions", "show", "nope"], { cwd, script: link });
     expect(stderr).toContain("hint: `npx holdfast sessions` lists all sessions\n");
-    const usage = await capture(main, ["messages"], { cwd, script: link });
+    const usage = await captureOutput(main, ["messages"], { cwd, script: link });
     expect(usage.stderr).toContain("see `npx holdfast messages --help`\n");
     const told = new Output({ ...processIo(), script: link }, false).withCommands(
       "run `npx holdfast gc`, or `holdfast check`",
     );
     expect(told).toBe("run `npx holdfast gc`, or `npx holdfast check`");
-    const globally = await capture(main, ["sessions", "show", "nope"], { cwd, script: "/usr/local/bin/holdfast" });
+    const globally = await captureOutput(main, ["sessions", "show", "nope"], {
+      cwd,
+      script: "/usr/local/bin/holdfast",
+    });
     expect(globally.stderr).toContain("hint: `holdfast sessions` lists all sessions\n");
     // Windows starts the file itself, of a project and of a global install: then the PATH tells them apart.
     const file = "C:\\app\\node_modules\\holdfast\\bin\\holdfast.js";
@@ -325,16 +328,16 @@ describe("words for what is shown", () => {
       [cwd, "`holdfast sessions`"],
       [path.join(cwd, "node_modules", ".bin"), "`npx holdfast sessions`"],
     ] as const) {
-      const shown = await capture(main, ["sessions", "show", "nope"], { cwd, script: file, env: { PATH } });
+      const shown = await captureOutput(main, ["sessions", "show", "nope"], { cwd, script: file, env: { PATH } });
       expect(shown.stderr).toContain(named);
     }
   });
 
   test("commands from a clone are those that work there", async () => {
     const env = { npm_package_name: "holdfast", npm_lifecycle_event: "holdfast" };
-    const { stderr } = await capture(main, ["sessions", "show", "nope"], { cwd, env });
+    const { stderr } = await captureOutput(main, ["sessions", "show", "nope"], { cwd, env });
     expect(stderr).toContain("hint: `npm run -s holdfast -- sessions` lists all sessions\n");
-    const made = await capture(main, ["init", "--store", "new.db"], { cwd, env });
+    const made = await captureOutput(main, ["init", "--store", "new.db"], { cwd, env });
     expect(made.stderr).toBe(
       'next: `npm run -s holdfast -- messages add chat-1 --agent helper "hello" --store new.db`\n',
     );
@@ -353,11 +356,11 @@ test("on 60 columns refs stay whole and lines end at words", async () => {
   const ref = `sha256:${"ab".repeat(32)}`;
   await run("messages", "add", "s", "--agent", "a", `see ${ref} there`);
   const narrow = { cwd, columns: 60, env: { NO_COLOR: "1" } };
-  expect((await capture(main, ["messages", "s"], narrow)).stdout).toContain(`\n    see\n    ${ref}\n    there\n`);
-  const lines = async (...argv: string[]) => (await capture(main, argv, narrow)).stdout.split("\n");
+  expect((await captureOutput(main, ["messages", "s"], narrow)).stdout).toContain(`\n    see\n    ${ref}\n    there\n`);
+  const lines = async (...argv: string[]) => (await captureOutput(main, argv, narrow)).stdout.split("\n");
   for (const line of [...(await lines("--help")), ...(await lines("gc"))]) expect(line.length, line).toBeLessThan(61);
   const stop = new AbortController();
-  const watched = await capture(main, ["log", "s", "-f"], {
+  const watched = await captureOutput(main, ["log", "s", "-f"], {
     ...narrow,
     signal: stop.signal,
     seen: () => stop.abort(),
@@ -369,7 +372,7 @@ test("on 60 columns refs stay whole and lines end at words", async () => {
 
 test.each([20, 40, 60])("ids come before other columns on a terminal of %i columns", async (columns) => {
   const { id } = await json("sessions", "create", "--agent", "researcher", "--title", "Trip to Lisbon");
-  const { stdout } = await capture(main, ["sessions"], { cwd, columns, env: { NO_COLOR: "1" } });
+  const { stdout } = await captureOutput(main, ["sessions"], { cwd, columns, env: { NO_COLOR: "1" } });
   // On 20 columns it is longer than the terminal is wide, and can be copied all the same.
   expect(stdout).toContain(columns === 20 ? `\n${id}\n` : `\n${id}  `);
   expect(stdout.includes("TITLE\n")).toBe(columns === 60);

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defineAgent, open } from "../../index.ts";
-import { capture } from "../capture.ts";
 import { main } from "../main.ts";
+import { captureOutput } from "../output-capture.ts";
 
 let cwd: string;
 
@@ -74,7 +74,7 @@ class Operator {
 
   async #ask(argv: readonly string[], columns?: number) {
     expect(++this.#commands, "two commands must do").toBeLessThanOrEqual(2);
-    const { code, stdout, stderr } = await capture(main, argv, {
+    const { code, stdout, stderr } = await captureOutput(main, argv, {
       cwd,
       env: { NO_COLOR: "1" },
       ...(columns === undefined ? {} : { columns }),

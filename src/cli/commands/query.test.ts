@@ -5,13 +5,13 @@ import * as path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { open } from "../../open.ts";
 import { timedOut } from "../../storage/sql/inspection.ts";
-import { capture } from "../capture.ts";
 import { EXIT } from "../exit.ts";
 import { commandHint } from "../hints.ts";
 import { main } from "../main.ts";
+import { captureOutput } from "../output-capture.ts";
 
 let cwd: string;
-const cli = (...argv: string[]) => capture(main, ["query", ...argv], { cwd });
+const cli = (...argv: string[]) => captureOutput(main, ["query", ...argv], { cwd });
 
 beforeAll(async () => {
   cwd = mkdtempSync(path.join(tmpdir(), "holdfast-cli-"));

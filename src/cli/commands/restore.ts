@@ -1,21 +1,28 @@
-// holdfast restore: puts a coding agent's session back on this machine.
+// holdfast restore: restores a coding agent's session on this machine.
 import { stat } from "node:fs/promises";
-import { sourceOfCapture } from "../../coding/sources.ts";
+import { sourceOfCapture } from "../../coding/capture-source.ts";
+import {
+  type CaptureSelector,
+  captureExpired,
+  explainMissingCapture,
+  findCapture,
+  isExpired,
+} from "../../coding/find-capture.ts";
 import type { CodingAgent } from "../../contracts/captures.ts";
 import type { CaptureSource, Restored } from "../../contracts/coding.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
+import { AGENT_NAMES } from "../../core/agent-sessions.ts";
 import {
-  AGENT_NAMES,
   AGENT_OPTION,
   agentGiven,
-  hereOf,
+  CAPTURE_OPTIONS,
+  hostOf,
+  localAgentOf,
   OPENCODE_HELP,
-  placeOf,
+  parseCaptureSelector,
   resumeCommand,
 } from "../captures/agent.ts";
-import { captureExpired, isExpired } from "../captures/expired.ts";
-import { readHanded, sourceHanded } from "../captures/handed.ts";
-import { findCapture, WHICH_OPTIONS, type Which, whichGiven, whyNoCapture } from "../captures/which.ts";
+import { decodeSessionInput, readInputBytes } from "../captures/session-input.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import { safe } from "../terminal.ts";
@@ -35,7 +42,7 @@ export const restore: Command = {
     "transcript of Claude Code alone, gzip or not (then --session-id names it), each also as base64; it needs no store. " +
     `With --dry-run what would be put where is told. ${OPENCODE_HELP}`,
   options: {
-    ...WHICH_OPTIONS,
+    ...CAPTURE_OPTIONS,
     from: {
       type: "text",
       value: "FILE",
@@ -61,8 +68,8 @@ export const restore: Command = {
   next: "Start the agent with the command that is printed.",
   run: async (context) => {
     const { args, output, io } = context;
-    await needDirectory(placeOf(context).cwd);
-    const { capture, source } = await sourceAsked(context);
+    await needDirectory(hostOf(context).cwd);
+    const { capture, source } = await openNamedSource(context);
     const { agent } = source;
     const [overwrite, dryRun] = [args.flag("overwrite"), args.flag("dry-run")];
     if (overwrite && agent === "opencode") {
@@ -72,14 +79,14 @@ export const restore: Command = {
     }
     if (!dryRun) await output.progress(`putting back ${plural(source.files.length, "file")} …`);
     const rewritePaths = args.flag("rewrite-paths");
-    const restored = await hereOf(context, agent).restore(source, { rewritePaths, overwrite, dryRun });
+    const restored = await localAgentOf(context, agent).restore(source, { rewritePaths, overwrite, dryRun });
     const resume = resumeCommand(agent, restored.sessionId, restored.cwd, io.cwd);
-    // Only the command on stdout: it can be run as it is.
+    // Standard output has only the command, so that a shell can run it.
     await output.answer({ ...restored, capture, resume, ...(dryRun ? { dryRun } : {}) }, () =>
-      dryRun ? foreseen(restored, source) : [resume],
+      dryRun ? describeForecast(restored, source) : [resume],
     );
     if (dryRun) await output.note(safe`dry run: nothing was written; \`${resume}\` would go on with it`);
-    if (!dryRun || isHereAlready(restored)) await output.note(told(restored));
+    if (!dryRun || isHereAlready(restored)) await output.note(describeRestored(restored));
     for (const file of keptOf(restored)) {
       await output.note(safe`  ${dryRun ? "would keep what is here as" : "what was here is kept as"} ${file}`);
     }
@@ -97,8 +104,8 @@ async function needDirectory(cwd: string): Promise<void> {
   });
 }
 
-/** Claude Code's files are where they are; OpenCode is given them to import. */
-function foreseen(restored: Restored, { files }: CaptureSource): readonly string[] {
+/** Claude Code's files are written to their places; OpenCode imports them. */
+function describeForecast(restored: Restored, { files }: CaptureSource): readonly string[] {
   if ("places" in restored && Array.isArray(restored.places)) {
     return restored.places.map((file) => safe`would write ${String(file)}`);
   }
@@ -110,39 +117,39 @@ function keptOf(restored: Restored): readonly string[] {
   return "kept" in restored && Array.isArray(restored.kept) ? restored.kept.map(String) : [];
 }
 
-interface AskedSource {
-  /** null: it is not from a store. */
+interface NamedSource {
+  /** null: the source is not from a store. */
   readonly capture: string | null;
   readonly source: CaptureSource;
 }
 
-async function sourceAsked(context: Context): Promise<AskedSource> {
+async function openNamedSource(context: Context): Promise<NamedSource> {
   const { args } = context;
-  const which = whichGiven(context);
+  const selector = parseCaptureSelector(context);
   const agent = agentGiven(context);
   const from = args.text("from");
-  if (from !== undefined) return { capture: null, source: await handed(context, from, which, agent) };
-  if (which.request === undefined && which.sessionId === undefined && which.capture === undefined) {
+  if (from !== undefined) return { capture: null, source: await openInput(context, from, selector, agent) };
+  if (selector.request === undefined && selector.sessionId === undefined && selector.capture === undefined) {
     throw new UsageError("say what to put back: --request ID, --session-id ID, --capture CAPTURE or --from FILE");
   }
   const holdfast = await context.open();
-  const capture = await findCapture(holdfast, which, agent);
-  if (capture === null) throw await whyNoCapture(holdfast, which, agent);
+  const capture = await findCapture(holdfast, selector, agent);
+  if (capture === null) throw await explainMissingCapture(holdfast, selector, agent);
   if (isExpired(holdfast, capture)) throw captureExpired(holdfast, capture);
   checkAgent(capture.agent, agent);
   return { capture: capture.id, source: await sourceOfCapture(holdfast.captures, capture.id) };
 }
 
-async function handed(
+async function openInput(
   context: Context,
   from: string,
-  { request, capture, sessionId }: Which,
+  { request, capture, sessionId }: CaptureSelector,
   agent: CodingAgent | undefined,
 ): Promise<CaptureSource> {
   if (request !== undefined || capture !== undefined)
     throw new UsageError("--from goes without --request and --capture");
-  const bytes = await readHanded(from, context.io);
-  const source = await sourceHanded(bytes, sessionId, placeOf(context).cwd);
+  const bytes = await readInputBytes(from, context.io);
+  const source = await decodeSessionInput(bytes, sessionId, hostOf(context).cwd);
   checkAgent(source.agent, agent);
   return source;
 }
@@ -156,7 +163,7 @@ function isHereAlready(restored: Restored): boolean {
   return "outcome" in restored && restored.outcome !== "restored";
 }
 
-function told(restored: Restored): string {
+function describeRestored(restored: Restored): string {
   const { agent, sessionId, files, bytes, messages, cwd } = restored;
   const outcome = "outcome" in restored ? restored.outcome : "restored";
   if (outcome === "newer") {

@@ -109,8 +109,13 @@ test("CA4 what happens is logged, an object a line", async () => {
   // What is found and saved while the agent works comes when the agent writes.
   const inOrder = events.map(({ event }) => event.replace(/^capture\./, ""));
   expect(inOrder.filter((event) => !["saved", "found", "session"].includes(event))).toEqual([
-    ...["start", "session-id", "ended"],
-    ...["start", "restored", "session-id", "ended"],
+    "start",
+    "session-id",
+    "ended",
+    "start",
+    "restored",
+    "session-id",
+    "ended",
   ]);
   expect(events.find(({ event }) => event === "capture.found")).toMatchObject({ ...own, cwd: first.cwd, files: 1 });
   expect(events.find(({ event }) => event === "capture.saved")).toMatchObject({

@@ -136,7 +136,15 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
     const [session = ""] = (machine.args[1] ?? "").split(" ");
     const hasty = (request: string, wrote: FakeClaude["sessions"]) =>
       machine.run({ hasty: true, waitMs: 600, sessions: wrote ?? [] }, [
-        ...["--store", store, "--request", request, "--", "claude", "-c", "-p", "go"],
+        "--store",
+        store,
+        "--request",
+        request,
+        "--",
+        "claude",
+        "-c",
+        "-p",
+        "go",
       ]);
     const more = await hasty("second", [{ session, says: "MORE" }]);
     expect(more.stderr).toContain(`session ${session}; saved`);

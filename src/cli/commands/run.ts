@@ -1,33 +1,36 @@
 // holdfast run: a coding agent whose session outlives its machine.
-
+import { appendFile } from "node:fs/promises";
 import * as path from "node:path";
-import { agentHere, type FoundHere, type Here } from "../../coding/here.ts";
-import type { Saved } from "../../coding/saver.ts";
-import type { RequestClaim } from "../../contracts/captures.ts";
-
+import type { AgentHost } from "../../coding/local-agent.ts";
+import { type AgentEnd, exitCodeOf, startAgent } from "../../coding/supervisor/agent-process.ts";
+import {
+  type AgentCommand,
+  CommandLineRefused,
+  isInteractive,
+  readAgentCommand,
+  readIntent,
+} from "../../coding/supervisor/command-line.ts";
+import type { Log, SessionRecorder } from "../../coding/supervisor/recorder.ts";
+import type { ClaimedRequest, SessionStart } from "../../coding/supervisor/session-start.ts";
+import { notStarted, type SupervisedRun, superviseAgent } from "../../coding/supervisor/supervisor.ts";
 import type { Environment } from "../../contracts/environment.ts";
-import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { hidePassword } from "../../core/store-url.ts";
-import * as lines from "../coding/agent-line.ts";
-import { type Child, type Ended, exitCodeOf, type StartOptions, startAgent } from "../coding/child.ts";
-import { lineFor } from "../coding/final-line.ts";
-import { Follower, type Log } from "../coding/follow.ts";
-import { Grace } from "../coding/grace.ts";
-import { type Handed, handedOver } from "../coding/handed.ts";
-import { readAgentLine } from "../coding/launchers.ts";
-import { saveUnsaved, type UnsavedOptions } from "../coding/leftover.ts";
-import { logTo } from "../coding/log.ts";
-import { checkOut, type WrittenBundle, writeBundle } from "../coding/out.ts";
-import { type ClaimedRequest, claimRequest } from "../coding/request-claim.ts";
-import { begin, type Start } from "../coding/start.ts";
-import { isSameFile, type StoreFile, storeFile } from "../coding/store-file.ts";
-import { Interrupted, type OpenedStore, openPatiently } from "../coding/store-opening.ts";
-import { untilEnd, withinGrace } from "../coding/supervise.ts";
-import { stepsAfter, tell } from "../coding/tell.ts";
-import { unsavedMessages } from "../coding/unsaved-messages.ts";
-import { hasSessions } from "../coding/whose.ts";
+import { open } from "../../open.ts";
+import { checkOut, type WrittenBundle, writeBundle } from "../captures/session-bundle.ts";
+import { readSessionInput } from "../captures/session-input.ts";
+import {
+  claimRequest,
+  InterruptedWait,
+  isSameFile,
+  type OpenedStore,
+  openStore,
+  type StoreFile,
+  storeFile,
+} from "../coding/run-preparation.ts";
+import { printSummary, stepsAfter, unsavedMessages } from "../coding/run-summary.ts";
 import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";
@@ -131,38 +134,56 @@ export const run: Command = {
   next: "holdfast captures ls shows what is kept; holdfast handover tells people what the agent did.",
   run: async (context) => {
     const { args, io } = context;
-    const line = readAgentLine(args.operands, optionsGiven(args));
-    const { agent } = line;
+    const command = readCommand(args);
+    const { agent } = command;
     if (args.flag("wait") && args.flag("beside")) throw new UsageError("give --wait or --beside, not both");
     const log = logTo(args.text("log"), io.cwd);
     const environment: Environment = { ...realEnvironment(), log };
-    const command = [line.program, ...(line.launcher ?? [])] as const;
-    const here: Here = { env: io.env, cwd: io.cwd, environment, ...(agent === "opencode" ? { command } : {}) };
-    const asked = lines.understand(line);
+    const program = [command.program, ...(command.launcher ?? [])] as const;
+    const host: AgentHost = {
+      ...{ env: io.env, cwd: io.cwd, environment },
+      ...(agent === "opencode" ? { command: program } : {}),
+    };
+    const intent = readIntent(command);
     const times = timesOf(context);
-    if (!asked.converses) {
+    if (!intent.converses) {
       log("info", "capture.start", { agent, cwd: io.cwd, resumes: false, captures: false });
-      const child = await started(context, line, { before: null });
-      return typeof child === "number" ? child : (await child.ended).code;
+      const child = await startAgent(command, io, { before: null }).catch(notStarted);
+      return "error" in child ? reportNotStarted(context, child.error) : (await child.ended).code;
     }
     const request = requestOf(context);
     const out = args.text("out");
     if (out !== undefined) await checkOut(out, io);
     const hasStore = args.text("store") !== undefined || Boolean(io.env.HOLDFAST_STORE);
-    const handed = await handedOver(io, { from: args.text("from"), out, hasStore });
-    const needsStore = hasStore || (handed.source === null && out === undefined);
+    const { source, why } = await readSessionInput(io, { from: args.text("from"), out, hasStore });
+    const needsStore = hasStore || (source === null && out === undefined);
     const { store, isNew } = needsStore ? await openOrExit(context, environment, times) : NO_STORE;
     const file = await storeFile(context, store);
-    const work: Work = { line, here, handed, store, file, isNew, log, asked, request, ...times };
+    const work: RunWork = {
+      ...{ command, host, input: source, inputProblem: why, store, file, isNew, log, intent, request, ...times },
+    };
     try {
       const isClaimed = store !== null && !args.flag("beside");
-      return await supervise(context, work, isClaimed ? await claimRequest(context, store, request, agent) : null);
+      return await superviseClaimed(
+        context,
+        work,
+        isClaimed ? await claimRequest(context, store, request, agent) : null,
+      );
     } catch (error) {
-      if (error instanceof Interrupted) return error.exitCode;
+      if (error instanceof InterruptedWait) return error.exitCode;
       throw error;
     }
   },
 };
+
+/** A command line that cannot be supervised is a mistake of the user. */
+function readCommand(args: Context["args"]): AgentCommand {
+  try {
+    return readAgentCommand(args.operands, optionsGiven(args));
+  } catch (error) {
+    throw error instanceof CommandLineRefused ? new UsageError(error.message) : error;
+  }
+}
 
 const NO_STORE = { store: null, isNew: false } as const;
 
@@ -173,10 +194,10 @@ async function openOrExit(
   { graceMs, waitMs }: Times,
 ): Promise<OpenedStore> {
   try {
-    return await openPatiently(context, environment, { graceMs, waitMs });
+    return await openStore(context, environment, { graceMs, waitMs });
   } catch (error) {
     const code =
-      error instanceof Interrupted
+      error instanceof InterruptedWait
         ? error.exitCode
         : await reportFailure(error, context.output, Boolean(context.io.env.HOLDFAST_DEBUG));
     process.exit(code);
@@ -212,23 +233,19 @@ function timesOf({ args }: Context): Times {
   };
 }
 
-interface Work extends Times {
+interface RunWork extends Times, Pick<SupervisedRun, "command" | "intent" | "host" | "input" | "inputProblem"> {
   readonly request: string;
-  readonly line: lines.AgentLine;
-  readonly asked: lines.Understood;
-  readonly here: Here;
-  readonly handed: Handed;
   readonly store: Holdfast | null;
-  /** Where it is kept; null: in no file of its own. */
+  /** The store's file; null: the store has no file of its own. */
   readonly file: StoreFile | null;
-  /** The store was made now. */
+  /** The store was created now. */
   readonly isNew: boolean;
   readonly log: Log;
 }
 
-async function supervise(context: Context, given: Work, claimed: ClaimedRequest | null): Promise<number> {
+async function superviseClaimed(context: Context, work: RunWork, claimed: ClaimedRequest | null): Promise<number> {
   try {
-    const { code, isAnswered } = await work(context, given, claimed);
+    const { code, isAnswered } = await supervise(context, work, claimed);
     // A store that does not answer would not be closed either.
     if (!isAnswered) process.exit(code);
     return code;
@@ -237,115 +254,73 @@ async function supervise(context: Context, given: Work, claimed: ClaimedRequest 
   }
 }
 
-interface WorkEnd {
+async function supervise(context: Context, work: RunWork, claimed: ClaimedRequest | null): Promise<RunEnd> {
+  const { args, io, storeName } = context;
+  const { request, file, log, intent, command } = work;
+  const { agent } = command;
+  const out = args.text("out");
+  const unsaved = unsavedMessages(context, request);
+  let bundle: WrittenBundle | null = null;
+  const ended = await superviseAgent({
+    ...{ ...work, claimed, storeName, stdin: io.stdin, mask: args.flag("mask-secrets") },
+    ...{ rewritePaths: args.flag("rewrite-paths"), overwrite: args.flag("overwrite") },
+    ...{ onUnsaved: unsaved.onUnsaved, onAmbiguous: unsaved.onAmbiguous },
+    openScratch: () => open(":memory:"),
+    refuseNewSession: args.flag("must-resume") ? (start) => notResumed(context, start, work) : null,
+    isStoreRemoved: async () => file !== null && !(await isSameFile(file)),
+    writeBundle:
+      out === undefined
+        ? null
+        : async (found, recorder) => {
+            bundle = await writeBundle(context, found, out, recorder, log);
+          },
+  });
+  if (ended.status === "not-started") {
+    return { code: await reportNotStarted(context, ended.error), isAnswered: true };
+  }
+  const { start, recorder, end, killedAfterMs, isAnswered } = ended;
+  const killedAfter = killedAfterMs === null ? null : formatSpan(killedAfterMs);
+  const about = { isNew: work.isNew, chose: intent.choosesSession, killedAfter, unsaved: [...unsaved.sessions] };
+  await printSummary(context, { agent, request, start, recorder, bundle, ...about });
+  return { code: exitCodeFor(context, command, end, recorder, bundle), isAnswered };
+}
+
+interface RunEnd {
   readonly code: number;
   /** The store answered until the end. */
   readonly isAnswered: boolean;
 }
 
-async function work(context: Context, given: Work, claimed: ClaimedRequest | null): Promise<WorkEnd> {
-  const { line, asked, here, store, log, request, ttlMs } = given;
-  const { args, io } = context;
-  const { agent } = line;
-  log("info", "capture.start", {
-    ...{ agent, request, cwd: io.cwd, resumes: !asked.choosesSession, captures: store !== null },
-  });
-  const leftovers: Saved[] = [];
-  const unsaved = unsavedMessages(context, request);
-  const start = await startOf(context, given, claimed, { ...unsaved, onSaved: (saved) => void leftovers.push(saved) });
-  if (args.flag("must-resume")) await requireResumed(context, start, given);
-  const describe = (work: Parameters<RequestClaim["describe"]>[0]) => {
-    claimed?.claim.describe(work).catch((error: unknown) => log("warn", "capture.claim", { error: String(error) }));
-  };
-  const { line: final, sessionId, before } = lineFor(line, start, asked, here.environment);
-  const follower = new Follower({
-    ...{ agent, here, log, sessionId, store, request, ttlMs, mask: args.flag("mask-secrets") },
-    follows: start.how === "told" ? start.session : null,
-    resumed: start.how === "resumed" || asked.choosesSession,
-    several: agent === "opencode" && line.args[0] !== "run",
-    basis: basisFor(start, asked),
-    onSaved: ({ id, sessionId }) => describe({ sessionId, capture: id }),
-  });
-  for (const { secrets } of leftovers) follower.addSecrets(secrets);
-  await follower.ready();
-  if (sessionId !== null) log("info", "capture.session-id", { sessionId });
-  claimed?.claim.lost.addEventListener("abort", () => log("warn", "capture.claim-lost", { request, agent }));
-  const grace = new Grace(given.graceMs, here.environment);
-  const child = await started(context, final, { before, onStop: () => grace.beginUrgent() });
-  if (typeof child === "number") return { code: child, isAnswered: true };
-  const basis = start.how === "resumed" ? start.basis?.id : undefined;
-  describe({
-    ...{ workerPid: child.pid, ...(sessionId === null ? {} : { sessionId }) },
-    ...(basis === undefined ? {} : { capture: basis }),
-  });
-  const ended = await untilEnd({ child, follower, grace, everyMs: given.everyMs });
-  log("info", "capture.ended", { code: ended.code, signal: ended.signal });
-  const out = args.text("out");
-  let bundle: WrittenBundle | null = null;
-  const write = async (found: FoundHere, file: string) => {
-    bundle = await writeBundle(context, found, file, follower, log);
-  };
-  const outcome = await withinGrace(grace, async () => {
-    await follower.finish(out === undefined ? null : (found) => write(found, out), grace);
-    if (given.file !== null && !(await isSameFile(given.file))) follower.lost(context.storeName);
-    await claimed?.claim.release().catch(() => {});
-  });
-  const isAnswered = outcome === "done";
-  if (!isAnswered) follower.gaveUp(context.storeName, formatSpan(given.graceMs), outcome === "interrupted");
-  const killedAfter = ended.wasKilled ? formatSpan(grace.agentMs) : null;
-  const about = { isNew: given.isNew, chose: asked.choosesSession, killedAfter, unsaved: [...unsaved.sessions] };
-  await tell(context, { agent, request, start, follower, bundle, ...about });
-  return { code: codeOf(context, given, ended, follower, bundle), isAnswered };
-}
-
-/** What the session that the agent works in goes on from; undefined: whatever the store has of it. */
-function basisFor(start: Start, { choosesSession, sessionId }: lines.Understood) {
-  if (start.how === "resumed") return start.basis;
-  if (!choosesSession) return null;
-  return start.apart?.sessionId === sessionId ? (start.apart?.capture ?? undefined) : undefined;
-}
-
 /**
- * The agent's own, unless it ended with 0: because a signal ended it, as shells tell that, or while the caller wants to know that its
- * session is not saved.
+ * The agent's own exit code, unless that is 0: then the code of the signal that asked for the end, or with --must-save the code that says
+ * that the session is not saved.
  */
-function codeOf(
+function exitCodeFor(
   { args, io }: Context,
-  { line }: Work,
-  { code, stoppedBy }: Ended,
-  follower: Follower,
+  command: AgentCommand,
+  { code, stoppedBy }: AgentEnd,
+  recorder: SessionRecorder,
   bundle: WrittenBundle | null,
 ): number {
   if (code !== 0) return code;
-  // In front of a terminal Ctrl-C may have ended no more than a turn.
-  const isTurnOnly = stoppedBy === "SIGINT" && io.stdin.isTTY === true && lines.isInteractive(line);
+  // At a terminal Ctrl-C may have ended no more than a turn.
+  const isTurnOnly = stoppedBy === "SIGINT" && io.stdin.isTTY === true && isInteractive(command);
   if (stoppedBy !== null && !isTurnOnly) return exitCodeOf(stoppedBy);
   if (!args.flag("must-save")) return code;
-  const isWritten = args.text("out") === undefined ? follower.isStored : bundle !== null;
-  return isWritten && (!follower.isStored || follower.isSaved) ? EXIT.ok : EXIT.notSaved;
+  const isWritten = args.text("out") === undefined ? recorder.isStored : bundle !== null;
+  return isWritten && (!recorder.isStored || recorder.isSaved) ? EXIT.ok : EXIT.notSaved;
 }
 
 const WITHOUT_MUST_RESUME =
   "Run it without --must-resume: then the agent begins anew, and is told the stored conversation if there is one";
 
-/** A session that its command line names, or the newest, is resumed by the agent itself when it is here. */
-async function requireResumed(context: Context, start: Start, work: Work): Promise<void> {
-  const { line, asked, here, request } = work;
-  if (start.how === "resumed") return;
-  const { choosesSession, sessionId } = asked;
-  const isHere =
-    choosesSession &&
-    (sessionId === null
-      ? await hasSessions(line.agent, here)
-      : await agentHere(line.agent, here)
-          .find(sessionId)
-          .then((found) => found.done().then(() => true))
-          .catch(() => false));
-  if (isHere) return;
+function notResumed(context: Context, start: SessionStart, { command, intent, request }: RunWork): HoldfastError {
+  const { sessionId } = intent;
   const nothing = `nothing is stored for request ${JSON.stringify(request)}`;
-  const why = start.why ?? (sessionId === null ? nothing : `session ${sessionId} is neither here nor in the store`);
-  const steps = stepsAfter(context, { start, request, agent: line.agent });
-  throw new HoldfastError("NotResumed", `the session cannot be restored (${why}); the agent was not started`, {
+  const missing = sessionId === null ? nothing : `session ${sessionId} is neither here nor in the store`;
+  const why = (start.how === "resumed" ? null : start.why) ?? missing;
+  const steps = stepsAfter(context, { start, request, agent: command.agent });
+  return new HoldfastError("NotResumed", `the session cannot be restored (${why}); the agent was not started`, {
     details: { request, sessionId, start: start.how },
     hint: [...steps.map((step) => `T${step.slice(1)}.`), `${WITHOUT_MUST_RESUME}.`].join(" "),
   });
@@ -360,38 +335,18 @@ function requestOf({ args, io, storeName }: Context): string {
   return path.resolve(io.cwd);
 }
 
-async function startOf(
-  { args, io }: Context,
-  given: Work,
-  claimed: ClaimedRequest | null,
-  told: Pick<UnsavedOptions, "onSaved" | "onUnsaved" | "onAmbiguous">,
-): Promise<Start> {
-  const { line, asked, here, handed, store, log, request, ttlMs } = given;
-  const agent = agentHere(line.agent, here);
-  const common = { agent, request, ttlMs, mask: args.flag("mask-secrets"), log, ...told };
-  // Runs before were killed, and their agents may have worked on.
-  const goesOn = store === null || claimed === null ? null : await saveUnsaved({ ...common, ...claimed, store, here });
-  // Nothing names the session that is gone on with: only when there is none here can it be that of the request.
-  const isHere = asked.choosesSession && asked.sessionId === null && (await hasSessions(line.agent, here));
-  if (isHere) return { how: "new", why: null, apart: null };
-  const sessionId = asked.sessionId ?? (handed.source === null ? io.env.AGENT_SESSION_ID || null : null);
-  const isNamed = asked.choosesSession || (sessionId !== null && claimed?.hasWaited !== true);
-  return begin({
-    ...{ ...common, store, handed: handed.source, why: handed.why, sessionId },
-    capture: isNamed ? null : goesOn,
-    tells: !asked.choosesSession,
-    rewritePaths: args.flag("rewrite-paths"),
-    overwrite: args.flag("overwrite"),
-  });
+async function reportNotStarted({ io, output }: Context, error: HoldfastError): Promise<number> {
+  await reportFailure(error, output, Boolean(io.env.HOLDFAST_DEBUG));
+  return NOT_STARTED;
 }
 
-/** The code to end with when it could not be started. */
-async function started({ io, output }: Context, line: lines.AgentLine, options: StartOptions): Promise<Child | number> {
-  try {
-    return await startAgent(line, io, options);
-  } catch (error) {
-    if (!isHoldfastError(error) || error.code !== "MissingDependency") throw error;
-    await reportFailure(error, output, Boolean(io.env.HOLDFAST_DEBUG));
-    return NOT_STARTED;
-  }
+/** Appends what happens to a session, one JSON object a line. */
+function logTo(file: string | undefined, cwd: string): Log {
+  if (file === undefined) return () => {};
+  const target = path.resolve(cwd, file);
+  let writing: Promise<unknown> = Promise.resolve();
+  return (level, event, fields) => {
+    const text = `${JSON.stringify({ at: new Date().toISOString(), level, event, ...fields })}\n`;
+    writing = writing.then(() => appendFile(target, text, { mode: 0o600 })).catch(() => {});
+  };
 }

@@ -116,8 +116,21 @@ const columns = (now: number, nameOf: (id: string) => string): readonly Column<R
 ];
 
 const ALL: readonly Command[] = [
-  ...[ls, start, show, pending, approve, deny, signal, pause, unpause, cancel],
-  ...[retry, fork, rewind, recover, rm],
+  ls,
+  start,
+  show,
+  pending,
+  approve,
+  deny,
+  signal,
+  pause,
+  unpause,
+  cancel,
+  retry,
+  fork,
+  rewind,
+  recover,
+  rm,
 ];
 
 export const runs: CommandGroup = {

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { enterOpen, leave } from "../../../test/shell.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { defineAgent } from "../../index.ts";
-import { capture } from "../capture.ts";
 import { main } from "../main.ts";
+import { captureOutput } from "../output-capture.ts";
 
 let cwd: string;
 let hf: Holdfast;
@@ -30,7 +30,7 @@ function agents(text: string, name = "agents.mjs"): string {
 async function work(argv: readonly string[], enough: (stdout: string) => boolean, columns?: number) {
   const over = new AbortController();
   let seen = "";
-  const ended = await capture(main, ["worker", ...argv, "--poll", "10"], {
+  const ended = await captureOutput(main, ["worker", ...argv, "--poll", "10"], {
     cwd,
     ...(columns === undefined ? {} : { columns }),
     signal: over.signal,
@@ -143,7 +143,7 @@ describe("worker", () => {
 
   test("says what is wrong with what it is given", async () => {
     const refused = async (...argv: string[]) => {
-      const { code, stderr } = await capture(main, ["worker", ...argv], { cwd });
+      const { code, stderr } = await captureOutput(main, ["worker", ...argv], { cwd });
       return `${code} ${stderr.split("\n")[0]}`;
     };
     expect(await refused()).toBe("2 holdfast: name the module that exports the agents: --agents FILE");

@@ -5,7 +5,7 @@ import { WORKER_OPTIONS } from "../../contracts/verbs/runs.ts";
 import type { Worker, WorkerNote } from "../../contracts/workers.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { AGENTS_HELP, ERASED_OPTION, loadAgents, readErased } from "../agents.ts";
-import { sweptWords } from "../captures/sweep.ts";
+import { sweptWords } from "../captures/tables.ts";
 import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
 import { UsageError } from "../failure.ts";

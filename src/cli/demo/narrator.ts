@@ -1,6 +1,6 @@
 // Prints the demo: numbered steps, real commands with their real output, and claims that were checked.
-import type { Captured } from "../capture.ts";
 import type { Context } from "../command.ts";
+import type { CommandOutput } from "../output-capture.ts";
 import { type StoreChoice, storeEnvironment } from "../store.ts";
 import { quoted, safe, wrap } from "../terminal.ts";
 
@@ -71,7 +71,7 @@ export class Narrator {
   }
 
   /** Runs a command of this CLI on the demo's store, and shows both. */
-  async run(...argv: readonly string[]): Promise<Captured> {
+  async run(...argv: readonly string[]): Promise<CommandOutput> {
     const { output, io } = this.#context;
     const terminal = output.interactive ? { columns: Math.min(output.width, WIDEST) - INDENT.length - 2 } : {};
     // The environment names the store, so that the printed commands are short and still the real ones.

@@ -7,17 +7,15 @@ import { newFolder, SESSION, snapshot, sourceOf, sourceWith, write } from "../..
 import type { CapturedFile } from "../../contracts/captures.ts";
 import type { CaptureSource } from "../../contracts/coding.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
-import { checkPath } from "../paths.ts";
-import { findClaudeSession } from "./find.ts";
-import { projectKey } from "./key.ts";
-import { isNever } from "./layout.ts";
+import { checkPath } from "../../core/paths.ts";
 import { restoreClaude } from "./restore.ts";
+import { findClaudeSession, isNeverCaptured, projectKey } from "./session-files.ts";
 
 const RUNS = 60;
 
 function isName(name: string): boolean {
   try {
-    return checkPath(name).length === 1 && !isNever(name);
+    return checkPath(name).length === 1 && !isNeverCaptured(name);
   } catch {
     return false;
   }
@@ -154,7 +152,7 @@ const harm = fc.oneof(
   fc.record({ kind: fc.constantFrom("hash", "short", "long", "throw", "twice", "size") }),
 );
 
-/** What reads of a capture can do to whoever believes them. */
+/** How a source may lie about a capture when it is read. */
 function harmed(
   source: CaptureSource,
   victim: CapturedFile,

@@ -24,9 +24,8 @@ import {
   writeRichSession,
 } from "../../../test/coding/claude-tree.ts";
 import type { CaptureSource } from "../../contracts/coding.ts";
-import { findClaudeSession } from "./find.ts";
-import { projectKey } from "./key.ts";
 import { type ClaudeTarget, restoreClaude } from "./restore.ts";
+import { findClaudeSession, projectKey } from "./session-files.ts";
 
 let root: string;
 let oldCwd: string;

@@ -1,6 +1,10 @@
-// Puts a session of Claude Code back, under the key of the directory in which it is to go on. All files are written and
-// verified beside where they go; the transcript comes last, so that the agent finds the whole session or none.
-import { lstat, realpath } from "node:fs/promises";
+// Restores a session of Claude Code, under the key of the directory in which the agent will continue it. All files are written and
+// verified in a temporary folder first; the transcript is moved last, so that the agent finds the whole session or none. A file
+// that is here already is compared with the captured one: it may be the same, older, newer, or have continued differently.
+
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { type FileHandle, lstat, open, readFile, realpath } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import type { CapturedFile } from "../../contracts/captures.ts";
@@ -8,28 +12,35 @@ import type { CaptureSource, Restored } from "../../contracts/coding.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { invalid, limitExceeded } from "../../core/check.ts";
-import { unsafe } from "../paths.ts";
-import { guarded, type Staged, Staging } from "../staging.ts";
-import { type Comparison, compareCaptured, compareFiles, hashOf, isSame } from "./compare.ts";
-import { filesOfSession } from "./find.ts";
-import { checkKey, projectKeyOf } from "./key.ts";
-import { type ClaudePlace, checkSessionId, isFlatAgent, placeOf, transcriptPath } from "./layout.ts";
-import { copiesOf } from "./list.ts";
-import { movedDirectory, type Rewriting, rewriteLines, rewritings } from "./rewrite.ts";
+import { unsafe } from "../../core/paths.ts";
+import { learnSecrets, MASKED, maskSecrets } from "../secrets.ts";
+import { guarded, type StagedFile, Staging } from "../staging.ts";
+import { movedDirectory, type Rewriting, rewriteLines, rewritings } from "./rewrite-paths.ts";
+import {
+  type ClaudeLocation,
+  checkKey,
+  checkSessionId,
+  filesOfSession,
+  isFlatAgent,
+  listCopies,
+  locateFile,
+  projectKeyOf,
+  transcriptPath,
+} from "./session-files.ts";
 import { factsOf, type TranscriptFacts, TranscriptReader } from "./transcript.ts";
 
 export interface ClaudeTarget {
-  /** Where the agent is to go on. */
+  /** The directory in which the agent will continue. */
   readonly cwd: string;
   readonly configDir: string;
-  /** Instead of the working directory's: the one of CLAUDE_CODE_PROJECT_DIR_NAME. */
+  /** The key that CLAUDE_CODE_PROJECT_DIR_NAME sets; otherwise that of the working directory. */
   readonly key?: string | null;
-  /** Paths of the session's own files in its transcripts lead to where they are now. They are not byte for byte what was
+  /** Changes the paths of the session's own files in its transcripts to where they are now. They are not byte for byte what was
    * captured then, and the provider's prompt cache starts anew. */
   readonly rewritePaths?: boolean;
-  /** Replace what went on apart here; it is kept beside. */
+  /** Replaces a session that continued differently here; its files are kept under other names. */
   readonly overwrite?: boolean;
-  /** Everything but placing the files: what would be done is told, and what would be refused is refused. */
+  /** Does everything except placing the files: it reports what would be done, and refuses what would be refused. */
   readonly dryRun?: boolean;
 }
 
@@ -37,7 +48,7 @@ export interface RestoredClaude extends Restored {
   readonly agent: "claude-code";
   readonly configDir: string;
   readonly key: string;
-  /** restored: as captured. unchanged: it was there already. newer: what is here goes on from what was captured, and stays. */
+  /** restored: as captured. unchanged: it was here already. newer: the session here continues the captured one, and stays. */
   readonly outcome: "restored" | "unchanged" | "newer";
   /** Files that were written now, where they are, and how many of them differ from what was captured because paths were rewritten. */
   readonly written: number;
@@ -45,13 +56,13 @@ export interface RestoredClaude extends Restored {
   readonly rewritten: number;
   readonly lines: number;
   readonly lastUuid: string | null;
-  /** What was here before and is kept beside. */
+  /** Files that were here before, under their new names. */
   readonly kept: readonly string[];
 }
 
-interface Work {
+interface RestoreWork {
   readonly source: CaptureSource;
-  readonly place: ClaudePlace;
+  readonly place: ClaudeLocation;
   readonly target: ClaudeTarget;
   readonly changes: readonly Rewriting[];
   readonly staging: Staging;
@@ -59,7 +70,7 @@ interface Work {
   readonly kept: string[];
 }
 
-/** Conflict when the session went on apart here; nothing is written unless all of it can be. */
+/** Conflict when the session continued differently here. Either all files are written or none. */
 export async function restoreClaude(source: CaptureSource, target: ClaudeTarget): Promise<RestoredClaude> {
   const sessionId = checkSessionId(source.sessionId);
   if (source.agent !== "claude-code") throw invalid("what is restored", "a session of Claude Code", source.agent);
@@ -69,31 +80,31 @@ export async function restoreClaude(source: CaptureSource, target: ClaudeTarget)
   const { transcript, others } = checkFiles(source.files, place);
   const staging = await Staging.in(target.dryRun ? tmpdir() : configDir);
   try {
-    const changes = target.rewritePaths ? await changesOf(source, place, target.cwd) : [];
-    const work: Work = { source, place, target, changes, staging, left: [], kept: [] };
+    const changes = target.rewritePaths ? await rewritesFor(source, place, target.cwd) : [];
+    const work: RestoreWork = { source, place, target, changes, staging, left: [], kept: [] };
     return await guarded(configDir, () => restore(work, transcript, others));
   } finally {
     await staging.close();
   }
 }
 
-async function restore(work: Work, transcript: CapturedFile, others: CapturedFile[]): Promise<RestoredClaude> {
+async function restore(work: RestoreWork, transcript: CapturedFile, others: CapturedFile[]): Promise<RestoredClaude> {
   const { source, place, staging, target } = work;
   const { staged, facts: captured } = await stageTranscript(work, transcript);
   await refuseElsewhere(work, staged);
   const { is: here, masked } = await compareCaptured(staged.from, staged.to, () => filesHere(work.place));
   if (here === "diverged") await replaceDiverged(work, staged);
-  // What was replaced in the capture is still here: it stays, beside it.
+  // The file here still has the secrets that were replaced in the capture: it is kept under another name.
   if (here === "shorter" && masked) await keepBeside(work, staged);
   const outcome = here === "same" ? "unchanged" : here === "longer" ? "newer" : "restored";
   if (outcome !== "restored") await staging.drop(staged);
-  const writes: Staged[] = outcome === "restored" ? [staged] : [];
+  const writes: StagedFile[] = outcome === "restored" ? [staged] : [];
   if (outcome === "newer") {
     work.left.push({ path: transcript.path, why: "what is here goes on from it, and is newer" });
     for (const file of others) work.left.push({ path: file.path, why: "the session that is here is newer" });
   } else {
     for (const file of others) writes.push(...(await stageOther(work, file, outcome === "unchanged")));
-    await leaveStrangers(work);
+    await reportUncaptured(work);
   }
   if (!target.dryRun) await staging.place();
   const left = new Set(work.left.map((file) => file.path));
@@ -121,15 +132,15 @@ async function restore(work: Work, transcript: CapturedFile, others: CapturedFil
   };
 }
 
-/** Every path is one of this session's, there once, and no file is where another has a directory. */
-function checkFiles(files: readonly CapturedFile[], place: ClaudePlace) {
+/** Checks that every path belongs to this session and occurs once, and that no file is where another has a directory. */
+function checkFiles(files: readonly CapturedFile[], place: ClaudeLocation) {
   if (files.length > LIMITS.captureFiles) throw limitExceeded("captureFiles", "the number of files", files.length);
   const seen = new Set<string>();
   const folders = new Set<string>();
-  // Where upper and lower case are the same, two names could be one file.
+  // On a file system that ignores case, two names could be one file.
   const isFolding = process.platform === "darwin" || process.platform === "win32";
   for (const { path: name, size } of files) {
-    placeOf(name, place);
+    locateFile(name, place);
     if (!Number.isSafeInteger(size) || size < 0) throw invalid(`the size of ${JSON.stringify(name)}`, "a number", size);
     if (size > LIMITS.blobBytes) throw limitExceeded("blobBytes", `the size of ${JSON.stringify(name)}`, size);
     const folded = isFolding ? name.normalize("NFC").toLowerCase() : name;
@@ -150,20 +161,23 @@ function checkFiles(files: readonly CapturedFile[], place: ClaudePlace) {
   return { transcript, others: files.filter((file) => file !== transcript) };
 }
 
-async function changesOf(source: CaptureSource, place: ClaudePlace, cwd: string): Promise<Rewriting[]> {
+async function rewritesFor(source: CaptureSource, place: ClaudeLocation, cwd: string): Promise<Rewriting[]> {
   const directory = movedDirectory(source.cwd, await realpath(cwd));
   if (source.configDir === null || source.key === null) return directory;
   return [...rewritings({ ...place, configDir: source.configDir, key: source.key }, place), ...directory];
 }
 
-/** What is read back of it has the lines and messages that were captured, also after paths in it were rewritten. */
-async function stageTranscript(work: Work, file: CapturedFile): Promise<{ staged: Staged; facts: TranscriptFacts }> {
+/** Checks that the written transcript has the captured lines and messages, also after its paths were rewritten. */
+async function stageTranscript(
+  work: RestoreWork,
+  file: CapturedFile,
+): Promise<{ staged: StagedFile; facts: TranscriptFacts }> {
   const { place, changes, source, staging } = work;
   const written = new TranscriptReader();
   const readBack = (piece: Uint8Array) => written.push(piece);
-  const to = placeOf(file.path, place);
+  const to = locateFile(file.path, place);
   const captured = new TranscriptReader();
-  const change = changing(changes);
+  const change = makeRewriter(changes);
   const seen = change && ((piece: Uint8Array) => captured.push(piece));
   const staged = await staging.add(file, to, source.read(file.path), { last: true, readBack, change, seen });
   const facts = written.end();
@@ -173,16 +187,16 @@ async function stageTranscript(work: Work, file: CapturedFile): Promise<{ staged
   return { staged, facts };
 }
 
-function changing(changes: readonly Rewriting[]) {
+function makeRewriter(changes: readonly Rewriting[]) {
   if (changes.length === 0) return undefined;
   return (pieces: AsyncIterable<Uint8Array>) => rewriteLines(pieces, changes);
 }
 
-/** None when it is here already, or what is here is to stay. */
-async function stageOther(work: Work, file: CapturedFile, keepHere: boolean): Promise<Staged[]> {
+/** Empty when the file is here already, or the one that is here stays. */
+async function stageOther(work: RestoreWork, file: CapturedFile, keepHere: boolean): Promise<StagedFile[]> {
   const { place, source, staging } = work;
-  const to = placeOf(file.path, place);
-  const change = file.path.endsWith(".jsonl") ? changing(work.changes) : undefined;
+  const to = locateFile(file.path, place);
+  const change = file.path.endsWith(".jsonl") ? makeRewriter(work.changes) : undefined;
   if (change === undefined && (await isSame(to, file))) return [];
   const isFlat =
     isFlatAgent(path.basename(to)) && path.dirname(to) === path.join(place.configDir, "projects", place.key);
@@ -193,21 +207,21 @@ async function stageOther(work: Work, file: CapturedFile, keepHere: boolean): Pr
     throw unsafe(file.path, "it is a sub-agent's of another session");
   }
   const here = await compareFiles(staged.from, staged.to);
-  // A file of which only the beginning is here was not written to its end, or has grown since.
+  // If only the beginning is here, the file was not written completely, or has grown since.
   const isOlder = here === "absent" || here === "shorter";
   if (here === "same") await staging.drop(staged);
   if (here === "same") return [];
   if (isOlder) return [staged];
-  // What goes on from the captured stays; what went another way makes room for it, and is kept beside.
+  // A file that continues the captured one stays. One that differs is replaced, and kept under another name.
   if (here === "diverged" && !keepHere && !isFlat) {
     await keepBeside(work, staged);
     return [staged];
   }
-  return settle(work, staged, here);
+  return keepOrReplace(work, staged, here);
 }
 
-/** The conversation is the same and this file is not: what is here stays, unless it is to be overwritten. */
-async function settle(work: Work, staged: Staged, here: Comparison): Promise<Staged[]> {
+/** The conversation is the same and this file differs: the file here stays, unless the caller wants to overwrite it. */
+async function keepOrReplace(work: RestoreWork, staged: StagedFile, here: Comparison): Promise<StagedFile[]> {
   if (work.target.overwrite) {
     await keepBeside(work, staged);
     return [staged];
@@ -220,22 +234,22 @@ async function settle(work: Work, staged: Staged, here: Comparison): Promise<Sta
   return [];
 }
 
-async function replaceDiverged(work: Work, staged: Staged): Promise<void> {
+async function replaceDiverged(work: RestoreWork, staged: StagedFile): Promise<void> {
   if (!work.target.overwrite) throw conflict(work, staged.to, "went on apart from what was captured");
   await keepBeside(work, staged);
 }
 
-/** A link is replaced, and what it leads to stays where it is. */
-async function keepBeside(work: Work, staged: Staged): Promise<void> {
+/** A link is replaced, and its target stays. */
+async function keepBeside(work: RestoreWork, staged: StagedFile): Promise<void> {
   if (!(await lstat(staged.to)).isFile()) return;
   staged.keepAs = `${staged.to}.holdfast-${(await hashOf(staged.to)).slice(0, 12)}`;
   work.kept.push(staged.keepAs);
 }
 
-/** Task list and file history are the session's in whatever directory it ran: another copy of it must not be ahead. */
-async function refuseElsewhere(work: Work, staged: Staged): Promise<void> {
+/** A session has one task list and file history for all directories that it ran in: no other copy of it may be ahead. */
+async function refuseElsewhere(work: RestoreWork, staged: StagedFile): Promise<void> {
   if (work.target.overwrite) return;
-  for await (const copy of copiesOf(work.place.configDir, work.place.sessionId)) {
+  for await (const copy of listCopies(work.place.configDir, work.place.sessionId)) {
     if (copy.key === work.place.key) continue;
     const { is: there } = await compareCaptured(staged.from, copy.file, () =>
       filesHere({ ...work.place, key: copy.key }),
@@ -247,23 +261,96 @@ async function refuseElsewhere(work: Work, staged: Staged): Promise<void> {
   }
 }
 
-async function filesHere(place: ClaudePlace): Promise<readonly string[]> {
+async function filesHere(place: ClaudeLocation): Promise<readonly string[]> {
   return (await filesOfSession(place)).files.map(({ file }) => file);
 }
 
-function conflict({ place }: Work, file: string, how: string, isElsewhere = false): HoldfastError {
+function conflict({ place }: RestoreWork, file: string, how: string, isElsewhere = false): HoldfastError {
   return new HoldfastError("Conflict", `session ${place.sessionId} is on this machine and ${how}`, {
     details: { sessionId: place.sessionId, file, isElsewhere },
     hint: "Go on with the one that is here, or restore with `overwrite`: then what is here is kept beside it.",
   });
 }
 
-/** Files that were here and were not captured stay; they are named, because they may be what the session had removed. */
-async function leaveStrangers(work: Work): Promise<void> {
+/** Files that are here and not in the capture stay. They are reported, because the session may have removed them. */
+async function reportUncaptured(work: RestoreWork): Promise<void> {
   const { place, source, left } = work;
   const captured = new Set(source.files.map((file) => file.path));
   const { files } = await filesOfSession(place);
   for (const file of files) {
     if (!captured.has(file.path)) left.push({ path: file.path, why: "it was here, and is no part of the capture" });
   }
+}
+
+/** How the second file relates to the first. shorter: the first begins with it. longer: it begins with the first. */
+type Comparison = "absent" | "same" | "shorter" | "longer" | "diverged";
+
+const PIECE = 1024 * 1024;
+
+/** A link, or anything but a file, counts as diverged and is not read. */
+async function compareFiles(one: string, here: string): Promise<Comparison> {
+  const found = await lstat(here).catch(() => null);
+  if (found === null) return "absent";
+  if (!found.isFile()) return "diverged";
+  const a = await open(one, "r");
+  try {
+    const b = await open(here, "r");
+    try {
+      return await compare(a, b);
+    } finally {
+      await b.close();
+    }
+  } finally {
+    await a.close();
+  }
+}
+
+/** If secrets were replaced in the capture, the file here is compared after the same replacement. */
+async function compareCaptured(
+  captured: string,
+  here: string,
+  /** All files of the session here: a secret that was found in one was replaced in all. */
+  filesHere: () => Promise<readonly string[]>,
+): Promise<{ readonly is: Comparison; readonly masked: boolean }> {
+  const plain = await compareFiles(captured, here);
+  if (plain !== "diverged" || !(await lstat(here)).isFile()) return { is: plain, masked: false };
+  const kept = await readFile(captured);
+  if (!kept.includes(MASKED)) return { is: plain, masked: false };
+  const known = await learnSecrets([here, ...(await filesHere())].map((file) => createReadStream(file)));
+  const one = Buffer.from(maskSecrets(kept, known));
+  const other = maskSecrets(await readFile(here), known);
+  const common = Math.min(one.byteLength, other.byteLength);
+  if (one.compare(other, 0, common, 0, common) !== 0) return { is: plain, masked: false };
+  const is = one.byteLength === other.byteLength ? "same" : other.byteLength < one.byteLength ? "shorter" : "longer";
+  return { is, masked: true };
+}
+
+async function compare(a: FileHandle, b: FileHandle): Promise<Comparison> {
+  const [sizeA, sizeB] = [(await a.stat()).size, (await b.stat()).size];
+  const common = Math.min(sizeA, sizeB);
+  const [pieceA, pieceB] = [Buffer.alloc(PIECE), Buffer.alloc(PIECE)];
+  for (let at = 0; at < common; ) {
+    const length = Math.min(PIECE, common - at);
+    const [readA, readB] = await Promise.all([a.read(pieceA, 0, length, at), b.read(pieceB, 0, length, at)]);
+    const both = Math.min(readA.bytesRead, readB.bytesRead);
+    // One of the files was shortened while it was read.
+    if (both === 0) return "diverged";
+    if (pieceA.compare(pieceB, 0, both, 0, both) !== 0) return "diverged";
+    at += both;
+  }
+  if (sizeA === sizeB) return "same";
+  return sizeB < sizeA ? "shorter" : "longer";
+}
+
+/** Compares with the captured hash, without reading the capture. */
+async function isSame(here: string, file: CapturedFile): Promise<boolean> {
+  const found = await lstat(here).catch(() => null);
+  if (!found?.isFile() || found.size !== file.size) return false;
+  return `sha256:${await hashOf(here)}` === file.ref;
+}
+
+async function hashOf(file: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const piece of createReadStream(file, { highWaterMark: PIECE })) hash.update(piece);
+  return hash.digest("hex");
 }

@@ -1,18 +1,18 @@
-// Reading transcripts: JSON lines of which the last may be torn, any may be damaged, and one may be of any length. What is
-// needed of them is taken line by line; a line that cannot be read is counted and otherwise left out, as Claude Code does.
+// Reads transcripts of Claude Code line by line. Each line is a JSON object; the last may be torn, any may be damaged, and one may be of
+// any length. A line that cannot be read is counted and otherwise left out, as Claude Code does. Only a few fields of a line are
+// needed, and most bytes are what tools printed: those fields are read without parsing the rest where the line allows it.
 import { createReadStream } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { LIMITS } from "../../contracts/limits.ts";
-import { fieldsOf } from "./fields.ts";
-import { projectKey } from "./key.ts";
+import { parseObject } from "../../core/json-line.ts";
 
 const NEWLINE = 0x0a;
 /** Longer lines are not parsed. */
 const LONGEST_LINE = 64 * 1024 * 1024;
-/** Of both ends of a transcript this much is read to learn where it was made, and when that says nothing, the other. */
+/** So much is read of both ends of a transcript to find its directory and version; if that is not enough, the second amount. */
 const ENDS = [256 * 1024, 4 * 1024 * 1024];
 
-/** What is needed of a line. */
+/** The fields of a line that are needed. */
 const NAMES = ["type", "uuid", "sessionId", "isSidechain"];
 
 export interface TranscriptFacts {
@@ -20,7 +20,7 @@ export interface TranscriptFacts {
   /** Messages of the main conversation, each once: what people and the model said, with tools' results. */
   readonly messages: number;
   readonly lastUuid: string | null;
-  /** The first that a line names. */
+  /** The session that the first line with a session names. */
   readonly sessionId: string | null;
 }
 
@@ -40,7 +40,7 @@ export class TranscriptReader {
       this.#see();
       from = end + 1;
     }
-    // A copy: whoever gave it may fill it anew.
+    // A copy, because the caller may reuse its buffer.
     this.#hold(new Uint8Array(piece.subarray(from)));
   }
 
@@ -97,16 +97,16 @@ export interface TranscriptOrigin {
   readonly version: string | null;
 }
 
-/** Where it was made, and the version that wrote it last. */
-export async function originOf(file: string, key: string): Promise<TranscriptOrigin> {
+/** The directory that the session ran in, for which `isOfProject` is true, and the version that wrote the transcript last. */
+export async function originOf(file: string, isOfProject: (cwd: string) => boolean): Promise<TranscriptOrigin> {
   const handle = await open(file, "r");
   try {
     const { size } = await handle.stat();
     let found: TranscriptOrigin = { cwd: null, lastCwd: null, version: null };
     for (const bytes of ENDS) {
       const lastLines = (await linesBetween(handle, Math.max(0, size - bytes), size)).reverse();
-      found = originsIn(lastLines, key, found);
-      if (size > bytes) found = originsIn(await linesBetween(handle, 0, bytes), key, found);
+      found = originsIn(lastLines, isOfProject, found);
+      if (size > bytes) found = originsIn(await linesBetween(handle, 0, bytes), isOfProject, found);
       if (size <= bytes || (found.cwd !== null && found.version !== null)) break;
     }
     return found;
@@ -115,7 +115,11 @@ export async function originOf(file: string, key: string): Promise<TranscriptOri
   }
 }
 
-function originsIn(lines: readonly Buffer[], key: string, before: TranscriptOrigin): TranscriptOrigin {
+function originsIn(
+  lines: readonly Buffer[],
+  isOfProject: (cwd: string) => boolean,
+  before: TranscriptOrigin,
+): TranscriptOrigin {
   let { cwd, lastCwd, version } = before;
   for (const line of lines) {
     if (cwd !== null && version !== null) break;
@@ -123,12 +127,12 @@ function originsIn(lines: readonly Buffer[], key: string, before: TranscriptOrig
     if (isKeepable(fields?.version)) version ??= fields.version;
     if (!isKeepable(fields?.cwd) || fields.cwd === "") continue;
     lastCwd ??= fields.cwd;
-    if (cwd === null && projectKey(fields.cwd) === key) cwd = fields.cwd;
+    if (cwd === null && isOfProject(fields.cwd)) cwd = fields.cwd;
   }
   return { cwd, lastCwd, version };
 }
 
-/** What a capture can say of itself: no line keeps the rest from being captured. */
+/** A text that a capture can keep. A strange line must not stop the capture. */
 function isKeepable(value: unknown): value is string {
   return typeof value === "string" && value.isWellFormed() && Buffer.byteLength(value) <= LIMITS.titleBytes;
 }
@@ -168,4 +172,90 @@ export async function sessionNamedIn(file: string): Promise<string | null> {
   } finally {
     await handle.close();
   }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const COMMA = 0x2c;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+/** The bit in which brackets and braces differ. */
+const ANY = 0x20;
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Texts, true and false that stand under these names; undefined when the line is no object. */
+export function fieldsOf(line: Buffer, names: readonly string[]): Fields | undefined {
+  return read(line, names) ?? parseLine(line);
+}
+
+/** The object on a line; undefined when there is none, and when it has more parts than any agent writes. */
+export function parseLine(line: Uint8Array): Fields | undefined {
+  if (!line.includes(OPEN)) return undefined;
+  const text = Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString("utf8");
+  return parseObject(text.startsWith("\uFEFF") ? text.slice(1) : text) ?? undefined;
+}
+
+/** null: not as plain as it would have to be. */
+function read(line: Buffer, names: readonly string[]): Fields | null {
+  const found: Record<string, unknown> = {};
+  if (line[0] !== OPEN) return null;
+  for (let at = 1; ; ) {
+    const name = plainText(line, at);
+    if (name === null) return null;
+    at += name.length + 2;
+    if (line[at] !== COLON) return null;
+    at += 1;
+    const end = endOfValue(line, at);
+    if (end === null) return null;
+    if (names.includes(name)) {
+      const value = plainValue(line, at, end);
+      if (value === undefined) return null;
+      found[name] = value;
+    }
+    if (line[end] === CLOSE) return end === line.length - 1 ? found : null;
+    if (line[end] !== COMMA) return null;
+    at = end + 1;
+  }
+}
+
+/** Between quotes, ASCII without escapes: as many bytes as characters. */
+function plainText(line: Buffer, from: number): string | null {
+  if (line[from] !== QUOTE) return null;
+  for (let at = from + 1; at < line.length; at++) {
+    const byte = line[at] as number;
+    if (byte === QUOTE) return line.toString("latin1", from + 1, at);
+    if (byte === BACKSLASH || byte < 0x20 || byte > 0x7e) return null;
+  }
+  return null;
+}
+
+function plainValue(line: Buffer, from: number, end: number): string | boolean | undefined {
+  if (line[from] === QUOTE) return plainText(line, from) ?? undefined;
+  const word = line.toString("latin1", from, end);
+  return word === "true" ? true : word === "false" ? false : undefined;
+}
+
+/** Of the value that begins there; null when the line ends before it does. */
+function endOfValue(line: Buffer, from: number): number | null {
+  let depth = 0;
+  for (let at = from; at < line.length; at++) {
+    const byte = line[at] as number;
+    if (byte === QUOTE) at = endOfText(line, at);
+    else if (depth === 0 && (byte === COMMA || byte === CLOSE)) return at;
+    else if ((byte | ANY) === OPEN) depth += 1;
+    else if ((byte | ANY) === CLOSE) depth -= 1;
+  }
+  return null;
+}
+
+/** The quote that ends it: one behind an even number of backslashes. */
+function endOfText(line: Buffer, from: number): number {
+  for (let at = line.indexOf(QUOTE, from + 1); at >= 0; at = line.indexOf(QUOTE, at + 1)) {
+    let before = at;
+    while (line[before - 1] === BACKSLASH) before -= 1;
+    if ((at - before) % 2 === 0) return at;
+  }
+  return line.length;
 }

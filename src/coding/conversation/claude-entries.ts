@@ -1,11 +1,11 @@
 // One line of a Claude Code transcript (2.0 to 2.1): an entry of the chain, a fact beside it, or nothing that concerns the
-// conversation. The formats differ by version and are not documented, so everything is looked at before it is believed.
+// conversation. The formats differ by version and are not documented, so every field is checked.
 import { createHash } from "node:crypto";
 import type { ContentBlockInput } from "../../contracts/messages.ts";
-import { contentOf, idOf, isObject, type Loose, textOf, wholeOf } from "./content.ts";
-import { isProgramText } from "./program-text.ts";
+import { isObject } from "../../core/object.ts";
+import { contentOf, idOf, isProgramText, type Loose, textOf, wholeOf } from "./agent-content.ts";
 
-/** A line with a uuid: it has its place by the entry that it follows. */
+/** A line with a uuid. It names the entry that it follows. */
 export interface Entry {
   readonly key: string;
   readonly parent: string | null;
@@ -25,7 +25,7 @@ export interface EntryMessage {
   readonly isSummary: boolean;
 }
 
-/** What a line says of the call whose answer it is part of: every line of an answer says it again. */
+/** The call that the line is part of the answer of. Every line of an answer repeats it. */
 export interface Answer {
   readonly call: string;
   readonly model: string | null;
@@ -35,17 +35,33 @@ export interface Answer {
   readonly isFailed: boolean;
 }
 
-export interface Usage {
+interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedTokens: number;
 }
 
-/** Types of lines that have no uuid and say nothing of the conversation. */
-export const BESIDE = [
-  ...["queue-operation", "last-prompt", "mode", "atis-latch", "tools-used", "file-history-snapshot"],
-  ...["file-history-delta", "agent_metadata", "agent-name", "custom-title", "tag", "pr-link", "permission-mode"],
-  ...["api-request-shape", "api-request-blob", "api-request", "worktree-state", "agent-setting", "task-summary"],
+/** Types of lines that have no uuid and are no part of the conversation. */
+const BESIDE = [
+  "queue-operation",
+  "last-prompt",
+  "mode",
+  "atis-latch",
+  "tools-used",
+  "file-history-snapshot",
+  "file-history-delta",
+  "agent_metadata",
+  "agent-name",
+  "custom-title",
+  "tag",
+  "pr-link",
+  "permission-mode",
+  "api-request-shape",
+  "api-request-blob",
+  "api-request",
+  "worktree-state",
+  "agent-setting",
+  "task-summary",
 ] as const;
 
 /** Of lines with a uuid that are no message; whatever they are, the chain goes through them. */
@@ -55,13 +71,13 @@ export function isKnown(type: string): boolean {
   return (BESIDE as readonly string[]).includes(type) || LINKS.includes(type);
 }
 
-export function timeOf(value: unknown): number | null {
+function timeOf(value: unknown): number | null {
   if (typeof value !== "string") return null;
   const at = Date.parse(value);
   return Number.isSafeInteger(at) && at >= 0 ? at : null;
 }
 
-/** null when the line has no place in the chain. */
+/** null when the line is no part of the chain. */
 export function entryOf(line: Loose): Entry | null {
   if (typeof line.uuid !== "string" || line.uuid === "") return null;
   const isBoundary = line.type === "system" && line.subtype === "compact_boundary";
@@ -77,7 +93,7 @@ export function entryOf(line: Loose): Entry | null {
   };
 }
 
-/** A uuid; whatever else stands in its place is named by its hash. */
+/** A uuid, or the hash of any other value in its place. */
 function keyOf(uuid: string): string {
   return idOf(uuid) ?? `line-${createHash("sha256").update(uuid).digest("hex").slice(0, 32)}`;
 }
@@ -93,31 +109,32 @@ function messageOf(line: Loose): EntryMessage | null {
   if ((type !== "user" && type !== "assistant") || !isObject(message)) return null;
   const content = contentOf(message.content);
   const isSummary = line.isCompactSummary === true;
-  if (type === "assistant") return { ...said("assistant", content), isSummary, answer: answerOf(line, message) };
+  if (type === "assistant")
+    return { ...plainMessage("assistant", content), isSummary, answer: answerOf(line, message) };
   const isResult = content.length > 0 && content.every((block) => block.type === "tool_result");
   const isMeta = line.isMeta === true || isOfProgram(line) || isProgramText(content);
   return {
-    ...said(isResult ? "tool" : "user", content),
+    ...plainMessage(isResult ? "tool" : "user", content),
     ...{ isSummary, isMeta, isPrompt: !isResult && !isMeta && !isSummary && content.length > 0 },
   };
 }
 
-function said(role: EntryMessage["role"], content: readonly ContentBlockInput[]): EntryMessage {
+function plainMessage(role: EntryMessage["role"], content: readonly ContentBlockInput[]): EntryMessage {
   return { role, content, answer: null, isPrompt: false, isMeta: false, isSummary: false };
 }
 
-/** The end of a background task is told to the model in the place of a prompt. */
+/** The end of a background task comes as a prompt. */
 function isOfProgram({ promptSource, origin }: Loose): boolean {
   return promptSource === "system" || (isObject(origin) && origin.kind === "task-notification");
 }
 
-/** What a person typed while the agent was at work comes as an attachment; other attachments nobody said. */
+/** A prompt that a person typed while the agent worked comes as an attachment. Other attachments are no messages. */
 function queuedPrompt(attachment: unknown): EntryMessage | null {
   if (!isObject(attachment) || attachment.type !== "queued_command") return null;
   const mode = attachment.commandMode;
   if (mode !== undefined && mode !== "prompt") return null;
   const content = contentOf(attachment.prompt);
-  return content.length === 0 ? null : { ...said("user", content), isPrompt: true };
+  return content.length === 0 ? null : { ...plainMessage("user", content), isPrompt: true };
 }
 
 function answerOf(line: Loose, message: Loose): Answer | null {

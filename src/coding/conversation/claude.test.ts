@@ -5,7 +5,7 @@ import { fixture, rich, Transcript } from "../../../test/coding/transcripts.ts";
 import { type ClaudeReading, readClaude, withSubagents } from "./claude.ts";
 import { type Conversation, isAtRest, openToolCalls } from "./conversation.ts";
 
-const said = ({ messages }: Conversation) =>
+const messageTexts = ({ messages }: Conversation) =>
   messages.map(({ role, content: [block] }) => {
     if (block?.type === "text") return `${role}: ${block.text}`;
     if (block?.type === "tool_use") return `${role}: calls ${block.name}`;
@@ -37,13 +37,19 @@ describe("Claude Code's transcripts", () => {
 
   test("CA7 results of tools that ran at once are all on the line, though the chain goes through one", () => {
     const t = rich("t", 1);
-    expect(said(readClaude(t.text).conversation)).toEqual([
+    expect(messageTexts(readClaude(t.text).conversation)).toEqual([
       "user: question 0",
       "assistant: thinking",
       "assistant: let me see 0",
-      ...["assistant: calls Read", "assistant: calls Bash", "assistant: calls Grep"],
-      ...['tool: "Read done"', 'tool: "Bash done"', 'tool: "Grep done"'],
-      ...["assistant: calls Bash", 'tool: "Bash done"', "assistant: answer 0"],
+      "assistant: calls Read",
+      "assistant: calls Bash",
+      "assistant: calls Grep",
+      'tool: "Read done"',
+      'tool: "Bash done"',
+      'tool: "Grep done"',
+      "assistant: calls Bash",
+      'tool: "Bash done"',
+      "assistant: answer 0",
     ]);
     expect(openToolCalls(readClaude(t.text).conversation)).toEqual([]);
   });
@@ -56,11 +62,15 @@ describe("Claude Code's transcripts", () => {
     t.say("second");
     t.leaf = first;
     t.prompt("another two");
-    expect(said(readClaude(t.text).conversation)).toEqual(["user: one", "assistant: first", "user: another two"]);
+    expect(messageTexts(readClaude(t.text).conversation)).toEqual([
+      "user: one",
+      "assistant: first",
+      "user: another two",
+    ]);
     // From the very beginning.
     t.leaf = null;
     t.prompt("another one");
-    expect(said(readClaude(t.text).conversation)).toEqual(["user: another one"]);
+    expect(messageTexts(readClaude(t.text).conversation)).toEqual(["user: another one"]);
   });
 
   test("CA7 a call counts what its last line says, is under way until it is known to be over, and is none of a program's words", () => {
@@ -112,7 +122,7 @@ describe("Claude Code's transcripts", () => {
     t.attachment("queued_command", { prompt: "and this too", commandMode: "prompt" });
     t.attachment("queued_command", { prompt: "<task-notification>", commandMode: "task-notification" });
     t.say("sure");
-    expect(said(readClaude(t.text).conversation).slice(-2)).toEqual(["user: and this too", "assistant: sure"]);
+    expect(messageTexts(readClaude(t.text).conversation).slice(-2)).toEqual(["user: and this too", "assistant: sure"]);
   });
 
   test("CA7 images are bytes, what is unknown is kept, and nothing is nested too deep to keep", () => {

@@ -1,8 +1,9 @@
-// Claude Code's transcripts. A file holds every branch there ever was; the conversation is the line that ends in what was
-// written last. It only ever grows, so that what was read once is not read again.
+// Reads Claude Code's transcripts. A file has all branches of a conversation; the one that ends in the newest entry is the
+// conversation. A file only grows, so the next reading continues where the last one ended.
 import { parseObject } from "../../core/json-line.ts";
+import { isObject } from "../../core/object.ts";
+import { type Loose, textOf } from "./agent-content.ts";
 import { type Answer, type Entry, type EntryMessage, entryOf, isKnown, launchOf } from "./claude-entries.ts";
-import { isObject, type Loose, textOf } from "./content.ts";
 import type {
   Conversation,
   ConversationCall,
@@ -13,25 +14,25 @@ import type {
   Subagent,
 } from "./conversation.ts";
 
-/** What was read so far: give it back with the bytes from `offset` on. */
+/** The state of a reading. To continue, pass it with the bytes from `offset` on. */
 export interface ClaudeReading extends Reading {
-  /** Bytes that were read; a line that has no end yet is not among them. */
+  /** How many bytes were read, without a last line that has no end yet. */
   readonly offset: number;
-  readonly seen: Seen;
+  readonly seen: TranscriptContents;
 }
 
-interface Placed extends Entry {
+interface TranscriptEntry extends Entry {
   readonly isSide: boolean;
 }
 
-/** Everything lines have said. */
-export interface Seen {
-  readonly entries: readonly Placed[];
-  readonly facts: Facts;
+/** All that the lines contained. */
+interface TranscriptContents {
+  readonly entries: readonly TranscriptEntry[];
+  readonly facts: TranscriptHeader;
   readonly damage: Damage;
 }
 
-interface Facts {
+interface TranscriptHeader {
   readonly sessionId: string | null;
   readonly cwd: string | null;
   readonly version: string | null;
@@ -40,7 +41,7 @@ interface Facts {
   readonly launches: ReadonlyMap<string, string>;
 }
 
-const NOTHING: Seen = {
+const NOTHING: TranscriptContents = {
   entries: [],
   facts: { sessionId: null, cwd: null, version: null, title: null, cost: null, launches: new Map() },
   damage: { broken: 0, torn: false, orphaned: 0, unknown: {} },
@@ -53,7 +54,7 @@ export function readClaude(bytes: Uint8Array | string, before?: ClaudeReading): 
   const end = input.lastIndexOf(10) + 1;
   const lines = input.toString("utf8", 0, end).split("\n");
   const rest = input.toString("utf8", end).trim();
-  // No beginning of an object is an object itself: a last line that is one is whole, and lacks only its end.
+  // The beginning of an object is never an object. So a last line that parses is complete and lacks only its line end.
   const isWhole = rest !== "" && parseObject(rest) !== null;
   const seen = addLines(before?.seen ?? NOTHING, isWhole ? [...lines, rest] : lines, rest !== "" && !isWhole);
   const offset = (before?.offset ?? 0) + (rest !== "" && !isWhole ? end : input.length);
@@ -61,10 +62,10 @@ export function readClaude(bytes: Uint8Array | string, before?: ClaudeReading): 
   return { conversation, damage: { ...seen.damage, orphaned }, offset, seen };
 }
 
-/** Copies of requests are about a third of a file, and say nothing that is not said elsewhere. */
+/** Copies of requests are about a third of a file and contain nothing new. */
 const REQUEST = '{"type":"api-request';
 
-function addLines(seen: Seen, lines: readonly string[], torn: boolean): Seen {
+function addLines(seen: TranscriptContents, lines: readonly string[], torn: boolean): TranscriptContents {
   const entries = [...seen.entries];
   const keys = new Set(entries.map(({ key }) => key));
   const launches = new Map(seen.facts.launches);
@@ -79,7 +80,7 @@ function addLines(seen: Seen, lines: readonly string[], torn: boolean): Seen {
       broken++;
       continue;
     }
-    facts = factsOf(facts, line);
+    facts = updateHeader(facts, line);
     const entry = entryOf(line);
     if (entry === null || entry.kind === "beside") countUnknown(unknown, line);
     if (entry === null || keys.has(entry.key)) continue;
@@ -92,7 +93,7 @@ function addLines(seen: Seen, lines: readonly string[], torn: boolean): Seen {
 }
 
 const FACTS = ["cost-state", "summary", "custom-title", "ai-title"];
-/** A file of nothing but types that nobody knows must not become a list as long as itself. */
+/** A file of unknown types must not become a list as long as the file. */
 const MOST_UNKNOWN = 32;
 
 function countUnknown(unknown: Record<string, number>, { type }: Loose): void {
@@ -102,14 +103,14 @@ function countUnknown(unknown: Record<string, number>, { type }: Loose): void {
   unknown[known] = (Object.hasOwn(unknown, known) ? (unknown[known] ?? 0) : 0) + 1;
 }
 
-function factsOf(facts: Facts, line: Loose): Facts {
+function updateHeader(facts: TranscriptHeader, line: Loose): TranscriptHeader {
   const { sessionId, cwd, version, type } = line;
   const cost = type === "cost-state" ? line.totalCostUSD : null;
   const isPriced = typeof cost === "number" && cost > 0 && line.hasUnknownModelCost !== true;
   const title = type === "custom-title" ? line.customTitle : type === "ai-title" ? line.aiTitle : null;
   return {
     ...facts,
-    // A fork keeps lines of what it was made from: the last one has its own.
+    // A fork keeps lines of its source: the last line has its own id.
     sessionId: textOf(sessionId) ?? facts.sessionId,
     cwd: textOf(cwd) ?? facts.cwd,
     version: textOf(version) ?? facts.version,
@@ -118,11 +119,11 @@ function factsOf(facts: Facts, line: Loose): Facts {
   };
 }
 
-function conversationOf({ entries, facts }: Seen): { conversation: Conversation; orphaned: number } {
+function conversationOf({ entries, facts }: TranscriptContents): { conversation: Conversation; orphaned: number } {
   // The transcript of a sub-agent is all sidechain; in another one they are a sub-agent's that has no file of its own.
   const isSub = entries.every(({ isSide }) => isSide);
   const own = isSub ? entries : entries.filter(({ isSide }) => !isSide);
-  const { line, orphaned } = lineOf(own);
+  const { line, orphaned } = currentBranch(own);
   const messages: ConversationMessage[] = [];
   for (const entry of line) {
     if (entry.message === null) continue;
@@ -143,18 +144,18 @@ function conversationOf({ entries, facts }: Seen): { conversation: Conversation;
 }
 
 /** The chain that ends in the last message, and what belongs to its answers though the chain does not go through it. */
-function lineOf(entries: readonly Placed[]): { line: readonly Placed[]; orphaned: number } {
+function currentBranch(entries: readonly TranscriptEntry[]): { line: readonly TranscriptEntry[]; orphaned: number } {
   const places = new Map(entries.map(({ key }, i) => [key, i]));
   const chain = new Set<number>();
   let orphaned = 0;
   let at = entries.findLastIndex(({ kind }) => kind !== "beside");
   while (at >= 0 && !chain.has(at)) {
     chain.add(at);
-    const entry: Placed | undefined = entries[at];
+    const entry: TranscriptEntry | undefined = entries[at];
     const parent = entry?.parent ?? null;
     const place = parent === null ? undefined : places.get(parent);
     if (parent !== null && place === undefined && at > 0) orphaned++;
-    // Lost lines would take everything before them along.
+    // A lost line must not lose all lines before it.
     if (place === undefined) at = parent !== null || entry?.kind === "boundary" ? at - 1 : -1;
     else at = place;
   }
@@ -162,10 +163,10 @@ function lineOf(entries: readonly Placed[]): { line: readonly Placed[]; orphaned
 }
 
 /** Several tools at once: each result follows its own line of the answer, so that the chain goes through one of them only. */
-function withAnswers(entries: readonly Placed[], chain: ReadonlySet<number>): readonly Placed[] {
+function withAnswers(entries: readonly TranscriptEntry[], chain: ReadonlySet<number>): readonly TranscriptEntry[] {
   const calls = new Set<string>();
   for (const i of chain) calls.add(entries[i]?.message?.answer?.call ?? "");
-  const isAnswer = ({ message }: Placed) => message?.answer != null && calls.has(message.answer.call);
+  const isAnswer = ({ message }: TranscriptEntry) => message?.answer != null && calls.has(message.answer.call);
   const asked = new Set<string>();
   const answered = new Set<string>();
   entries.forEach((entry, i) => {
@@ -190,13 +191,13 @@ function toolResults(message: EntryMessage | null): readonly string[] {
   return message?.content.flatMap((block) => (block.type === "tool_result" ? [block.toolUseId] : [])) ?? [];
 }
 
-function callsOf(line: readonly Placed[]): readonly ConversationCall[] {
+function callsOf(line: readonly TranscriptEntry[]): readonly ConversationCall[] {
   const answers = new Map<string, { readonly at: number | null; readonly answer: Answer; readonly last: number }>();
   const messages = line.filter(({ message }) => message !== null);
   messages.forEach(({ at, message }, i) => {
     const answer = message?.answer;
     if (answer == null) return;
-    // What was written last knows most: the first lines of an answer may count what had come until then.
+    // The last line of an answer has the final counts.
     answers.set(answer.call, { at: answers.get(answer.call)?.at ?? at, answer, last: i });
   });
   return [...answers].map(([key, { at, answer, last }]) => {
@@ -212,7 +213,7 @@ function callsOf(line: readonly Placed[]): readonly ConversationCall[] {
   });
 }
 
-function compactionsOf(line: readonly Placed[]): readonly ConversationCompaction[] {
+function compactionsOf(line: readonly TranscriptEntry[]): readonly ConversationCompaction[] {
   let preserved: readonly string[] = [];
   let before: string | null = null;
   let last: string | null = null;
@@ -241,8 +242,8 @@ export interface ClaudeSubagent {
 export function withSubagents(main: Conversation, given: readonly ClaudeSubagent[]): Conversation {
   const known = given.map(({ id, meta, conversation }): Subagent & { readonly id: string } => {
     const facts = isObject(meta) ? meta : {};
-    const everybody = [main, ...given.map((one) => one.conversation)];
-    const launched = everybody.map(({ launches }) => launches.get(id.replace(/^agent-/, ""))).find((one) => one);
+    const conversations = [main, ...given.map((one) => one.conversation)];
+    const launched = conversations.map(({ launches }) => launches.get(id.replace(/^agent-/, ""))).find((one) => one);
     return {
       ...{ id, toolUseId: textOf(facts.toolUseId) ?? launched ?? null, type: textOf(facts.agentType) },
       ...{ description: textOf(facts.description), conversation },
@@ -251,7 +252,7 @@ export function withSubagents(main: Conversation, given: readonly ClaudeSubagent
   const asked = known.map(
     ({ conversation }) => new Set(conversation.messages.flatMap(({ content }) => usesOf(content))),
   );
-  /** Whose it is: another sub-agent's, or, when nobody says, the main one's. */
+  /** Its parent: another sub-agent, or the main conversation if none is named. */
   const parents = known.map(({ toolUseId }) =>
     toolUseId === null ? -1 : asked.findIndex((ids) => ids.has(toolUseId)),
   );

@@ -1,30 +1,30 @@
-// What a coding agent said and did, in one form for all of them: the line it stands on now, its requests to models, its
-// sub-agents. Whoever reads one never throws on what it finds; what could not be read is counted.
+// The conversation of a coding agent in one form for all agents: the messages of its current branch, its calls of models, its
+// sub-agents. Readers never throw on damaged input; they count what could not be read.
 import type { CodingAgent } from "../../contracts/captures.ts";
 import type { ContentBlockInput, Role } from "../../contracts/messages.ts";
 
 export interface Conversation {
   readonly agent: CodingAgent;
-  /** As the agent calls it; null when nothing says. */
+  /** The agent's own id of the session; null when it is unknown. */
   readonly sessionId: string | null;
   readonly cwd: string | null;
   readonly version: string | null;
   readonly startedAt: number | null;
   readonly title: string | null;
-  /** The line that ends in what came last, oldest first. What the agent went back from is not in it. */
+  /** The branch that ends in the newest message, oldest message first. Messages that the agent went back from are not in it. */
   readonly messages: readonly ConversationMessage[];
-  /** Those whose answers are on the line, in order. */
+  /** The calls with answers on that branch, in order. */
   readonly calls: readonly ConversationCall[];
   readonly subagents: readonly Subagent[];
   readonly compactions: readonly ConversationCompaction[];
-  /** Which tool call launched which sub-agent, as far as the conversation itself says. */
+  /** Which tool call launched which sub-agent, as far as it is known. */
   readonly launches: ReadonlyMap<string, string>;
-  /** What the agent itself says that all of it cost; null: it does not say. */
+  /** The total cost that the agent reports; null: it reports none. */
   readonly reportedCostUsd: number | null;
 }
 
 export interface ConversationMessage {
-  /** The same however often it is read, and of no other message of the conversation. */
+  /** Unique in the conversation, and the same each time the conversation is read. */
   readonly key: string;
   readonly role: Role;
   readonly at: number | null;
@@ -33,11 +33,11 @@ export interface ConversationMessage {
   readonly model: string | null;
   /** The key of the call whose answer it is, or is part of. */
   readonly call: string | null;
-  /** It asks for something: a turn begins with it. */
+  /** A prompt begins a turn. */
   readonly isPrompt: boolean;
-  /** Put in by the agent's program, not said by anybody. */
+  /** The agent's program added it; neither a person nor the model wrote it. */
   readonly isMeta: boolean;
-  /** It stands for what came before. */
+  /** It is a summary of the messages before. */
   readonly isSummary: boolean;
 }
 
@@ -52,16 +52,16 @@ export interface ConversationCall {
   /** null: unknown, which is not 0. */
   readonly costUsd: number | null;
   readonly at: number | null;
-  /** started: it was under way when the conversation was read. */
+  /** started: it had no end yet when the conversation was read. */
   readonly status: "started" | "done" | "failed";
-  /** The model had nothing more to do: neither a tool nor the rest of its answer is waited for. */
+  /** The model is done: neither a tool nor the rest of its answer is pending. */
   readonly isEnd: boolean;
 }
 
 export interface ConversationCompaction {
   /** The message that is the summary. */
   readonly key: string;
-  /** The last message it stands for; null when that is not known. */
+  /** The last message that the summary covers; null when it is unknown. */
   readonly upTo: string | null;
 }
 
@@ -73,15 +73,15 @@ export interface Subagent {
   readonly conversation: Conversation;
 }
 
-/** What was not as it should be. None of it keeps the rest from being read. */
+/** Damage in the input. The rest is read all the same. */
 export interface Damage {
-  /** Lines (Claude Code) or messages and parts (OpenCode) that are no JSON, or not what they should be. */
+  /** Lines (Claude Code) or messages and parts (OpenCode) that are not valid. */
   readonly broken: number;
-  /** The last line has no end yet: it is read when it has one. */
+  /** The last line has no end yet; it is read when it is complete. */
   readonly torn: boolean;
-  /** Entries whose predecessor is not there; they were taken to follow what stands before them. */
+  /** Entries with a missing predecessor; they are taken to follow the entry before them. */
   readonly orphaned: number;
-  /** Kinds that this version does not know, and how many of each. */
+  /** Unknown kinds, and how many there are of each. */
   readonly unknown: Readonly<Record<string, number>>;
 }
 
@@ -96,7 +96,7 @@ export interface ToolCall {
   readonly input: unknown;
 }
 
-/** Tool calls on the line that have no result: the agent was cut off there, or is still at work. */
+/** Tool calls without a result: the agent was cut off there, or still works. */
 export function openToolCalls({ messages }: Pick<Conversation, "messages">): readonly ToolCall[] {
   const open = new Map<string, ToolCall>();
   for (const { content } of messages) {
@@ -108,7 +108,7 @@ export function openToolCalls({ messages }: Pick<Conversation, "messages">): rea
   return [...open.values()];
 }
 
-/** It ended well: the last word is the model's, and nothing is waited for. */
+/** The last message is the model's, and nothing is pending. */
 export function isAtRest({ messages, calls }: Conversation): boolean {
   const last = messages.findLast(({ isMeta }) => !isMeta);
   if (last === undefined || last.role !== "assistant" || last.content.every(({ type }) => type === "thinking")) {

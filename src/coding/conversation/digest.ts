@@ -1,43 +1,43 @@
-// The earlier conversation as a prompt, for an agent that could not be given it natively: what was asked first, what came
-// last, what is open. Every line of it is quoted, so that nothing in it can end the quotation, and it says that it is a
+// A digest of an earlier conversation, as a text before the prompt of an agent that could not resume it: the first prompt, the last
+// messages, and what is open. Every line is quoted, so that no content can end the quotation, and the header says that it is a
 // record and no instruction (rule SE8).
 import type { CatchUpProblem, ImportStores } from "../catch-up.ts";
-import { cut, momentOf, plain, shortened } from "./brief.ts";
-import { type Doings, doingsOf, resultText, saidIn } from "./doings.ts";
-import { caughtUp } from "./request.ts";
-import { type Spoken, saidAt } from "./spoken.ts";
-import { framed, HEADER, MARK } from "./told.ts";
+import { type ActivitySummary, resultText, summarizeActivity, textOfMessage } from "./activity-summary.ts";
+import { frameDigest, HEADER, MARK } from "./digest-frame.ts";
+import { catchUpWithEarlier } from "./request-conversations.ts";
+import { cut, momentOf, plain, shortened } from "./short-text.ts";
+import { messageTime, type StoredMessage } from "./stored-messages.ts";
 
 export interface DigestOptions {
-  /** So many of the last messages; 50 when not given. */
+  /** How many of the last messages; default 50. */
   readonly messages?: number;
-  /** The most characters of all of it; 24,000 when not given. */
+  /** The longest digest in characters; default 24,000. */
   readonly chars?: number;
 }
 
 const QUOTE = `${MARK} `;
 
 /**
- * First the session's newest capture is imported. "" when the session has no messages. Never longer than `chars`. What it was told
- * of when it began is part of it.
+ * Imports the session's newest capture first. "" when the session has no messages. Never longer than `chars`. It covers also the
+ * earlier sessions that this one got a digest of.
  */
 export async function digest(
   hf: ImportStores,
   session: string,
   { messages = 50, chars = 24_000 }: DigestOptions = {},
 ): Promise<string> {
-  const { sessions, behind } = await caughtUp(hf, session);
-  const doings = await doingsOf(hf, sessions, messages);
+  const { sessions, behind } = await catchUpWithEarlier(hf, session);
+  const doings = await summarizeActivity(hf, sessions, messages);
   if (doings.messages === 0) return "";
-  const room = chars - framed("").length;
+  const room = chars - frameDigest("").length;
   if (room < 200) return cut(HEADER, chars);
   const facts = factsOf(doings, { sessions: sessions.length, behind }, room);
   const said = lastOf(doings, room - facts.length - 120);
-  // What is cut may end in a line that has no mark yet.
-  return framed(cut([facts, said].filter((text) => text !== "").join("\n"), room).trimEnd());
+  // The cut may leave a line that has no mark yet.
+  return frameDigest(cut([facts, said].filter((text) => text !== "").join("\n"), room).trimEnd());
 }
 
-/** Each line begins with the mark; what it quotes has no other way to end a line. */
+/** Each line begins with the mark, and quoted text cannot end a line in another way. */
 function quote(text: string): string {
   return plain(text)
     .split("\n")
@@ -50,7 +50,7 @@ interface Past {
   readonly behind: CatchUpProblem;
 }
 
-function factsOf(doings: Doings, { sessions, behind }: Past, room: number): string {
+function factsOf(doings: ActivitySummary, { sessions, behind }: Past, room: number): string {
   const { prompts, summary, changed, tasks, open, messages, firstAt, lastAt } = doings;
   const [first] = prompts;
   const part = Math.floor(room / 8);
@@ -60,10 +60,10 @@ function factsOf(doings: Doings, { sessions, behind }: Past, room: number): stri
       ...(firstAt === null || lastAt === null ? [] : [`From ${momentOf(firstAt)} to ${momentOf(lastAt)}.`]),
       ...(behind === null ? [] : [`The newest messages may be missing: ${shortened(behind, 300)}`]),
       ...(sessions === 1 ? [] : [`Sessions: ${sessions}, each of which was told of those before it.`]),
-      ...(first === undefined ? [] : ["First prompt:", shortened(saidIn(first), part)]),
+      ...(first === undefined ? [] : ["First prompt:", shortened(textOfMessage(first), part)]),
       ...(summary === null
         ? []
-        : ["Summary of what came before, as it was compacted:", shortened(saidIn(summary), part)]),
+        : ["Summary of what came before, as it was compacted:", shortened(textOfMessage(summary), part)]),
       ...list("Files changed:", changed, 20, part),
       ...list(
         "Open tasks:",
@@ -104,8 +104,8 @@ function brief(input: unknown, most: number): string {
   return oneLine(shortened(JSON.stringify(input) ?? "", most));
 }
 
-/** As many of the last messages as there is room for; what is not there is said first. */
-function lastOf({ last, messages }: Doings, room: number): string {
+/** As many of the last messages as there is room for. The first line says how many are left out. */
+function lastOf({ last, messages }: ActivitySummary, room: number): string {
   const shown: string[] = [];
   let left = room;
   let n = last.length;
@@ -116,7 +116,7 @@ function lastOf({ last, messages }: Doings, room: number): string {
     left -= text.length + 1;
     shown.unshift(text);
   }
-  // The last word matters most: rather a part of it than nothing.
+  // The last message matters most: a part of it is better than nothing.
   const newest = last.at(-1);
   if (shown.length === 0 && newest !== undefined && left > 100) {
     shown.push(cut(quote(messageText(newest, Math.floor(left / 3))), left));
@@ -127,14 +127,14 @@ function lastOf({ last, messages }: Doings, room: number): string {
   return [...note, quote("Last messages:"), ...shown].join("\n");
 }
 
-function messageText(message: Spoken, most: number): string {
+function messageText(message: StoredMessage, most: number): string {
   const kind = message.metadata?.meta === true ? ", put in by the program" : "";
-  const at = saidAt(message);
+  const at = messageTime(message);
   const when = at === null ? "" : `, ${momentOf(at)}`;
   return [`[${message.role}${kind}${when}]`, ...message.content.map((block) => blockText(block, most))].join("\n");
 }
 
-function blockText(block: Spoken["content"][number], most: number): string {
+function blockText(block: StoredMessage["content"][number], most: number): string {
   switch (block.type) {
     case "text":
       return shortened(block.text, most);

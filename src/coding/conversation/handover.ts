@@ -1,18 +1,19 @@
-// What a coding agent was asked, did and left open, as Markdown for people. What it quotes was written by models and tools:
-// it stands in code, where it is neither Markdown nor HTML, and controls of terminals are shown, never sent.
+// A handover for people, as Markdown: what a coding agent was asked, what it did and what is open. Quoted text comes from models and
+// tools. It is put in code spans and blocks, where it is neither Markdown nor HTML, and control characters are escaped.
 import type { Capture } from "../../contracts/captures.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Session } from "../../contracts/session.ts";
+import { isObject } from "../../core/object.ts";
 import type { ImportStores } from "../catch-up.ts";
-import { momentOf, plain, shortened } from "./brief.ts";
-import { isObject, type Loose, textOf } from "./content.ts";
-import { type Doings, doingsOf, saidIn } from "./doings.ts";
-import { isMirror, mirroredConversation, mirroredId } from "./mirror.ts";
-import { caughtUp } from "./request.ts";
-import { type Spoken, saidAt } from "./spoken.ts";
+import { type ActivitySummary, summarizeActivity, textOfMessage } from "./activity-summary.ts";
+import { type Loose, textOf } from "./agent-content.ts";
+import { catchUpWithEarlier } from "./request-conversations.ts";
+import { isMirror, mirroredConversation, mirroredId } from "./sdk-mirror.ts";
+import { momentOf, plain, shortened } from "./short-text.ts";
+import { messageTime, type StoredMessage } from "./stored-messages.ts";
 
 export interface HandoverOptions {
-  /** From which the session's files can be put back; null: it is gone. Not given: the newest that is there. */
+  /** The capture from which the session can be restored; null: it is gone. Not given: the newest one. */
   readonly capture?: string | null;
   /** How many prompts, files and commands are listed, the newest of each; 20 when not given. */
   readonly items?: number;
@@ -25,11 +26,11 @@ type Stores = ImportStores & Pick<Holdfast, "sessions">;
 /** First the session's newest capture is imported. */
 export async function handover(hf: Stores, session: string, options: HandoverOptions = {}): Promise<string> {
   const { id } = (await hf.sessions.at(session)).session;
-  const { sessions, behind } = await caughtUp(hf, id);
+  const { sessions, behind } = await catchUpWithEarlier(hf, id);
   const view = await hf.sessions.at(id);
   const { title } = view.session;
   const { items = 20 } = options;
-  const doings = await doingsOf(hf, sessions, 1);
+  const doings = await summarizeActivity(hf, sessions, 1);
   const coding = await codingOf(hf, view.session);
   const capture = await captureFor(hf, view.session, coding, options.capture);
   const request = capture?.request ?? view.session.request;
@@ -47,10 +48,10 @@ export async function handover(hf: Stores, session: string, options: HandoverOpt
     ...(sessions.length === 1 ? [] : [`- Goes on from: ${sessions.slice(0, -1).map(named).join(", ")}`]),
     `- Messages: ${doings.messages}${timesOf(doings)}`,
     ...(behind === null ? [] : [`- The newest messages may be missing: ${code(behind)}`]),
-    ...(doings.told === 0
+    ...(doings.digestChars === 0
       ? []
-      : [`- Left out of the prompts: ${doings.told} characters that told of earlier sessions`]),
-    ...section("What was asked", counted(doings.prompts, items, said)),
+      : [`- Left out of the prompts: ${doings.digestChars} characters that told of earlier sessions`]),
+    ...section("What was asked", counted(doings.prompts, items, quoteMessage)),
     ...section("Last answer", answered(doings)),
     ...section(
       "Files changed",
@@ -90,32 +91,32 @@ function named({ id }: Session): string {
   return code(id);
 }
 
-function timesOf({ firstAt, lastAt }: Doings): string {
+function timesOf({ firstAt, lastAt }: ActivitySummary): string {
   return firstAt === null || lastAt === null ? "" : `, from ${momentOf(firstAt)} to ${momentOf(lastAt)}`;
 }
 
-function said(message: Spoken): readonly string[] {
-  const at = saidAt(message);
+function quoteMessage(message: StoredMessage): readonly string[] {
+  const at = messageTime(message);
   const when = at === null ? [] : ["", `*${momentOf(at)}*`];
-  return [...when, "", ...block(shortened(saidIn(message), 4000))];
+  return [...when, "", ...block(shortened(textOfMessage(message), 4000))];
 }
 
-/** To the last prompt: an answer to an earlier one would be taken for it. */
-function answered({ answer, prompts, open }: Doings): readonly string[] {
+/** Only an answer to the last prompt: readers would take an earlier answer for it. */
+function answered({ answer, prompts, open }: ActivitySummary): readonly string[] {
   if (answer === null) return prompts.length === 0 ? [] : ["There is none yet to the last prompt."];
   return open.length === 0
-    ? said(answer)
-    : [...said(answer), "", "The agent was still at work, or was cut off: see Open."];
+    ? quoteMessage(answer)
+    : [...quoteMessage(answer), "", "The agent was still at work, or was cut off: see Open."];
 }
 
-/** A block of code by indentation: no line of it can end it. */
+/** A code block by indentation, which no line can end. */
 function block(text: string): readonly string[] {
   return plain(text)
     .split("\n")
     .map((line) => `    ${line}`);
 }
 
-/** A span of code that the text cannot end. */
+/** A code span that the text cannot end. */
 function code(text: string): string {
   const line = plain(shortened(text, 300))
     .replace(/[\n\t]+/g, " ")
@@ -208,7 +209,7 @@ async function mirroredSpending(hf: Stores, session: Session) {
   }));
 }
 
-/** A session of which the agent says nothing is not taken for one that cost nothing. */
+/** A session without a reported cost does not count as free. */
 function reported(sessions: readonly Session[]): readonly string[] {
   const costs = sessions.flatMap(({ metadata: { coding } }) =>
     isObject(coding) && typeof coding.reportedCostUsd === "number" ? [coding.reportedCostUsd] : [],

@@ -1,14 +1,12 @@
-// A conversation of a coding agent as a session: its messages by their keys, its requests to models as calls, its prompts as
-// turns, its sub-agents as sessions that it invoked. What is there already stays as it is, so it can be brought in again
-// and again, whenever there is more of it. Every step is a commit of its own, and each is looked for in the log before it
-// is done: after a crash the next import goes on where this one was, and so does one that met another on its way.
+// Imports a conversation of a coding agent into a session: messages by their keys, requests to models as calls, prompts as turns, and
+// sub-agents as sessions that it invoked. An import adds only what is missing, so it is repeated whenever there is more. Every step
+// is one commit, and the import looks for it in the log first: after a crash, or after another import, the next one continues.
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Head } from "../../contracts/heads.ts";
 import type { Invocation } from "../../contracts/invocations.ts";
 import type { MessageInput } from "../../contracts/messages.ts";
-import { alone, type Stores } from "./alone.ts";
-import { contentOfResult, titleOf } from "./brief.ts";
-import { isObject, textOf } from "./content.ts";
+import { isObject } from "../../core/object.ts";
+import { textOf } from "./agent-content.ts";
 import {
   type Conversation,
   type ConversationCall,
@@ -16,42 +14,58 @@ import {
   isAtRest,
   type Subagent,
 } from "./conversation.ts";
-import { describe } from "./describe.ts";
-import { childOf, described, metadataOf, outcomeOf, responseRef, sizeOf } from "./facts.ts";
-import { type Line, readLine } from "./line.ts";
-import { isRefusal, noWayBack } from "./refusals.ts";
+import { type FencedStores, importExclusively } from "./exclusive-import.ts";
+import { type ImportedBranch, isRefusal, noSharedHead, readImportedBranch } from "./imported-branch.ts";
+import {
+  callOutcome,
+  describeConversation,
+  ensureSession,
+  estimateChars,
+  type ImportTarget,
+  metadataOf,
+  responseRef,
+  subagentSessionId,
+} from "./session-metadata.ts";
+import { contentOfResult, titleOf } from "./short-text.ts";
 
 export interface ImportOptions {
-  /** The session it goes into; made when it is not there. */
+  /** The session to import into; created if it is missing. */
   readonly session: string;
   readonly request: string;
-  /** In whose name its messages are kept; the coding agent's when not given. */
+  /** The agent of its messages; default: the coding agent. */
   readonly agent?: string;
-  /** The session of the same request that the agent was told of when it began, where its own first prompt does not show it. */
+  /** The session of the same request that the agent got a digest of, if its own first prompt does not show it. */
   readonly follows?: string;
 }
 
 export interface Imported {
   readonly session: string;
-  /** How many were added, sub-agents' not counted. */
+  /** How many messages were added, without those of sub-agents. */
   readonly messages: number;
   readonly calls: number;
-  /** It had gone back, and goes on from an earlier message: the session was rewound to there. */
+  /** The agent had gone back to an earlier message, and the session was rewound to it. */
   readonly rewound: boolean;
   readonly subagents: readonly Imported[];
 }
 
-/** Several at once are as one after the other. Where the session refuses to be continued, it is all imported again, on another line. */
+/** With those of its sub-agents. */
+export function countImportedMessages({ messages, subagents }: Imported): number {
+  return subagents.reduce((sum, one) => sum + countImportedMessages(one), messages);
+}
+
+/** Imports at the same time work as if one came after the other. If the session cannot be continued, all is imported on a new branch. */
 export async function importConversation(
-  hf: Stores,
+  hf: FencedStores,
   conversation: Conversation,
   { session, request, agent, follows }: ImportOptions,
 ): Promise<Imported> {
   const to = { session, request, agent: agent ?? conversation.agent };
-  const added: Added = { messages: 0, calls: 0, rewound: false };
-  const before = () => describe(hf, conversation, to, follows);
+  const added: ImportCounts = { messages: 0, calls: 0, rewound: false };
+  const before = () => ensureSession(hf, conversation, to, follows);
   const attempt = (anew: boolean) =>
-    alone(hf, session, before, (stores) => new Importing(stores, hf, conversation, { to, added, anew }).run());
+    importExclusively(hf, session, before, (stores) =>
+      new Importer(stores, hf, conversation, { to, added, anew }).run(),
+    );
   try {
     return await attempt(false);
   } catch (error) {
@@ -66,50 +80,48 @@ const BATCH = 500;
 /** Calls that are recorded at the same time. */
 const AT_ONCE = 64;
 
-export type To = Required<Omit<ImportOptions, "follows">>;
-
 interface Pending {
   readonly inputs: MessageInput[];
   chars: number;
 }
 
-/** By all attempts of an import. */
-interface Added {
+/** Counted over all attempts of an import. */
+interface ImportCounts {
   messages: number;
   calls: number;
   rewound: boolean;
 }
 
 interface Attempt {
-  readonly to: To;
-  readonly added: Added;
-  /** From the first message on, whatever is there. */
+  readonly to: ImportTarget;
+  readonly added: ImportCounts;
+  /** Imports from the first message on, whatever the session has. */
   readonly anew: boolean;
 }
 
-class Importing {
-  readonly #hf: Stores;
-  /** For sessions of their own. */
-  readonly #others: Stores;
-  readonly #added: Added;
-  readonly #anew: boolean;
+class Importer {
+  readonly #hf: FencedStores;
+  /** For the sessions of sub-agents. */
+  readonly #others: FencedStores;
+  readonly #added: ImportCounts;
+  readonly #isAnew: boolean;
   readonly #conversation: Conversation;
-  readonly #to: To;
+  readonly #to: ImportTarget;
   readonly #calls: ReadonlyMap<string, ConversationCall>;
   readonly #ids = new Map<string, string>();
   readonly #callIds = new Map<string, string>();
-  /** Calls whose answers are there, and which are not yet. */
+  /** Calls that are not stored yet and have answers in the session. */
   readonly #due = new Set<string>();
   readonly #pending: Pending = { inputs: [], chars: 0 };
   readonly #subagents = new Map<string, Imported>();
   #turn: string | null = null;
   #isAhead = false;
 
-  constructor(hf: Stores, others: Stores, conversation: Conversation, { to, added, anew }: Attempt) {
+  constructor(hf: FencedStores, others: FencedStores, conversation: Conversation, { to, added, anew }: Attempt) {
     this.#hf = hf;
     this.#others = others;
     this.#added = added;
-    this.#anew = anew;
+    this.#isAnew = anew;
     this.#conversation = conversation;
     this.#to = to;
     this.#calls = new Map(conversation.calls.map((call) => [call.key, call]));
@@ -118,17 +130,17 @@ class Importing {
   async run(): Promise<Imported> {
     const { session } = this.#to;
     const { messages } = this.#conversation;
-    let line = await readLine(this.#hf, session);
-    let same = this.#anew ? 0 : this.#same(line);
-    // What is in the store and not in the conversation may be newer: it stays unless the conversation goes another way.
+    let line = await readImportedBranch(this.#hf, session);
+    let same = this.#isAnew ? 0 : this.#sharedMessages(line);
+    // Messages that only the store has may be newer: they stay unless the conversation continues differently.
     const isOther = same < line.items.length || line.isInEndedTurn;
     if (isOther && same < messages.length) {
       await this.#rewind(line, same);
       this.#added.rewound = true;
-      line = await readLine(this.#hf, session);
-      same = this.#same(line);
+      line = await readImportedBranch(this.#hf, session);
+      same = this.#sharedMessages(line);
     }
-    await this.#takeUp(line);
+    await this.#continueFrom(line);
     for (const [i, message] of messages.entries()) if (i >= same) await this.#add(message, i === same);
     await this.#flush();
     for (const subagent of this.#conversation.subagents) await this.#subagent(subagent);
@@ -136,8 +148,8 @@ class Importing {
     return { session, ...this.#added, subagents: [...this.#subagents.values()] };
   }
 
-  /** How many messages of the line are the conversation's, from the first on. */
-  #same({ items }: Line): number {
+  /** How many messages the branch and the conversation share, from the first on. */
+  #sharedMessages({ items }: ImportedBranch): number {
     const { messages } = this.#conversation;
     const other = items.findIndex(({ key }, i) => {
       const message = messages[i];
@@ -146,24 +158,24 @@ class Importing {
     return other < 0 ? items.length : other;
   }
 
-  /** What the agent left stays, at a head of its own; the session goes on from the last head it shares with it. */
-  async #rewind(line: Line, same: number): Promise<void> {
+  /** Publishes a head for the messages that the agent left, and continues from the last head that both share. */
+  async #rewind(line: ImportedBranch, same: number): Promise<void> {
     const { session } = this.#to;
     if (line.isAhead) await this.#hf.heads.publish(session);
     const seqs = new Set(line.heads.filter((head) => head.before <= same && !head.isInEndedTurn).map(({ seq }) => seq));
     const target = (await this.#heads()).findLast(({ seq, status }) => seqs.has(seq) && status === "complete")?.id;
-    if (target === undefined) throw noWayBack(session);
+    if (target === undefined) throw noSharedHead(session);
     try {
       await this.#hf.sessions.rewind({ session, head: target });
     } catch (error) {
-      // Somebody has moved the current head elsewhere: the session can go on from there all the same.
+      // The current head was moved elsewhere meanwhile. The session can be resumed from the target all the same.
       if (!isHoldfastError(error) || error.code !== "Conflict") throw error;
       await this.#hf.sessions.resume({ session, head: target });
     }
   }
 
-  /** Where the last import was when it ended, or was cut off. */
-  async #takeUp(line: Line): Promise<void> {
+  /** Continues where the last import ended or was cut off. */
+  async #continueFrom(line: ImportedBranch): Promise<void> {
     const { session } = this.#to;
     const { messages } = this.#conversation;
     this.#turn = line.openTurn === null ? null : `${session}#${line.openTurn}`;
@@ -172,7 +184,7 @@ class Importing {
       const message = messages[i];
       if (message !== undefined) this.#ids.set(message.key, `${session}#${seq}`);
     }
-    // A head before all messages, for an agent that goes back to its beginning.
+    // A head before all messages lets an agent go back to the beginning.
     if (line.items.length === 0 && line.heads.length === 0 && messages.length > 0) {
       await this.#hf.heads.publish(session);
       this.#isAhead = false;
@@ -182,8 +194,8 @@ class Importing {
     await this.#addCalls();
   }
 
-  /** Those of all lines: what was said on one that was left is said again on another, and was paid for once. */
-  async #knowCalls({ isBranched }: Line): Promise<void> {
+  /** Finds the calls of all branches: an answer that a left branch has too was paid for once. */
+  async #knowCalls({ isBranched }: ImportedBranch): Promise<void> {
     const { session } = this.#to;
     const known = new Map(this.#conversation.calls.map((call) => [responseRef(call), call]));
     const tips = isBranched ? await this.#tips() : [];
@@ -193,7 +205,7 @@ class Importing {
         if (call === undefined || this.#callIds.has(call.key)) continue;
         this.#callIds.set(call.key, id);
         if (status !== "started" || call.status === "started") continue;
-        await this.#hf.calls.finish(id, outcomeOf(call));
+        await this.#hf.calls.finish(id, callOutcome(call));
         this.#isAhead = true;
       }
     }
@@ -233,7 +245,7 @@ class Importing {
     if (upTo !== null) return this.#compact(message, upTo);
     const { key, role, content } = message;
     this.#pending.inputs.push({ key, role, content, metadata: metadataOf(message) });
-    this.#pending.chars += sizeOf(content);
+    this.#pending.chars += estimateChars(content);
     if (this.#pending.inputs.length >= BATCH || this.#pending.chars >= BATCH_CHARS) await this.#flush();
   }
 
@@ -250,7 +262,7 @@ class Importing {
     await this.#addCalls();
   }
 
-  /** A prompt begins a turn, and ends the one before. One that was begun for it when the last import was cut off is its own. */
+  /** A prompt begins a turn and ends the previous one. If the last import was cut off after it began that turn, the turn is used. */
   async #begin(isFirst: boolean): Promise<void> {
     if (isFirst && this.#turn !== null && this.#isBegunFor()) return;
     await this.#flush();
@@ -260,7 +272,7 @@ class Importing {
     this.#isAhead = true;
   }
 
-  /** Nothing of the conversation is in the open turn yet. */
+  /** Whether the open turn has no message of the conversation yet. */
   #isBegunFor(): boolean {
     const seq = Number(this.#turn?.slice(this.#turn.lastIndexOf("#") + 1));
     return [...this.#ids.values()].every((id) => Number(id.slice(id.lastIndexOf("#") + 1)) < seq);
@@ -273,7 +285,7 @@ class Importing {
     this.#isAhead = false;
   }
 
-  /** Behind the messages that are their answers. What is asked for at once goes into few commits. */
+  /** Adds calls after the messages that are their answers. Calls that are added at the same time share commits. */
   async #addCalls(): Promise<void> {
     const missing = [...this.#due]
       .filter((key) => !this.#callIds.has(key))
@@ -281,7 +293,7 @@ class Importing {
     this.#due.clear();
     for (let i = 0; i < missing.length; i += AT_ONCE) {
       const added = await Promise.allSettled(missing.slice(i, i + AT_ONCE).map((call) => this.#addCall(call)));
-      // All of them have ended by now: who tries again must not meet any that is still on its way.
+      // All have ended by now, so that a retry meets no call that is still being added.
       const failed = added.find((one) => one.status === "rejected");
       if (failed !== undefined) throw failed.reason;
     }
@@ -299,13 +311,13 @@ class Importing {
     const { id } =
       call.status === "started"
         ? await this.#hf.calls.start(session, input)
-        : await this.#hf.calls.add(session, { ...input, ...outcomeOf(call) });
+        : await this.#hf.calls.add(session, { ...input, ...callOutcome(call) });
     this.#callIds.set(call.key, id);
     this.#added.calls++;
     this.#isAhead = true;
   }
 
-  /** The last message that a summary stands for; null when the session has none. */
+  /** The last message that a summary covers; null when the session does not have it. */
   async #covered(key: string): Promise<string | null> {
     await this.#flush();
     const compaction = this.#conversation.compactions.find((one) => one.key === key);
@@ -333,10 +345,10 @@ class Importing {
     }
   }
 
-  /** Its own session, which the main one invoked. */
+  /** Imports a sub-agent into its own session, which the main session invoked. */
   async #subagent(subagent: Subagent): Promise<void> {
     const { session, request, agent } = this.#to;
-    const id = childOf(session, subagent.id);
+    const id = subagentSessionId(session, subagent.id);
     if (this.#subagents.has(id)) return;
     const by = titleOf(`${agent}/${subagent.type ?? "subagent"}`, 200);
     if ((await this.#hf.sessions.get({ session: id })) === null) {
@@ -347,7 +359,7 @@ class Importing {
     await this.#settle(id, subagent);
   }
 
-  /** false: it was deleted, and stays so. */
+  /** false: the session was deleted, and stays deleted. */
   async #invoke(id: string, by: string, subagent: Subagent): Promise<boolean> {
     const { session, request } = this.#to;
     const { conversation, description, type } = subagent;
@@ -357,7 +369,7 @@ class Importing {
       await this.#hf.invocations.start(session, {
         ...(label === "" ? {} : { label }),
         ...(call === undefined ? {} : { call }),
-        session: { id, agent: by, request, origin: conversation.agent, ...described(conversation) },
+        session: { id, agent: by, request, origin: conversation.agent, ...describeConversation(conversation) },
       });
     } catch (error) {
       if (isHoldfastError(error) && error.code === "SessionDeleted") return false;
@@ -374,7 +386,7 @@ class Importing {
     return message?.call ?? null;
   }
 
-  /** Over when its result is there and it has come to rest: one that works in the background has a result at once. */
+  /** Ends the invocation when its result is there and the sub-agent is at rest: one in the background has a result at once. */
   async #settle(callee: string, { toolUseId, conversation }: Subagent): Promise<void> {
     const result = contentOfResult(this.#conversation.messages, toolUseId);
     const isFailed = result?.isError === true;
@@ -389,8 +401,8 @@ class Importing {
   }
 
   /**
-   * The turn is over when the agent is at rest; else where it is now is a head all the same, to be found again. A turn without
-   * messages was begun by another import for a prompt that this conversation does not have yet: that import ends it.
+   * Ends the turn when the agent is at rest, and publishes a head in any case. A turn without messages was begun by another import
+   * for a prompt that this conversation does not have yet; that import ends it.
    */
   async #end(): Promise<void> {
     if (isAtRest(this.#conversation) && !this.#isBegunFor()) await this.#finish();

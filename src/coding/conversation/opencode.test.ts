@@ -10,11 +10,11 @@ interface Part {
   time?: Record<string, number>;
   state?: { status: string; input?: unknown; time?: Record<string, number> };
 }
-interface Exported {
+interface ExportFile {
   info: Record<string, unknown>;
   messages: { info: Record<string, unknown> & { time: Record<string, number> }; parts: Part[] }[];
 }
-const main = (): Exported => JSON.parse(fixture("opencode-1.18.33.json").toString());
+const main = (): ExportFile => JSON.parse(fixture("opencode-1.18.33.json").toString());
 
 describe("OpenCode's exports", () => {
   test("CA7 a real one of 1.18.33 gives every message and call once, and its child as a sub-agent", () => {

@@ -3,12 +3,13 @@
 import { createHash } from "node:crypto";
 import type { ContentBlockInput } from "../../contracts/messages.ts";
 import { addUsd } from "../../core/money.ts";
-import { base64, idOf, isObject, kept, type Loose, opaque, textOf, toolResult, wholeOf } from "./content.ts";
+import { isObject } from "../../core/object.ts";
+import { base64, idOf, kept, type Loose, opaque, textOf, toolResult, wholeOf } from "./agent-content.ts";
 import type { Conversation, ConversationCall, ConversationMessage, Damage, Reading, Subagent } from "./conversation.ts";
 
 type Draft = Omit<ConversationMessage, "parentKey">;
 
-interface Found {
+interface ExportContents {
   readonly messages: Draft[];
   readonly calls: ConversationCall[];
   readonly launches: Map<string, string>;
@@ -48,7 +49,7 @@ function parsed(given: unknown): unknown {
 function readOne(given: unknown): One {
   const exported = isObject(given) ? given : {};
   const info = isObject(exported.info) ? exported.info : {};
-  const found: Found = { messages: [], calls: [], launches: new Map(), unknown: {}, broken: 0 };
+  const found: ExportContents = { messages: [], calls: [], launches: new Map(), unknown: {}, broken: 0 };
   if (!isObject(exported.info) || !Array.isArray(exported.messages)) found.broken++;
   const until = isObject(info.revert) ? textOf(info.revert.messageID) : null;
   for (const message of Array.isArray(exported.messages) ? exported.messages : []) {
@@ -65,7 +66,7 @@ function readOne(given: unknown): One {
   };
 }
 
-function conversationOf(info: Loose, { messages: drafts, calls, launches }: Found): Conversation {
+function conversationOf(info: Loose, { messages: drafts, calls, launches }: ExportContents): Conversation {
   const keys = new Set<string>();
   const messages: ConversationMessage[] = [];
   for (const draft of drafts) {
@@ -93,7 +94,7 @@ function keyOf(...names: readonly unknown[]): string {
   return id ?? `part-${createHash("sha256").update(JSON.stringify(names)).digest("hex").slice(0, 32)}`;
 }
 
-function addMessage(found: Found, info: Loose, parts: readonly unknown[]): void {
+function addMessage(found: ExportContents, info: Loose, parts: readonly unknown[]): void {
   const time = isObject(info.time) ? info.time : {};
   const created = wholeOf(time.created);
   if (info.role === "assistant") addAnswer(found, info, parts, created, wholeOf(time.completed) !== null);
@@ -101,7 +102,7 @@ function addMessage(found: Found, info: Loose, parts: readonly unknown[]): void 
   else found.broken++;
 }
 
-function addPrompt(found: Found, info: Loose, parts: readonly unknown[], created: number | null): void {
+function addPrompt(found: ExportContents, info: Loose, parts: readonly unknown[], created: number | null): void {
   let isPrompted = false;
   const said = { role: "user" as const, at: created, model: null, call: null, isSummary: false };
   for (const [i, part] of parts.entries()) {
@@ -136,7 +137,7 @@ function fileBlock(part: Loose, url: string): ContentBlockInput {
 
 const SILENT = ["step-start", "step-finish", "patch", "snapshot", "retry", "compaction"];
 
-function count(found: Found, part: unknown): void {
+function count(found: ExportContents, part: unknown): void {
   if (!isObject(part) || typeof part.type !== "string") found.broken++;
   else if (!SILENT.includes(part.type)) {
     const name = part.type.slice(0, 40);
@@ -153,7 +154,7 @@ interface Step {
 }
 
 function addAnswer(
-  found: Found,
+  found: ExportContents,
   info: Loose,
   parts: readonly unknown[],
   created: number | null,
@@ -201,7 +202,7 @@ function errorText(error: Loose): string {
 
 /** null: nothing of the conversation. A text that is still being written is not there yet. */
 function stepsOf(
-  found: Found,
+  found: ExportContents,
   part: Loose,
   key: string,
   before: number | null,
@@ -223,7 +224,7 @@ function stepsOf(
 }
 
 function toolSteps(
-  found: Found,
+  found: ExportContents,
   part: Loose,
   state: Loose,
   key: string,

@@ -4,11 +4,10 @@ import { isDeepStrictEqual } from "node:util";
 import type { Environment } from "../../contracts/environment.ts";
 import { type OpenedDatabase, readDatabase, writeDatabase } from "./database.ts";
 import type { ExportedSession } from "./export.ts";
-import { type LocalSession, localSession } from "./local.ts";
+import { type Completion, type RestoreTarget, readLocalRow, type StoredOpenCodeSession } from "./restore-plan.ts";
 import { insertSession, readRows, readTree, type SessionPlace, type SessionRows, writeRows } from "./rows.ts";
 import { failed } from "./runner.ts";
 import { deleteRows, deleteSessions, deleteTodos, fitting, insertTodos, selectLocal } from "./sql.ts";
-import type { Completion, RestoreTarget } from "./target.ts";
 
 export class DatabaseTarget implements RestoreTarget {
   readonly #file: string;
@@ -21,14 +20,14 @@ export class DatabaseTarget implements RestoreTarget {
     this.#environment = environment;
   }
 
-  async read(ids: readonly string[]): Promise<ReadonlyMap<string, LocalSession>> {
+  async read(ids: readonly string[]): Promise<ReadonlyMap<string, StoredOpenCodeSession>> {
     const rows = await readDatabase(this.#file, ({ database, schema }) =>
       fitting(ids).flatMap((list) => database.prepare(selectLocal(list, schema.session.has("path"))).all()),
     );
-    return new Map(rows.map((row) => [String(row.id), localSession(row)]));
+    return new Map(rows.map((row) => [String(row.id), readLocalRow(row)]));
   }
 
-  async prepare({ id }: LocalSession, last: string | undefined): Promise<void> {
+  async prepare({ id }: StoredOpenCodeSession, last: string | undefined): Promise<void> {
     this.#before.set(id, await readDatabase(this.#file, (opened) => readRows(opened, id)));
     if (last === undefined) return;
     await writeDatabase(this.#file, ({ database }) => database.exec(deleteRows("message", id, [last])));
@@ -56,7 +55,7 @@ export class DatabaseTarget implements RestoreTarget {
     });
   }
 
-  async undo(touched: readonly ExportedSession[], before: ReadonlyMap<string, LocalSession>): Promise<void> {
+  async undo(touched: readonly ExportedSession[], before: ReadonlyMap<string, StoredOpenCodeSession>): Promise<void> {
     const added = touched.map(({ id }) => id).filter((id) => !before.has(id));
     if (added.length === 0 && this.#before.size === 0) return;
     await writeDatabase(this.#file, (opened) => {

@@ -1,12 +1,12 @@
-// Reading OpenCode's database beside it: whatever its state is, nothing of it is changed, and nobody waits.
+// Reads OpenCode's database while OpenCode uses it: whatever its state is, nothing is changed, and no writer waits.
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, watch, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, test } from "vitest";
 import { exported, type Machine, newMachine, removeMachines } from "../../../test/opencode-machine.ts";
 import { locateDatabase, readDatabase, UnknownDatabase, writeDatabase } from "./database.ts";
+import { locateStorage } from "./locate-storage.ts";
 import { listSessions, readTree } from "./rows.ts";
-import { findStorage } from "./storage.ts";
 
 afterAll(removeMachines);
 
@@ -129,12 +129,12 @@ describe("a database that is not known", () => {
   test("CA9 because OpenCode still creates its tables has no session yet, and is not for the program", async () => {
     const { runner, dataDir, file } = await withSession();
     writeFileSync(file, "");
-    expect(await findStorage(runner, dataDir), "an empty file").toEqual({ kind: "none" });
+    expect(await locateStorage(runner, dataDir), "an empty file").toEqual({ kind: "none" });
     const database = new DatabaseSync(file);
     database.exec("pragma journal_mode = wal; create table project (id text)");
-    expect(await findStorage(runner, dataDir), "no table of sessions").toEqual({ kind: "none" });
+    expect(await locateStorage(runner, dataDir), "no table of sessions").toEqual({ kind: "none" });
     database.exec("create table session (id text)");
-    expect(await findStorage(runner, dataDir), "no session").toEqual({ kind: "none" });
+    expect(await locateStorage(runner, dataDir), "no session").toEqual({ kind: "none" });
     const copy = path.join(dataDir, "copy");
     mkdirSync(copy);
     database.exec("pragma wal_checkpoint(truncate)");
@@ -143,13 +143,13 @@ describe("a database that is not known", () => {
     chmodSync(copy, 0o700);
     const made: string[] = [];
     const watcher = watch(copy, (_, name) => made.push(String(name)));
-    expect(await findStorage(runner, copy), "no session, and nobody has it open").toEqual({ kind: "none" });
+    expect(await locateStorage(runner, copy), "no session, and nobody has it open").toEqual({ kind: "none" });
     await new Promise((next) => setTimeout(next, 50));
     watcher.close();
     expect(made, "files that were made beside it").toEqual([]);
     expect(filesOf(alone).map(({ name }) => name)).toEqual(["opencode.db"]);
     database.exec("insert into session values ('ses_1')");
-    expect(await findStorage(runner, dataDir)).toMatchObject({ kind: "program" });
+    expect(await locateStorage(runner, dataDir)).toMatchObject({ kind: "program" });
     database.close();
   });
 

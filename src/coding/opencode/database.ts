@@ -46,7 +46,7 @@ function absent(error: NodeJS.ErrnoException): readonly string[] {
   throw error;
 }
 
-/** A database that is not read here: by whose rules it would have to be is not known. */
+/** A database with an unknown schema, which is not read here. */
 export class UnknownDatabase extends Error {}
 
 /** One consistent state of it. UnknownDatabase when it must not, or cannot, be read without the program. */

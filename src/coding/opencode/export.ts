@@ -2,7 +2,7 @@
 
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import { isObject } from "../../core/object.ts";
-import { isMessageId, isOutputId, isPartId, isSessionId } from "./sql.ts";
+import { isMessageId, isOutputId, isPartId, isSessionId, type TodoRow } from "./sql.ts";
 
 export interface ExportedSession {
   readonly id: string;
@@ -20,6 +20,29 @@ export interface ExportedSession {
 
 /** Where opencode says in a tool's result that there is more of it. */
 const SAVED = /^Full output saved to: (.+)$/gm;
+
+export interface OpenCodeSessionInfo {
+  readonly sessionId: string;
+  readonly parentId: string | null;
+  readonly directory: string;
+  readonly title: string;
+  /** By the clock of this machine; epoch milliseconds. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** Of the opencode that began it. */
+  readonly version: string | null;
+}
+
+/** What both layouts come to. */
+export interface SessionTree {
+  /** Their files are in the folder already. */
+  readonly exported: boolean;
+  readonly cwd: string;
+  readonly version: string | null;
+  readonly sessions: readonly ExportedSession[];
+  /** By session; those without any are not in it. */
+  readonly todos: ReadonlyMap<string, readonly TodoRow[]>;
+}
 
 /** Or what is wrong with it. */
 export function readExport(given: string | JsonObject, id: string): ExportedSession | { readonly wrong: string } {
@@ -70,7 +93,7 @@ function readMessage(message: Json, session: string, messageIds: Set<string>, pa
 const partsOf = (message: Json): readonly Json[] =>
   isObject(message) && Array.isArray(message.parts) ? message.parts : [];
 
-/** Only where opencode itself names files: a tool may have printed the names of everybody's. */
+/** Only where OpenCode itself names files: a tool may have printed the names of other files. */
 function readState(part: Json, outputs: Map<string, string>, children: Set<string>): void {
   if (!isObject(part) || part.type !== "tool" || !isObject(part.state)) return;
   const { metadata, output } = part.state;

@@ -4,11 +4,10 @@ import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { ExportedSession } from "./export.ts";
-import type { LocalSession } from "./local.ts";
-import { idsIn, namesIn, readInfos, readTodos, updatedAt } from "./old.ts";
-import { isPlainFile } from "./plans.ts";
+import { idsIn, namesIn, readInfos, readTodos, updatedAt } from "./file-storage.ts";
+import { isPlainFile } from "./plan-files.ts";
+import type { Completion, RestoreTarget, StoredOpenCodeSession } from "./restore-plan.ts";
 import { isMessageId, isPartId, type TodoRow } from "./sql.ts";
-import type { Completion, RestoreTarget } from "./target.ts";
 
 export class FileTarget implements RestoreTarget {
   readonly #storage: string;
@@ -19,9 +18,9 @@ export class FileTarget implements RestoreTarget {
     this.#storage = path.join(dataDir, "storage");
   }
 
-  async read(ids: readonly string[]): Promise<ReadonlyMap<string, LocalSession>> {
+  async read(ids: readonly string[]): Promise<ReadonlyMap<string, StoredOpenCodeSession>> {
     const wanted = new Set(ids);
-    const found = new Map<string, LocalSession>();
+    const found = new Map<string, StoredOpenCodeSession>();
     // A session that cannot be read is none of those that are put back, or its import writes it anew.
     for (const [id, info] of await readInfos(this.#storage, () => {})) {
       const messageIds = await idsIn(path.join(this.#storage, "message", id), isMessageId);
@@ -36,7 +35,7 @@ export class FileTarget implements RestoreTarget {
     return found;
   }
 
-  async prepare({ id }: LocalSession): Promise<void> {
+  async prepare({ id }: StoredOpenCodeSession): Promise<void> {
     const files = new Map<string, Uint8Array>();
     for (const file of await this.#filesOf(id)) files.set(file, await readFile(file));
     this.#before.set(id, files);
@@ -55,7 +54,7 @@ export class FileTarget implements RestoreTarget {
     return path.join(this.#storage, "todo", `${id}.json`);
   }
 
-  async undo(touched: readonly ExportedSession[], before: ReadonlyMap<string, LocalSession>): Promise<void> {
+  async undo(touched: readonly ExportedSession[], before: ReadonlyMap<string, StoredOpenCodeSession>): Promise<void> {
     for (const { id } of touched) {
       const was = this.#before.get(id);
       if (before.has(id) && was === undefined) continue;

@@ -8,13 +8,19 @@ import type { FoundFile, FoundSession } from "../../contracts/coding.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { JsonObject } from "../../contracts/json.ts";
 import { readDatabase } from "./database.ts";
-import { type ExportedSession, readExport, withoutShareSecret } from "./export.ts";
-import { listOldSessions, readOldSessions, type Unreadable } from "./old.ts";
-import { findPlan, isPlainFile, planNameOf } from "./plans.ts";
-import { listSessions, localOpenCode, readTree, todosOf } from "./rows.ts";
+import {
+  type ExportedSession,
+  type OpenCodeSessionInfo,
+  readExport,
+  type SessionTree,
+  withoutShareSecret,
+} from "./export.ts";
+import { listFileSessions, readFileSessions, type Unreadable } from "./file-storage.ts";
+import { locateStorage } from "./locate-storage.ts";
+import { findPlan, isPlainFile, planNameOf } from "./plan-files.ts";
+import { listSessions, readTree, sessionInfoOf, todosOf } from "./rows.ts";
 import { failed, type OpenCode, type Row } from "./runner.ts";
-import { checkSessionId, isSessionId, SELECT_ALL, selectTree, type TodoRow } from "./sql.ts";
-import { findStorage } from "./storage.ts";
+import { checkSessionId, isSessionId, SELECT_ALL, selectTree } from "./sql.ts";
 
 /** A process takes more than a second of a core: more at once would only be in the agent's way. */
 const AT_ONCE = 2;
@@ -30,7 +36,7 @@ export interface FindOpenCode {
   readonly dataDir: string;
   /** A private folder to which it is exported; the files in it are the capture's until the caller removes it. */
   readonly folder: string;
-  /** Of versions before 1.2: sessions whose files are damaged are told to it and left out, instead of refusing them all. */
+  /** Of versions before 1.2: sessions with damaged files are reported to it and left out, instead of refusing all. */
   readonly unreadable?: Unreadable;
 }
 
@@ -39,35 +45,12 @@ export interface FoundOpenCode extends FoundSession {
   readonly left: readonly { readonly path: string; readonly why: string }[];
 }
 
-export interface LocalOpenCode {
-  readonly sessionId: string;
-  readonly parentId: string | null;
-  readonly directory: string;
-  readonly title: string;
-  /** By the clock of this machine; epoch milliseconds. */
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  /** Of the opencode that began it. */
-  readonly version: string | null;
-}
-
-/** What both layouts come to. */
-export interface SessionTree {
-  /** Their files are in the folder already. */
-  readonly exported: boolean;
-  readonly cwd: string;
-  readonly version: string | null;
-  readonly sessions: readonly ExportedSession[];
-  /** By session; those without any are not in it. */
-  readonly todos: ReadonlyMap<string, readonly TodoRow[]>;
-}
-
 /** NotFound when neither the database nor the files of versions before 1.2 have it. */
 export async function findOpenCodeSession(options: FindOpenCode): Promise<FoundOpenCode> {
   const { sessionId, dataDir, folder } = options;
   checkSessionId(sessionId);
   for (const name of ["export", "todos"]) await mkdir(path.join(folder, name), { recursive: true, mode: 0o700 });
-  const tree = (await treeOf(options)) ?? (await readOldSessions(dataDir, sessionId, options.unreadable));
+  const tree = (await treeOf(options)) ?? (await readFileSessions(dataDir, sessionId, options.unreadable));
   if (tree === null) {
     throw new HoldfastError("NotFound", `OpenCode has no session ${sessionId} on this machine`, {
       details: { sessionId, dataDir },
@@ -80,7 +63,7 @@ export async function findOpenCodeSession(options: FindOpenCode): Promise<FoundO
 /** null: the database does not have it. */
 async function treeOf(options: FindOpenCode): Promise<SessionTree | null> {
   const { sessionId, runner, dataDir } = options;
-  const storage = await findStorage(runner, dataDir);
+  const storage = await locateStorage(runner, dataDir);
   if (storage.kind === "none") return null;
   if (storage.kind === "program") return exportTree(options);
   return readDatabase(storage.file, (opened) => readTree(opened, sessionId));
@@ -91,17 +74,17 @@ export async function listOpenCodeSessions(
   runner: OpenCode,
   dataDir: string,
   unreadable?: Unreadable,
-): Promise<readonly LocalOpenCode[]> {
+): Promise<readonly OpenCodeSessionInfo[]> {
   const listed = await listInDatabase(runner, dataDir);
   const known = new Set(listed.map(({ sessionId }) => sessionId));
-  return [...listed, ...(await listOldSessions(dataDir, unreadable)).filter(({ sessionId }) => !known.has(sessionId))];
+  return [...listed, ...(await listFileSessions(dataDir, unreadable)).filter(({ sessionId }) => !known.has(sessionId))];
 }
 
-async function listInDatabase(runner: OpenCode, dataDir: string): Promise<readonly LocalOpenCode[]> {
-  const storage = await findStorage(runner, dataDir);
+async function listInDatabase(runner: OpenCode, dataDir: string): Promise<readonly OpenCodeSessionInfo[]> {
+  const storage = await locateStorage(runner, dataDir);
   if (storage.kind === "none") return [];
   if (storage.kind === "database") return readDatabase(storage.file, listSessions);
-  return (await runner.rows(SELECT_ALL)).map(localOpenCode);
+  return (await runner.rows(SELECT_ALL)).map(sessionInfoOf);
 }
 
 /** One query, and an export of each; more only when the session is worked on meanwhile. */

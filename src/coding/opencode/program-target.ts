@@ -4,7 +4,13 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { type ExportedSession, readExport } from "./export.ts";
-import { type LocalSession, localSession, without } from "./local.ts";
+import {
+  type Completion,
+  type RestoreTarget,
+  readLocalRow,
+  type StoredOpenCodeSession,
+  without,
+} from "./restore-plan.ts";
 import { failed, type OpenCode } from "./runner.ts";
 import {
   deleteRows,
@@ -16,7 +22,6 @@ import {
   type TodoRow,
   updateSession,
 } from "./sql.ts";
-import type { Completion, RestoreTarget } from "./target.ts";
 
 export class ProgramTarget implements RestoreTarget {
   readonly #runner: OpenCode;
@@ -28,15 +33,15 @@ export class ProgramTarget implements RestoreTarget {
     this.#runner = runner;
   }
 
-  async read(ids: readonly string[]): Promise<ReadonlyMap<string, LocalSession>> {
-    const local = new Map<string, LocalSession>();
+  async read(ids: readonly string[]): Promise<ReadonlyMap<string, StoredOpenCodeSession>> {
+    const local = new Map<string, StoredOpenCodeSession>();
     for (const list of fitting(ids)) {
-      for (const row of await this.#runner.rows(selectLocal(list))) local.set(String(row.id), localSession(row));
+      for (const row of await this.#runner.rows(selectLocal(list))) local.set(String(row.id), readLocalRow(row));
     }
     return local;
   }
 
-  async prepare({ id }: LocalSession, last: string | undefined): Promise<void> {
+  async prepare({ id }: StoredOpenCodeSession, last: string | undefined): Promise<void> {
     this.#prepared.add(id);
     if (last === undefined) return;
     const copy = await this.#runner.text(["export", id]);
@@ -60,7 +65,7 @@ export class ProgramTarget implements RestoreTarget {
     for (const list of fitting(rows)) await this.#runner.rows(insertTodos(list));
   }
 
-  async undo(touched: readonly ExportedSession[], before: ReadonlyMap<string, LocalSession>): Promise<void> {
+  async undo(touched: readonly ExportedSession[], before: ReadonlyMap<string, StoredOpenCodeSession>): Promise<void> {
     const added = touched.filter(({ id }) => !before.has(id)).map(({ id }) => id);
     for (const list of fitting(added)) await this.#runner.rows(deleteSessions(list));
     for (const session of touched) {
@@ -70,7 +75,7 @@ export class ProgramTarget implements RestoreTarget {
     await this.#requireGone(added);
   }
 
-  async #restoreOne(session: ExportedSession, was: LocalSession): Promise<void> {
+  async #restoreOne(session: ExportedSession, was: StoredOpenCodeSession): Promise<void> {
     const copy = this.#copies.get(was.id);
     const messages = [...without(session.messageIds, was.messageIds), ...(copy === undefined ? [] : [copy.last])];
     for (const list of fitting(messages)) await this.#runner.rows(deleteRows("message", was.id, list));

@@ -7,13 +7,20 @@ import type { CaptureSource, Restored } from "../../contracts/coding.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { JsonObject } from "../../contracts/json.ts";
 import { Staging } from "../staging.ts";
+import { planSource, readContent, refused, type SourceContent, type SourcePlan } from "./checked-source.ts";
 import { type ExportedSession, importable, partTypesOf, withOutputsIn, withoutDiffs } from "./export.ts";
-import { judge, type LocalSession, lastHere, type State, without } from "./local.ts";
-import { planFolderFor } from "./plans.ts";
+import { planFolderFor } from "./plan-files.ts";
+import {
+  chooseRestoreAction,
+  lastCommonMessage,
+  type RestoreAction,
+  type RestoreTarget,
+  type StoredOpenCodeSession,
+  without,
+} from "./restore-plan.ts";
 import { hasRow } from "./rows.ts";
 import { failed, type OpenCode } from "./runner.ts";
-import { type Content, type Plan, planOf, readContent, refused } from "./source.ts";
-import { type RestoreTarget, RestoreTargets } from "./target.ts";
+import { RestoreTargets } from "./target.ts";
 
 export interface OpenCodeTarget {
   readonly runner: OpenCode;
@@ -31,10 +38,10 @@ interface Work {
   readonly runner: OpenCode;
   readonly cwd: string;
   readonly folder: string;
-  readonly content: Content;
+  readonly content: SourceContent;
   readonly targets: RestoreTargets;
-  readonly before: ReadonlyMap<string, LocalSession>;
-  readonly states: ReadonlyMap<string, State>;
+  readonly before: ReadonlyMap<string, StoredOpenCodeSession>;
+  readonly states: ReadonlyMap<string, RestoreAction>;
   /** By path: what is not put back, and why. */
   readonly left: Map<string, string>;
 }
@@ -45,7 +52,7 @@ interface Work {
  * messages is left as it is.
  */
 export async function restoreOpenCode(source: CaptureSource, target: OpenCodeTarget): Promise<Restored> {
-  const plan = planOf(source);
+  const plan = planSource(source);
   const cwd = await directory(target.cwd);
   const runner = target.runner.in(cwd);
   const folder = await mkdtemp(path.join(tmpdir(), "holdfast-opencode-"));
@@ -53,7 +60,7 @@ export async function restoreOpenCode(source: CaptureSource, target: OpenCodeTar
     const content = await readContent(source, plan, folder);
     const targets = new RestoreTargets(runner, target.dataDir);
     const before = await readBefore(targets, content.sessions);
-    const states = new Map(content.sessions.map((s) => [s.id, judge(s, before.get(s.id), cwd)] as const));
+    const states = new Map(content.sessions.map((s) => [s.id, chooseRestoreAction(s, before.get(s.id), cwd)] as const));
     const left = new Map<string, string>();
     const work: Work = { runner, cwd, folder, content, targets, before, states, left };
     const after = await putFiles(source, plan, target, work);
@@ -79,8 +86,8 @@ export async function restoreOpenCode(source: CaptureSource, target: OpenCodeTar
 /** One of them has messages or parts here that were not captured. */
 function isAhead(
   sessions: readonly ExportedSession[],
-  before: ReadonlyMap<string, LocalSession>,
-  states: ReadonlyMap<string, State>,
+  before: ReadonlyMap<string, StoredOpenCodeSession>,
+  states: ReadonlyMap<string, RestoreAction>,
 ): boolean {
   return sessions.some(({ id, messageIds, partIds }) => {
     const here = before.get(id);
@@ -93,7 +100,7 @@ function isAhead(
 async function readBefore(
   targets: RestoreTargets,
   sessions: readonly ExportedSession[],
-): Promise<ReadonlyMap<string, LocalSession>> {
+): Promise<ReadonlyMap<string, StoredOpenCodeSession>> {
   const ids = sessions.flatMap((session) => [session.id, ...session.messageIds]);
   const before = await targets.read(ids);
   const owners = new Map([...before.values()].flatMap(({ id, messageIds }) => messageIds.map((m) => [m, id] as const)));
@@ -104,10 +111,15 @@ async function readBefore(
   return before;
 }
 
-type Sessions = Iterable<Pick<LocalSession, "id" | "messageIds">>;
+type Sessions = Iterable<Pick<StoredOpenCodeSession, "id" | "messageIds">>;
 
 /** The sessions, with their files around them: what is staged is placed only when all of them are there. */
-async function putFiles(source: CaptureSource, plan: Plan, target: OpenCodeTarget, work: Work): Promise<Sessions> {
+async function putFiles(
+  source: CaptureSource,
+  plan: SourcePlan,
+  target: OpenCodeTarget,
+  work: Work,
+): Promise<Sessions> {
   const { dataDir, dryRun = false } = target;
   const outputs = await Staging.in(dryRun ? work.folder : dataDir);
   try {
@@ -124,7 +136,7 @@ async function putFiles(source: CaptureSource, plan: Plan, target: OpenCodeTarge
 /** Those that are here stay as they are: their names are made of the time and of chance. */
 async function stage(
   source: CaptureSource,
-  files: Plan["outputs"],
+  files: SourcePlan["outputs"],
   folder: string,
   staging: Staging,
   left: Map<string, string>,
@@ -137,7 +149,12 @@ async function stage(
 }
 
 /** A repository that does not take one is no reason to be without the session. */
-async function putPlans(source: CaptureSource, plan: Plan, { dataDir }: OpenCodeTarget, work: Work): Promise<void> {
+async function putPlans(
+  source: CaptureSource,
+  plan: SourcePlan,
+  { dataDir }: OpenCodeTarget,
+  work: Work,
+): Promise<void> {
   if (plan.plans.size === 0) return;
   const { root, folder } = await planFolderFor(work.cwd, dataDir);
   const staging = await Staging.in(root);
@@ -156,7 +173,7 @@ async function putBack(
   work: Work,
   target: OpenCodeTarget,
   placeOutputs: () => Promise<void>,
-): Promise<ReadonlyMap<string, LocalSession>> {
+): Promise<ReadonlyMap<string, StoredOpenCodeSession>> {
   const { content, before, states, targets } = work;
   const touched = content.sessions.filter(({ id }) => states.get(id) !== "kept");
   const begun: ExportedSession[] = [];
@@ -201,7 +218,7 @@ async function putSessions(work: Work, sessions: readonly ExportedSession[], beg
     }
     const isBehind = was !== undefined && states.get(session.id) === "fewer";
     if (was !== undefined)
-      await (await targets.having(was.id))?.prepare(was, isBehind ? lastHere(session, was) : undefined);
+      await (await targets.having(was.id))?.prepare(was, isBehind ? lastCommonMessage(session, was) : undefined);
     await importOne(work, session);
     imported.push(session);
     target ??= await targets.having(session.id);
@@ -256,7 +273,7 @@ function verify(
   session: ExportedSession,
   before: readonly string[],
   partIds: readonly string[],
-  after: LocalSession | undefined,
+  after: StoredOpenCodeSession | undefined,
 ): void {
   const messages = new Set(after?.messageIds);
   const expected = new Set([...session.messageIds, ...before]);

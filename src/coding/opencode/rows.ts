@@ -2,8 +2,14 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import type { OpenedDatabase } from "./database.ts";
-import { type ExportedSession, isObject, parse, readExport } from "./export.ts";
-import type { LocalOpenCode, SessionTree } from "./find.ts";
+import {
+  type ExportedSession,
+  isObject,
+  type OpenCodeSessionInfo,
+  parse,
+  readExport,
+  type SessionTree,
+} from "./export.ts";
 import { failed, type Row } from "./runner.ts";
 import { isSessionId, listIn, SELECT_ALL, selectTree, type TodoRow } from "./sql.ts";
 
@@ -29,11 +35,11 @@ export function todosOf(rows: readonly Row[]): ReadonlyMap<string, readonly Todo
   return new Map(all.filter(([, todos]) => todos.length > 0));
 }
 
-export function listSessions({ database }: OpenedDatabase): readonly LocalOpenCode[] {
-  return database.prepare(SELECT_ALL).all().map(localOpenCode);
+export function listSessions({ database }: OpenedDatabase): readonly OpenCodeSessionInfo[] {
+  return database.prepare(SELECT_ALL).all().map(sessionInfoOf);
 }
 
-export function localOpenCode(row: Row): LocalOpenCode {
+export function sessionInfoOf(row: Row): OpenCodeSessionInfo {
   return {
     sessionId: String(row.id),
     parentId: typeof row.parent_id === "string" ? row.parent_id : null,

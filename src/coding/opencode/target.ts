@@ -4,37 +4,10 @@ import type { Environment } from "../../contracts/environment.ts";
 import { DatabaseTarget } from "./database-target.ts";
 import type { ExportedSession } from "./export.ts";
 import { FileTarget } from "./file-target.ts";
-import type { LocalSession } from "./local.ts";
+import { locateStorage } from "./locate-storage.ts";
 import { ProgramTarget } from "./program-target.ts";
+import type { RestoreTarget, StoredOpenCodeSession } from "./restore-plan.ts";
 import type { OpenCode } from "./runner.ts";
-import type { TodoRow } from "./sql.ts";
-import { findStorage } from "./storage.ts";
-
-/** What is still to be done when the program has imported what it must. */
-export interface Completion {
-  /** The directory of this machine that the sessions go on in. */
-  readonly cwd: string;
-  readonly rootId: string;
-  /** Imported by the program. */
-  readonly imported: readonly ExportedSession[];
-  /** To be written as they are. Only a target that stored the root exactly gets any. */
-  readonly unwritten: readonly ExportedSession[];
-  readonly todos: ReadonlyMap<string, readonly TodoRow[]>;
-  /** Sessions whose tasks here are out of date. */
-  readonly staleTodos: readonly string[];
-}
-
-export interface RestoreTarget {
-  /** By session id; `ids` are of sessions, or of messages whose sessions are wanted. */
-  read(ids: readonly string[]): Promise<ReadonlyMap<string, LocalSession>>;
-  /** Before a session that is here is imported: keeps what an undo needs. `last`: this message makes room for what became of it. */
-  prepare(local: LocalSession, last: string | undefined): Promise<void>;
-  /** Every message and part of it is here as it was captured. false: not, or that cannot be told. */
-  hasExactly(session: ExportedSession): Promise<boolean>;
-  complete(completion: Completion): Promise<void>;
-  /** Sessions that were not here are not here again, and the others are as they were. */
-  undo(touched: readonly ExportedSession[], before: ReadonlyMap<string, LocalSession>): Promise<void>;
-}
 
 /** Which of them it is shows only after an import, where there was nothing before. */
 export class RestoreTargets {
@@ -55,14 +28,14 @@ export class RestoreTargets {
   }
 
   async #findDatabase(): Promise<RestoreTarget | null> {
-    const storage = await findStorage(this.#runner, this.#dataDir);
+    const storage = await locateStorage(this.#runner, this.#dataDir);
     const environment: Pick<Environment, "now"> = this.#runner.options.environment;
     if (storage.kind === "database") return new DatabaseTarget(storage.file, environment);
     return storage.kind === "program" ? new ProgramTarget(this.#runner) : null;
   }
 
-  async read(ids: readonly string[]): Promise<ReadonlyMap<string, LocalSession>> {
-    const found = new Map<string, LocalSession>();
+  async read(ids: readonly string[]): Promise<ReadonlyMap<string, StoredOpenCodeSession>> {
+    const found = new Map<string, StoredOpenCodeSession>();
     for (const target of await this.#all()) {
       for (const [id, local] of await target.read(ids)) if (!found.has(id)) found.set(id, local);
     }
@@ -75,7 +48,7 @@ export class RestoreTargets {
     return null;
   }
 
-  async undo(touched: readonly ExportedSession[], before: ReadonlyMap<string, LocalSession>): Promise<void> {
+  async undo(touched: readonly ExportedSession[], before: ReadonlyMap<string, StoredOpenCodeSession>): Promise<void> {
     for (const target of await this.#all()) await target.undo(touched, before);
   }
 }

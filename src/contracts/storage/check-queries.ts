@@ -108,7 +108,7 @@ interface Version extends WithEvent {
   readonly status: string;
 }
 
-export interface CheckedTurnRow extends Version {
+interface CheckedTurnRow extends Version {
   readonly agent: string | null;
   readonly run: string | null;
   readonly at: number;

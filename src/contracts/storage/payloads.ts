@@ -46,7 +46,7 @@ export interface ArrivingBlob {
 }
 
 /** Blobs on their way in before the commit whose rows refer to them. They come in bounded commits, and stay until it. */
-export interface Intake {
+export interface BlobStaging {
   /** false when the bytes have another hash: then they are not kept. */
   put(blob: ArrivingBlob, bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<boolean>;
   /**
@@ -77,7 +77,7 @@ export interface Payloads {
   ): Promise<void>;
   /** Inline content, for a commit that makes a blob of it; null when there is none. */
   inRow(sha256: Uint8Array): Promise<InlineContent | null>;
-  intake(): Intake;
+  stageBlobs(): BlobStaging;
   /** Of a blob that is there, in pieces; the hash is verified by the end. */
   stream(sha256: Uint8Array): AsyncIterable<Uint8Array>;
   /** The bytes, verified; BlobCorrupted when they are not what was written. */

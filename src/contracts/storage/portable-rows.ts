@@ -6,9 +6,29 @@ import { TABLES } from "./tables.ts";
 
 /** In the order in which they are written: a row comes after those it refers to. */
 export const ARCHIVED_TABLES = [
-  ...["sessions", "heads", "branches", "events", "turns", "clears", "evals", "calls", "snapshots"],
-  ...["invocations", "derivations", "annotations", "state", "boards", "tasks", "session_tags", "aliases", "remains"],
-  ...["runs", "signals", "decisions", "checkpoints", "captures"],
+  "sessions",
+  "heads",
+  "branches",
+  "events",
+  "turns",
+  "clears",
+  "evals",
+  "calls",
+  "snapshots",
+  "invocations",
+  "derivations",
+  "annotations",
+  "state",
+  "boards",
+  "tasks",
+  "session_tags",
+  "aliases",
+  "remains",
+  "runs",
+  "signals",
+  "decisions",
+  "checkpoints",
+  "captures",
 ] as readonly ArchivedTable[];
 
 export type ArchivedTable =
@@ -38,8 +58,18 @@ type RunTable = "runs" | "signals" | "decisions" | "checkpoints";
 
 /** Those whose rows belong to an event: read by stretches of the log. The others are read whole. */
 export const LOGGED_TABLES = [
-  ...["events", "branches", "heads", "turns", "clears", "evals", "calls", "snapshots", "invocations"],
-  ...["derivations", "annotations", "state"],
+  "events",
+  "branches",
+  "heads",
+  "turns",
+  "clears",
+  "evals",
+  "calls",
+  "snapshots",
+  "invocations",
+  "derivations",
+  "annotations",
+  "state",
 ] as readonly LoggedTable[];
 
 export type LoggedTable = Exclude<

@@ -29,7 +29,7 @@ for (const engine of ENGINES) {
       await ground.end();
     });
 
-    test("LG6 nothing of an erased hash stays in the index, whoever fills it meanwhile", async () => {
+    test("LG6 nothing of an erased hash stays in the index, also if another handle fills it meanwhile", async () => {
       for (let round = 0; round < 4; round++) {
         const scope = { session: `s${round}`, agent: "a" };
         await hf.history.appendMany(scope, say(scope.session, "erased", MANY));
@@ -99,7 +99,7 @@ for (const engine of ENGINES) {
 }
 
 describe("short contents on SQLite", () => {
-  test("ST11 whoever asks for one waits for no writer", async () => {
+  test("ST11 a lookup waits for no writer", async () => {
     const ground = await ENGINES.find((one) => one.name === "sqlite")?.fresh();
     if (ground === undefined) throw new Error("no SQLite among the engines");
     const hf = await open(ground.url, { busyMs: 0 });

@@ -21,7 +21,7 @@ export const PREFIX_BYTES = 8;
 /** Number of a row that is no row of blobs. */
 export const IN_ROW = -1;
 
-/** The session of the row it stands in, and the guard that says that it still does. */
+/** With the session of its row, and the guard that the row still has it. */
 type InlineBlob = BlobRow & { readonly body: Uint8Array; readonly session: string; readonly guard: Guard };
 
 export async function findInlineContent(context: BlobContext, digest: Uint8Array): Promise<InlineBlob | null> {

@@ -11,16 +11,16 @@ import { cut } from "./chunks.ts";
 import { type BlobClaim, FORM, NO_TIME, renewal } from "./claims.ts";
 import { reap } from "./drop.ts";
 import { findInlineContent } from "./inline-content.ts";
-import { createIntake } from "./intake.ts";
 import { Leftovers, leavesOpen } from "./leftovers.ts";
 import { placePlain } from "./put.ts";
 import { corrupted, DamagedPart, readBlob, readPlain, streamBlob } from "./read.ts";
+import { createBlobStaging } from "./staging.ts";
 import { BATCH_BYTES, dropHolder, hold, link, Upload, wholeWrite } from "./upload.ts";
 import { LARGE_BYTES } from "./write.ts";
 
 const NONE: readonly never[] = [];
 
-/** Content up to this size stands in its message's row: a blob of its own would cost several times as much. */
+/** Content up to this size is inline in its message's row: a blob of its own would cost several times as much. */
 const IN_ROW_BYTES = 1024;
 
 export function createPayloads(storage: Storage, backend?: BlobBackend): Payloads {
@@ -33,7 +33,7 @@ export function createPayloads(storage: Storage, backend?: BlobBackend): Payload
       const found = await findInlineContent(context, digest);
       return found === null ? null : { bytes: found.body, session: found.session, guard: found.guard };
     },
-    intake: () => createIntake(context),
+    stageBlobs: () => createBlobStaging(context),
     stream: (digest) => streamBlob(context, digest),
     discard: async (erased) => {
       await context.byteStore.drop(erased);
@@ -97,8 +97,8 @@ function prepare(
     uses: holder === undefined ? NONE : [[holder, 0, "parts"]],
     inline: null,
   });
-  if (bytes.length >= LARGE_BYTES) return prepareLarge(context, leftovers(), digest, bytes, claim, ready);
-  if (context.byteStore.store !== "") return prepareOutside(context, leftovers(), digest, bytes, claim, ready);
+  if (bytes.length >= LARGE_BYTES) return prepareLarge(context, leftovers(), { digest, bytes, claim, ready });
+  if (context.byteStore.store !== "") return prepareOutside(context, leftovers(), { digest, bytes, claim, ready });
   const blob = placePlain(context, digest, bytes, claim);
   return blob instanceof Promise ? blob.then((made) => ready(made, [])) : ready(blob, []);
 }
@@ -106,13 +106,17 @@ function prepare(
 /** Parts on their way in are held by `holder` until the commit takes them over: it must not have been collected. */
 type Ready = (blob: BlobWrite, writes: readonly Write[], holder?: Uint8Array) => PreparedPayload;
 
+interface NewPayload {
+  readonly digest: Uint8Array;
+  readonly bytes: Uint8Array;
+  readonly claim: BlobClaim;
+  readonly ready: Ready;
+}
+
 async function prepareLarge(
   context: BlobContext,
   leftovers: Leftovers,
-  digest: Uint8Array,
-  bytes: Uint8Array,
-  claim: BlobClaim,
-  ready: Ready,
+  { digest, bytes, claim, ready }: NewPayload,
 ): Promise<PreparedPayload> {
   const upload = new Upload(context);
   try {
@@ -142,10 +146,7 @@ function* batches(bytes: Uint8Array): Generator<readonly Uint8Array[]> {
 async function prepareOutside(
   context: BlobContext,
   leftovers: Leftovers,
-  digest: Uint8Array,
-  bytes: Uint8Array,
-  claim: BlobClaim,
-  ready: Ready,
+  { digest, bytes, claim, ready }: NewPayload,
 ): Promise<PreparedPayload> {
   const [row] = await context.storage.query("blob.head", { sha256: digest });
   if (row !== undefined) {

@@ -225,7 +225,7 @@ describe.each(KINDS)("BL4 collection (%s)", (kind) => {
 });
 
 describe.each(KINDS)("BL4 delete (%s)", (kind) => {
-  test("takes all parts at once, and only those that nobody shares", async () => {
+  test("takes all parts at once, and only those that no other blob shares", async () => {
     const given = await fixture(kind);
     const { blobs } = given;
     const shared = noise(1_500_000, 14);
@@ -290,7 +290,7 @@ describe("BL2 bytes outside the database", () => {
     expect(await given.blobs.resolveText(ref)).toBe("kept");
   });
 
-  test("are not written again for what is there, nor left behind by who came second", async () => {
+  test("are not written again for what is there, nor left behind by the second writer", async () => {
     const given = await fixture("sqlite, files");
     const bytes = noise(50_000, 19);
     await Promise.all(range(6).map(() => given.blobs.store(bytes)));
@@ -387,7 +387,7 @@ describe.each(KINDS)("BL2 payloads of rows (%s)", (kind) => {
     expect(Buffer.compare(await given.blobs.resolve(ref), kept)).toBe(0);
   });
 
-  test("are left alone while nobody knows whether their commit happened", async () => {
+  test("are left alone while it is unknown whether their commit happened", async () => {
     const given = await fixture(kind);
     const payloads = createPayloads(given.storage, given.backend);
     const bytes = noise(3_000_000, 3);

@@ -60,7 +60,7 @@ for (const engine of ENGINES) {
       expect(seqs(outcomes)).toEqual([3, "guard", 2]);
     });
 
-    test("ST2 who relied on a session's state or on its branch does not share a batch with who moves it", async () => {
+    test("ST2 a commit that relies on a session's state or branch does not share a batch with one that moves it", async () => {
       await storage.commit(append("s", "first"));
       const moving = append("s", "", { events: [note("s", "moves", { state: true })] });
       const relying = append("s", "relied", { guards: [{ check: "state.version", key: ["s"], expect: 0 }] });
@@ -79,7 +79,7 @@ for (const engine of ENGINES) {
       expect(seqs(await Promise.all([begins, onBranch].map((one) => storage.commit(one))))).toEqual([4, "guard"]);
     });
 
-    test("ST2 who relied on a session's current head does not share a batch with who publishes one", async () => {
+    test("ST2 a commit that relies on a session's current head does not share a batch with one that publishes a head", async () => {
       await storage.commit(append("s", "first"));
       const publish = append("s", "", { events: [{ session: "s", type: "head/created", at, head: HEAD }] });
       const relies = append("s", "stale", { guards: [{ check: "session.head", key: ["s"], expect: null }] });
@@ -125,7 +125,10 @@ for (const engine of ENGINES) {
                   null,
                   null,
                   (row?.version ?? 0) + 1,
-                  ...[encodeText(text), "open", null, (row?.version ?? 0) + 1],
+                  encodeText(text),
+                  "open",
+                  null,
+                  (row?.version ?? 0) + 1,
                   { slot: "session" },
                 ],
               },

@@ -6,12 +6,20 @@ import type { BranchPositionRow } from "../../contracts/storage/lineage-queries.
 import { encodeText, toHex } from "../../core/bytes.ts";
 import { genesis } from "../../core/chain.ts";
 import { rowChecksum } from "../../core/checksum.ts";
-import { IN_PART } from "../../core/existing.ts";
+import { IN_PART } from "../../core/existing-session.ts";
 import { type BranchPosition, type NewestHead, rootOf } from "../../core/head.ts";
+import {
+  type CommitSnapshot,
+  guardKey,
+  judgeCommits,
+  type LockedSession,
+  namedBy,
+  publishes,
+  type Verdict,
+} from "./commit-verdicts.ts";
 import type { Dialect, Param, Plan, Row, Step } from "./driver.ts";
 import { LOOKUP, LostRace } from "./driver.ts";
-import { type CommitSnapshot, guardKey, judge, type LockedSession, namedBy, publishes, type Verdict } from "./judge.ts";
-import { inTrips } from "./large.ts";
+import { inRoundTrips } from "./large-commit.ts";
 import type { BatchResult, CachedPositions, SessionPosition } from "./positions.ts";
 import { READ_SCHEMA, requireKnownSchema } from "./schema-fence.ts";
 import { ADVANCE_SESSION, CREATE_SESSION, FENCE_SESSION, REGISTER_AGENT } from "./specs.ts";
@@ -30,7 +38,7 @@ export const BLOB_LOOKUP =
 /** `prepared`: see prepareLarge(); the commit is alone then. */
 export function* commitPlan(batch: readonly Commit[], dialect: Dialect, prepared?: readonly Step[]): Plan<BatchResult> {
   const snapshot = yield* readSnapshot(batch, dialect);
-  const verdicts = judge(batch, snapshot);
+  const verdicts = judgeCommits(batch, snapshot);
   const accepted = batch.filter((_, i) => verdicts[i] === "accepted");
   const created = yield* createMissing(accepted, snapshot);
   const writing = write(accepted, (id) => positionOf(snapshot, id), snapshot.agents, created, prepared);
@@ -40,7 +48,7 @@ export function* commitPlan(batch: readonly Commit[], dialect: Dialect, prepared
   if (reads && accepted.length > 1) throw new Error("bug: a commit that reads is not alone");
   if (prepared !== undefined && accepted.length > 0) {
     if (reads) throw new Error("bug: a large commit reads");
-    yield* inTrips(steps);
+    yield* inRoundTrips(steps);
     return result(verdicts, snapshot.agents, writing, undefined);
   }
   const rows = yield { steps, last: true };
@@ -57,11 +65,11 @@ function foundBy(steps: readonly Step[], rows: readonly (readonly Row[])[]): Fou
   return Object.fromEntries(found) as FoundRows;
 }
 
-/** On remembered sessions, without guards: the fence and everything else in one trip. */
+/** For cached sessions, whose guards their positions imply: the fence and everything else in one round trip. */
 export function* fencedPlan(batch: readonly Commit[], cached: CachedPositions): Plan<BatchResult> {
   const position = (id: string): SessionPosition => {
     const known = cached.sessions.get(id);
-    if (known === undefined) throw new Error(`bug: session ${id} is not remembered`);
+    if (known === undefined) throw new Error(`bug: session ${id} is not cached`);
     return known;
   };
   const writing = write(batch, position, cached.agents, new Set());

@@ -1,4 +1,4 @@
-// What the one SQL implementation asks of an engine. A write transaction is a plan: a generator that yields trips of
+// What the one SQL implementation asks of an engine. A write transaction is a plan: a generator that yields round trips of
 // steps and gets their rows back. SQLite runs a plan in one go, PostgreSQL sends each trip in one round trip, so the
 // same plan serves both.
 
@@ -49,12 +49,12 @@ export type Step =
   | { readonly kind: "bulk"; readonly spec: BulkSpec; readonly rows: readonly (readonly Param[])[] };
 
 /** `last` lets the engine commit together with these steps. */
-export interface Trip {
+export interface RoundTrip {
   readonly steps: readonly Step[];
   readonly last: boolean;
 }
 
-export type Plan<T> = Generator<Trip, T, readonly (readonly Row[])[]>;
+export type Plan<T> = Generator<RoundTrip, T, readonly (readonly Row[])[]>;
 
 /** How JSON writes a NUL character, as hexadecimal digits: PostgreSQL has no text that holds one. */
 export const NUL_ESCAPE = "5c7530303030";
@@ -62,7 +62,7 @@ export const NUL_ESCAPE = "5c7530303030";
 /** Where LOOKUP stands in a text, the engine puts its way of asking for one of many keys. */
 export const LOOKUP = "/*lookup*/";
 
-/** A session was not where the commit remembered it: it must be read again. Nothing was written. */
+/** A session was not at its cached position: the commit must read it again. Nothing was written. */
 export class StaleFence extends Error {}
 
 /** Others were faster, which a plan saw only once it had locked them out: it is made again. Nothing was written. */

@@ -129,7 +129,7 @@ function unindex(where: ErasureSource): string {
   );
 }
 
-/** The scope's messages, and the bytes of those whose content stands in their rows. */
+/** The scope's messages, and the bytes of those whose content is inline. */
 function inlineSizes(where: ErasureSource): string {
   return `SELECT count(agent_no) AS n, CAST(coalesce(sum(length(words)), 0) AS BIGINT) AS bytes FROM events WHERE ${where.rows}`;
 }

@@ -1,5 +1,5 @@
 // Messages: live ones in seq order by (session, agent), by session, or across an agent's sessions. A message is the row
-// of the event that added it; short content stands in it, longer content is a blob.
+// of the event that added it; short content is inline in it, longer content is a blob.
 
 const SESSION = "(SELECT no FROM sessions WHERE id = :session)";
 const AGENT = "(SELECT no FROM agents WHERE id = :agent)";

@@ -50,7 +50,7 @@ for (const engine of ENGINES) {
 
     const version = async () => (await storage.query("run.get", { id: RUN }))[0]?.version;
 
-    test("ST2 of two that rely on one version, in one batch, one happens: also where nobody has to ask", async () => {
+    test("ST2 of two commits of one batch that rely on one version, one happens, also when the cache implies the guard", async () => {
       const first = (await version()) ?? 0;
       expect(took([await storage.commit(move(first, { holds: [atVersion(first + 1)] }))])).toEqual(["done"]);
       const both = [move(first + 1), move(first + 1)].map((one) => storage.commit(one));
@@ -75,7 +75,7 @@ for (const engine of ENGINES) {
       expect(await version()).toBe(first + 2);
     });
 
-    test("RU2 what held before others wrote is forgotten, also by who only appends since", async () => {
+    test("RU2 a handle forgets guards that held before others wrote, also if it only appends since", async () => {
       const first = (await version()) ?? 0;
       const other = new SqlStorage(await ground.another(), realEnvironment());
       expect(took([await storage.commit(move(first, { holds: [atVersion(first + 1)] }))])).toEqual(["done"]);
@@ -87,7 +87,7 @@ for (const engine of ENGINES) {
       expect(await version()).toBe(first + 2);
     });
 
-    test("RU2 who had a lease adds nothing behind who takes it, not in one batch with it either", async () => {
+    test("RU2 the former owner of a lease adds nothing after the claim of another, not in one batch with it either", async () => {
       const [row] = await storage.query("run.get", { id: RUN });
       if (row === undefined) throw new Error("no run");
       const step: Commit = {

@@ -177,8 +177,18 @@ const CAPTURES = [
  * theirs comes with the next write of the row, and until then it is NULL. A session counts its names.
  */
 const CHECKSUMS = [
-  ...["agents", "blocks", "block_versions", "agent_blocks", "sessions", "invocations", "boards", "tasks"],
-  ...["blobs", "captures", "segments", "segment_frames"],
+  "agents",
+  "blocks",
+  "block_versions",
+  "agent_blocks",
+  "sessions",
+  "invocations",
+  "boards",
+  "tasks",
+  "blobs",
+  "captures",
+  "segments",
+  "segment_frames",
 ].map((table) => `ALTER TABLE ${table} ADD COLUMN checksum {text}`);
 
 /** Columns as they are covered by this migration: t for text, x for bytes, i for an integer. */

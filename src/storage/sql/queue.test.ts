@@ -40,7 +40,7 @@ describe("a batch that failed", () => {
   });
 });
 
-describe("a batch that is stuck behind somebody else's lock", () => {
+describe("a batch that is stuck behind another transaction's lock", () => {
   /** Far more than what is not stuck takes, also on a machine with much else to do. */
   const LANES = { most: 3, waitMs: 2000 };
   const busy = () => new HoldfastError("StoreBusy", "the lock was not free", { retryable: true });

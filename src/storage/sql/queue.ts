@@ -4,8 +4,8 @@
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Commit, Outcome } from "../../contracts/storage/commit.ts";
+import { guardKey } from "./commit-verdicts.ts";
 import type { CommitLanes } from "./driver.ts";
-import { guardKey } from "./judge.ts";
 
 /** Members of one batch; more would hold the event loop longer than others can bear. */
 const MOST_COMMITS = 128;

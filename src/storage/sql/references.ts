@@ -56,7 +56,7 @@ export const queries = () => ({
     "SELECT x.source, x.named, s.id AS session, x.seq, x.type, x.name " +
     `FROM (${referringRows()}) x LEFT JOIN sessions s ON s.no = x.session_no ` +
     "ORDER BY coalesce(x.session_no, 0) DESC, x.seq DESC, x.source, x.name LIMIT :limit",
-  // Content that stands in the rows of its events: what the index has, and what came since.
+  // Inline content: what the index has, and what came since.
   "inline.referrers":
     `${INLINE}word_refs r JOIN events e ON e.no = r.event_no JOIN sessions s ON s.no = e.session_no ` +
     "WHERE r.prefix = :prefix AND e.sha256 = :sha256 AND e.words IS NOT NULL ORDER BY e.no DESC LIMIT :limit",

@@ -121,7 +121,7 @@ export const ADD_MESSAGE = eventSpec("events.addMessage", [
 ]);
 
 const OTHER = [...EVENT, text("type"), text("run"), bytes("sha256"), bytes("salt"), bytes("words")];
-/** Events that are no messages. The payload of those of runs stands in their row. */
+/** Events that are no messages. Events of runs have their payload inline. */
 export const ADD_EVENT = eventSpec("events.add", OTHER);
 /** The same where that is longer: the last parameter is the sha256 of its blob. */
 export const ADD_LONG_EVENT = eventSpec("events.addLong", [
@@ -167,7 +167,7 @@ export const ADVANCE_SESSION: BulkSpec = {
 };
 
 /**
- * The same for sessions a commit remembers: it fails unless they are still where they were, by seq and by chain, for a
+ * The same for cached sessions: it fails unless they are still at their positions, by seq and by chain, for a
  * server that lost commits may have reached the same seq another way; or if the store's schema is another one by now.
  */
 export const FENCE_SESSION: BulkSpec = {

@@ -11,8 +11,8 @@ import { postgres, renderTogether } from "./postgres/dialect.ts";
 import { RESTORE_ALIASES, RESTORE_BASIS, RESTORE_HEAD, restoreSpec } from "./restore.ts";
 import * as specs from "./specs.ts";
 import { sqlite } from "./sqlite/dialect.ts";
+import type { StatementTexts } from "./statement-texts.ts";
 import { GUARDS, QUERIES, STATEMENTS } from "./statements.ts";
-import type { Texts } from "./texts.ts";
 import { LENGTH_LOOKUP } from "./waker.ts";
 
 const { insertSpec, putSpec, removeSpec, FENCE_SESSION, ...single } = specs;
@@ -21,7 +21,9 @@ const BULKS: readonly BulkSpec[] = [
   ...[insertSpec, putSpec, removeSpec].flatMap((make) => KEYED.map(make)),
   ...Object.values(single),
   ...ARCHIVED_TABLES.map(restoreSpec),
-  ...[RESTORE_BASIS, RESTORE_HEAD, RESTORE_ALIASES],
+  RESTORE_BASIS,
+  RESTORE_HEAD,
+  RESTORE_ALIASES,
 ];
 
 /** The one statement of a durable append to sessions a PostgreSQL handle remembers. */
@@ -62,7 +64,7 @@ describe("statements", () => {
     ["a read", QUERIES],
     ["a change", STATEMENTS],
     ["a guard", GUARDS],
-  ])("ST9 %s is found under its name, whichever is looked up first", (_, texts: Texts<string>) => {
+  ])("ST9 %s is found under its name, whichever is looked up first", (_, texts: StatementTexts<string>) => {
     for (const [name, text] of Object.entries(texts.all()).reverse()) expect(texts.get(name).sql).toBe(text);
     expect(() => texts.get("no.such")).toThrow("bug: no statement is called no.such");
   });

@@ -11,16 +11,16 @@ import * as check from "./check.ts";
 import * as checksums from "./checksum-checks.ts";
 import * as erasure from "./erasure.ts";
 import * as history from "./history.ts";
-import * as words from "./inline-content.ts";
+import * as inlineContent from "./inline-content.ts";
 import * as lineage from "./lineage.ts";
 import * as log from "./log.ts";
 import * as references from "./references.ts";
 import * as runs from "./runs.ts";
 import * as sessions from "./sessions.ts";
 import * as state from "./state.ts";
+import { type Complete, type NamesOf, StatementTexts } from "./statement-texts.ts";
 import * as stats from "./stats.ts";
 import * as tasks from "./tasks.ts";
-import { type Complete, type NamesOf, Texts } from "./texts.ts";
 import * as trace from "./trace.ts";
 
 const READS = [
@@ -36,7 +36,7 @@ const READS = [
   tasks.queries,
   captures.queries,
   blobs.queries,
-  words.queries,
+  inlineContent.queries,
   references.queries,
   stats.queries,
   check.queries,
@@ -46,7 +46,7 @@ const READS = [
 
 const USUAL_READS = [sessions.queries, history.queries];
 
-export const QUERIES = new Texts<Complete<QueryName, NamesOf<typeof READS>>>(READS, USUAL_READS);
+export const QUERIES = new StatementTexts<Complete<QueryName, NamesOf<typeof READS>>>(READS, USUAL_READS);
 
 const CHANGES = [
   sessions.statements,
@@ -59,12 +59,12 @@ const CHANGES = [
   tasks.statements,
   captures.statements,
   blobs.statements,
-  words.statements,
+  inlineContent.statements,
 ] as const;
 
-const USUAL_CHANGES = [words.statements, sessions.statements];
+const USUAL_CHANGES = [inlineContent.statements, sessions.statements];
 
-export const STATEMENTS = new Texts<Complete<StatementName, NamesOf<typeof CHANGES>>>(CHANGES, USUAL_CHANGES);
+export const STATEMENTS = new StatementTexts<Complete<StatementName, NamesOf<typeof CHANGES>>>(CHANGES, USUAL_CHANGES);
 
 const CHECKS = [
   sessions.guards,
@@ -77,10 +77,10 @@ const CHECKS = [
   tasks.guards,
   captures.guards,
   blobs.guards,
-  words.guards,
+  inlineContent.guards,
 ] as const;
 
 const USUAL_CHECKS = [sessions.guards, history.guards];
 
 /** Each answers one value; no row is null. */
-export const GUARDS = new Texts<Complete<GuardName, NamesOf<typeof CHECKS>>>(CHECKS, USUAL_CHECKS);
+export const GUARDS = new StatementTexts<Complete<GuardName, NamesOf<typeof CHECKS>>>(CHECKS, USUAL_CHECKS);

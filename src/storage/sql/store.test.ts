@@ -25,7 +25,7 @@ async function opened(environment: Environment): Promise<SqlStorage> {
   return new SqlStorage(driver, environment);
 }
 
-test("LG7 whoever waits is not told before its time when nothing changes", async () => {
+test("LG7 a waiting reader is not woken before its time when nothing changes", async () => {
   const environment = simulatedEnvironment(1);
   const storage = await opened(environment);
   let isOver = false;
@@ -39,7 +39,7 @@ test("LG7 whoever waits is not told before its time when nothing changes", async
   await storage.close();
 });
 
-test("LG7 whoever waits again at once is told again", async () => {
+test("LG7 a reader that waits again at once is woken again", async () => {
   const environment = sluggish();
   const storage = await opened(environment);
   const at = environment.now();

@@ -17,13 +17,13 @@ import {
 import { TimeSlice } from "../../core/time-slice.ts";
 import { canFence, commitPlan, fencedPlan } from "./commit.ts";
 import { closedError, type Driver, type Param, type Row, StaleFence } from "./driver.ts";
-import { prepareLarge } from "./large.ts";
+import { prepareLarge } from "./large-commit.ts";
 import { SCHEMA_QUERY } from "./migrations.ts";
 import { type BatchResult, PositionCache } from "./positions.ts";
 import { CommitQueue } from "./queue.ts";
 import { requireKnownSchema } from "./schema-fence.ts";
+import { valuesInOrder } from "./statement-texts.ts";
 import { QUERIES } from "./statements.ts";
-import { valuesInOrder } from "./texts.ts";
 import { SessionWaker } from "./waker.ts";
 
 export class SqlStorage implements Storage {

@@ -36,8 +36,8 @@ import {
   removeSpec,
   USE_BLOB,
 } from "./specs.ts";
+import { type CompiledText, valuesInOrder } from "./statement-texts.ts";
 import { QUERIES, STATEMENTS } from "./statements.ts";
-import { type CompiledText, valuesInOrder } from "./texts.ts";
 
 export interface Writing {
   readonly steps: readonly Step[];
@@ -187,7 +187,7 @@ class Batch {
     return given.head === undefined || session.head === undefined ? written : { ...written, head: session.head.row };
   }
 
-  /** The event with the head it publishes, or names, which stands where the event does. */
+  /** The event with the head that it publishes or names; that head is at the position of the event. */
   #headed(live: LiveSession, draft: EventDraft, head: HeadDraft | undefined): EventDraft {
     if (head !== undefined) live.head = this.#published(live, draft, head);
     if (live.head === undefined) throw new Error("bug: an event names a head that its commit has not published");

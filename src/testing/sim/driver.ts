@@ -1,6 +1,6 @@
 // A driver that fails: around a real one, for one process. Before every commit and every read the process waits for its
 // turn, so that processes interleave there; what then goes wrong is for the faults to say.
-import type { Driver, Param, Plan, Row, Step, TransactOptions, Trip } from "../../storage/sql/driver.ts";
+import type { Driver, Param, Plan, RoundTrip, Row, Step, TransactOptions } from "../../storage/sql/driver.ts";
 import { type Fault, type FaultKind, type Faults, full, unreachable } from "./faults.ts";
 import { never, type Process } from "./scheduler.ts";
 import { writtenTable } from "./touched-rows.ts";
@@ -116,7 +116,7 @@ async function transact<T>(
     const inner = plan();
     let next = inner.next();
     while (!next.done) {
-      const trip: Trip = next.value;
+      const trip: RoundTrip = next.value;
       if (trip.last) {
         const drafts = eventsOf(trip.steps);
         events = drafts.map(({ type }) => type);
@@ -146,7 +146,7 @@ async function transact<T>(
 function* interrupted(
   struck: Fault | null,
   steps: readonly Step[],
-): Generator<Trip, void, readonly (readonly Row[])[]> {
+): Generator<RoundTrip, void, readonly (readonly Row[])[]> {
   if (struck === null || struck.kind === "crashAfter" || struck.kind === "errorAfter") return;
   if (struck.kind === "crashDuring") yield { steps: steps.slice(0, Math.ceil(steps.length / 2)), last: false };
   throw new InterruptedPlan();

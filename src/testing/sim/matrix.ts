@@ -9,9 +9,7 @@ import { type Simulation, type SimulationReport, simulate } from "./simulate.ts"
 const MOST_FAILED = 5;
 
 /** A failure that can be caught, before and after the commit; a death, before, amid and after it. */
-const WAYS = [
-  ...(["writeFail", "errorAfter", "crashBefore", "crashDuring", "crashAfter"] as const),
-] satisfies readonly FaultKind[];
+const WAYS = ["writeFail", "errorAfter", "crashBefore", "crashDuring", "crashAfter"] satisfies readonly FaultKind[];
 
 export interface Matrix {
   /** Every commit of the undisturbed simulation, from 0, and every way in which it failed. */

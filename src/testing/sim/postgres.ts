@@ -1,7 +1,7 @@
 // A driver for a simulated PostgreSQL: it sends each trip of a plan by itself, so that the process can stand still, die or
 // lose its connection between two of them, with the transaction open. It retries, waits and fails as the real one does.
 import { randomShare } from "../../core/backoff.ts";
-import { type Driver, type Plan, type Row, StaleFence, type Trip } from "../../storage/sql/driver.ts";
+import { type Driver, type Plan, type RoundTrip, type Row, StaleFence } from "../../storage/sql/driver.ts";
 import { isLocked, isRace, isUnreachable, postgresError } from "../../storage/sql/postgres/errors.ts";
 import { FIRST_LOCK_MS, IDLE_IN_TRANSACTION_MS, WORK_MS } from "../../storage/sql/postgres/settings.ts";
 import { sqlite } from "../../storage/sql/sqlite/dialect.ts";
@@ -102,7 +102,7 @@ class PostgresClient {
 
   async #trip(
     connection: ServerConnection,
-    trip: Trip,
+    trip: RoundTrip,
     timeouts: ServerTimeouts,
   ): Promise<readonly (readonly Row[])[]> {
     const at = { process: this.#process.name, what: "trip", names: [trip.last ? "commit" : "statement"] };

@@ -1,4 +1,4 @@
-// The simulated server keeps locks between the trips of a plan as PostgreSQL does, and lets go of them when the plan, the
+// The simulated server keeps locks between the round trips of a plan as PostgreSQL does, and lets go of them when the plan, the
 // process or the patience of the server is at its end.
 import { describe, expect, test } from "vitest";
 import type { Holdfast } from "../../contracts/holdfast.ts";

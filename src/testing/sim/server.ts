@@ -1,4 +1,4 @@
-// A simulated server that behaves as PostgreSQL does, over one real SQLite file. A transaction spans the trips of a
+// A simulated server that behaves as PostgreSQL does, over one real SQLite file. A transaction spans the round trips of a
 // plan and holds its locks between them: rows that it looked up to change them, rows that it changed, keys that it
 // inserted, tables. What it wrote is kept aside, and happens in one real transaction when it commits; until then each
 // statement runs behind those writes and is rolled back. The locks keep that true: no other transaction changes what a
@@ -47,7 +47,7 @@ class RolledBack extends Error {
 
 /** One connection of a client: at most one transaction, which begins with its first trip. */
 export class ServerConnection {
-  /** Of trips before, with the numbers their rows have got. */
+  /** Of round trips before, with the numbers their rows have got. */
   readonly writes: Step[] = [];
   readonly client: string;
   isBusy = false;

@@ -28,7 +28,7 @@ export interface Simulation {
   readonly agents?: readonly AnyAgent[];
   readonly faults?: readonly Fault[];
   /**
-   * "sqlite": each process has the file open. "postgres": they are connected to a server, a commit takes several trips, and a
+   * "sqlite": each process has the file open. "postgres": they are connected to a server, a commit takes several round trips, and a
    * transaction keeps its locks while its process stands still between two of them. "sqlite" when not given.
    */
   readonly engine?: "sqlite" | "postgres";

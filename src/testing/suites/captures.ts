@@ -145,8 +145,16 @@ const bundleCases: readonly Case[] = [
     await captures.delete(saved.id);
     const changed = (at: number) => bundle.map((byte, i) => (i === at ? byte ^ 1 : byte));
     const damaged = [
-      ...[new Uint8Array(0), bytes("hello"), bundle.subarray(0, 8), bundle.subarray(0, -1), bundle.subarray(0, 40)],
-      ...[changed(0), changed(7), changed(20), changed(bundle.length >> 1), changed(bundle.length - 1)],
+      new Uint8Array(0),
+      bytes("hello"),
+      bundle.subarray(0, 8),
+      bundle.subarray(0, -1),
+      bundle.subarray(0, 40),
+      changed(0),
+      changed(7),
+      changed(20),
+      changed(bundle.length >> 1),
+      changed(bundle.length - 1),
     ];
     for (const [n, one] of damaged.entries()) {
       await refuses("ArchiveCorrupted", () => captures.putBundle(one, { request: "req-2" }), `bundle ${n}`);
@@ -276,22 +284,25 @@ const generationCases: readonly Case[] = [
 const hostileCases: readonly Case[] = [
   prove("CA3 paths that could lead elsewhere are refused, and nothing is saved", ["captures"], async ({ captures }) => {
     const paths = [
-      ...[
-        "/etc/passwd",
-        "../x",
-        "a/../b",
-        "a//b",
-        "./a",
-        "a/.",
-        "",
-        "a\\b",
-        "C:\\x",
-        "a\u0000b",
-        "con",
-        "aux.txt",
-        "nul/x",
-      ],
-      ...["a/", "a.", "a ", "\ud800", `a/${"b".repeat(300)}`, range(40).join("/")],
+      "/etc/passwd",
+      "../x",
+      "a/../b",
+      "a//b",
+      "./a",
+      "a/.",
+      "",
+      "a\\b",
+      "C:\\x",
+      "a\u0000b",
+      "con",
+      "aux.txt",
+      "nul/x",
+      "a/",
+      "a.",
+      "a ",
+      "\ud800",
+      `a/${"b".repeat(300)}`,
+      range(40).join("/"),
     ];
     for (const path of paths) {
       const files = [transcript(bytes("{}\n")), { role: "other", path, content: bytes("x") } as const];
@@ -303,20 +314,19 @@ const hostileCases: readonly Case[] = [
   prove("ST7 what is no capture is refused", ["captures"], async ({ captures }) => {
     const file = { role: "other", path: "a", content: bytes("x") } as const;
     const bad: unknown[] = [
-      ...[null, 1, {}, { ...captured(), agent: "cursor" }, { ...captured(), request: "" }, { ...captured(), extra: 1 }],
-      ...[
-        { ...captured(), files: [file, file] },
-        { ...captured(), files: [{ ...file, role: "key" }] },
-      ],
-      ...[
-        { ...captured(), files: [{ ...file, content: "text" }] },
-        { ...captured(), ttlMs: -1 },
-      ],
-      ...[
-        { ...captured(), basis: { id: "cap_1" } },
-        { ...captured(), onConflict: "win" },
-        { ...captured(), cwd: "\ud800" },
-      ],
+      null,
+      1,
+      {},
+      { ...captured(), agent: "cursor" },
+      { ...captured(), request: "" },
+      { ...captured(), extra: 1 },
+      { ...captured(), files: [file, file] },
+      { ...captured(), files: [{ ...file, role: "key" }] },
+      { ...captured(), files: [{ ...file, content: "text" }] },
+      { ...captured(), ttlMs: -1 },
+      { ...captured(), basis: { id: "cap_1" } },
+      { ...captured(), onConflict: "win" },
+      { ...captured(), cwd: "\ud800" },
       { ...captured(), files: new Array(LIMITS.captureFiles + 1).fill(file) },
     ];
     for (const [n, one] of bad.entries())
@@ -330,8 +340,11 @@ const hostileCases: readonly Case[] = [
     const notes = { role: "other", path: "project/notes.txt", content: bytes("x") } as const;
     const exported = (id: string) => ({ role: "export", path: `export/${id}.json`, content: bytes("{}") }) as const;
     const bad: readonly Partial<NewCapture>[] = [
-      ...[{ files: [] }, { files: [notes] }, { files: [{ ...transcript(bytes("")), role: "other" } as const] }],
-      ...[{ files: [transcript(bytes(""), idOf(1))] }, { files: [exported(ID)] }],
+      { files: [] },
+      { files: [notes] },
+      { files: [{ ...transcript(bytes("")), role: "other" } as const] },
+      { files: [transcript(bytes(""), idOf(1))] },
+      { files: [exported(ID)] },
       ...["x", "ses_1", "../../etc", `${ID}0`, "'; DROP TABLE captures; --"].map((sessionId) => ({ sessionId })),
       ...[ID, "ses_", "ses_../x", "ses_a b"].map((sessionId) => ({ agent: "opencode" as const, sessionId })),
       { agent: "opencode", sessionId: "ses_1", files: [exported("ses_2")] },

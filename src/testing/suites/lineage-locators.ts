@@ -121,7 +121,11 @@ export const locatorCases: readonly Case[] = [
     const drawn = await tree(`chat@${first.id}`);
     assert.deepEqual(
       drawn.sessions.map(({ id, messages, seq, branches, invocations, head }) => [
-        ...[id, messages, seq, head, invocations.length],
+        id,
+        messages,
+        seq,
+        head,
+        invocations.length,
         branches.map((branch) => branch.heads.map((one) => one.id)),
       ]),
       [["chat", 1, first.seq, first.id, 0, [[first.id]]]],
@@ -278,8 +282,19 @@ export const locatorCases: readonly Case[] = [
       await say(nouns, "s", "one");
       const { id: head } = await heads.publish("s");
       const names = [
-        ...["s@hd-abc", "s@hd-", "s@hd-ABCD1234", "s@HD-abcd", `s@hd-${"0".repeat(65)}`, "s@hd-aaaa ", "s@hd-…"],
-        ...[`s@${head}...`, `s@${head.toUpperCase()}`, `x s@${head} y`, "Holdfast:#s", "HOLDFAST:x", "holdFast:"],
+        "s@hd-abc",
+        "s@hd-",
+        "s@hd-ABCD1234",
+        "s@HD-abcd",
+        `s@hd-${"0".repeat(65)}`,
+        "s@hd-aaaa ",
+        "s@hd-…",
+        `s@${head}...`,
+        `s@${head.toUpperCase()}`,
+        `x s@${head} y`,
+        "Holdfast:#s",
+        "HOLDFAST:x",
+        "holdFast:",
       ];
       const before = (await sessions.list()).items.map(({ id }) => id);
       for (const name of names) {

@@ -125,14 +125,12 @@ const factCases: readonly Case[] = [
       assert.deepEqual(
         sorted(told),
         sorted([
-          ...[
-            ["one", 3],
-            ["two", 1],
-            ["fork", 4],
-            ["of-fork", 4],
-            ["emptied", 0],
-            ["without-run", 3],
-          ],
+          ["one", 3],
+          ["two", 1],
+          ["fork", 4],
+          ["of-fork", 4],
+          ["emptied", 0],
+          ["without-run", 3],
         ]),
       );
       assert.deepEqual(

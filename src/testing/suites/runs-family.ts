@@ -71,9 +71,9 @@ export const familyCases: readonly Case[] = [
   }),
   prove(
     "RU2 nothing is done any more for a parent that is cancelled, fails or is at its limit",
-    NEEDS,
+    [...NEEDS, "clock"],
     async (nouns) => {
-      const { runs } = nouns;
+      const { runs, clock } = nouns;
       const recorder = new EffectRecorder();
       for (const how of ["cancel", "fail", "limit"] as const) {
         const held = gate();
@@ -91,10 +91,11 @@ export const familyCases: readonly Case[] = [
           else await spawned;
           return it.fail(new Error("no"));
         });
-        const limits = how === "limit" ? { wallMs: 50 } : {};
+        const limits = how === "limit" ? { wallMs: 60_000 } : {};
         const working = runs.execute(parent, { session: how, id: how, limits, leaseMs: 300 });
         await held.reached;
         if (how === "cancel") await runs.cancel(how);
+        if (how === "limit") await clock.advance(60_000);
         // One that fails waits for what is at work.
         if (how === "fail") held.open();
         const { status } = await working;

@@ -91,7 +91,12 @@ export const readCases: readonly Case[] = [
     const types = (await log.read("s", { limit: 1000 })).map(({ type }) => type);
     const from = types.indexOf("step/done");
     assert.deepEqual(types.slice(from, from + 6), [
-      ...["step/done", "step/done", "iteration/complete", "head/created", "step/done", "step/done"],
+      "step/done",
+      "step/done",
+      "iteration/complete",
+      "head/created",
+      "step/done",
+      "step/done",
     ]);
     const [first] = steps;
     const events = await log.read("s", { limit: 1000 });

@@ -70,14 +70,16 @@ const loopCases: readonly Case[] = [
     const { run, status, value, error } = await runs.execute(counts, { session: "s", input: "go" });
     assert.deepEqual([status, value, error, run.stopReason], ["completed", { sum: 3 }, null, "done"]);
     assert.deepEqual([run.iteration, run.tokens, run.costUsd, run.owner], [2, 36, 1.5, null]);
-    assert.deepEqual(await texts(nouns, "s"), [...["turn 1", '"yes" 2', "turn 2", '"yes" 4', "turn 3", '"yes" 6']]);
+    assert.deepEqual(await texts(nouns, "s"), ["turn 1", '"yes" 2', "turn 2", '"yes" 4', "turn 3", '"yes" 6']);
     assert.equal((await lineage.heads.list("s")).items.length, 3, "one for each iteration");
     const steps = await runs.steps(run.id, { iteration: 2 });
     assert.deepEqual(
       steps.map(({ path, kind, name, status: done, attempt }) => [path, kind, name, done, attempt]),
       [
-        ...[["1", "message", "message", "done", 1] as const, ["2", "model", "m", "done", 1] as const],
-        ...[["3", "tool", "double", "done", 1] as const, ["4", "message", "message", "done", 1] as const],
+        ["1", "message", "message", "done", 1] as const,
+        ["2", "model", "m", "done", 1] as const,
+        ["3", "tool", "double", "done", 1] as const,
+        ["4", "message", "message", "done", 1] as const,
       ],
     );
     const calls = await lineage.sessions.at("s").then((view) => view.calls());
@@ -132,7 +134,7 @@ const loopCases: readonly Case[] = [
     const bad = await runs.execute(flaky, { session: "s" });
     assert.deepEqual(
       [bad.status, bad.run.error, bad.run.stopReason],
-      [...["failed", { code: "Error", message: "not today" }, "failed"]],
+      ["failed", { code: "Error", message: "not today" }, "failed"],
     );
     assert.equal(recorder.count("flaky"), 6);
     assert.deepEqual((await runs.get(bad.run.id))?.error, bad.run.error);

@@ -10,8 +10,17 @@ export function runTraceSuite(name: string, make: MakeFixture, options?: SuiteOp
 }
 
 const NEEDS = [
-  ...(["trace", "causes", "agents", "sessions", "history", "state", "tasks", "blobs", "log", "lineage"] as const),
-];
+  "trace",
+  "causes",
+  "agents",
+  "sessions",
+  "history",
+  "state",
+  "tasks",
+  "blobs",
+  "log",
+  "lineage",
+] as const;
 
 function typed(events: readonly TraceEvent[], type: string): readonly TraceEvent[] {
   return events.filter((event) => event.type === type);

@@ -47,8 +47,17 @@ const IDLE_SECONDS = 30;
 const LIFE_SECONDS = 45 * 60;
 /** What the client itself reads from the URL; everything else there is a setting of the server. */
 const CLIENT_PARAMETERS = new Set([
-  ...["sslmode", "ssl", "sslnegotiation", "target_session_attrs", "connect_timeout", "keep_alive", "max_pipeline"],
-  ...["prepare", "idle_timeout", "max_lifetime", "sslrootcert"],
+  "sslmode",
+  "ssl",
+  "sslnegotiation",
+  "target_session_attrs",
+  "connect_timeout",
+  "keep_alive",
+  "max_pipeline",
+  "prepare",
+  "idle_timeout",
+  "max_lifetime",
+  "sslrootcert",
 ]);
 /** Only a connection's start can say these. */
 const START_PARAMETERS = new Set(["options", "application_name"]);
@@ -191,7 +200,7 @@ function clientOptions(
 ): postgresJs.Options<{ bigint: postgresJs.PostgresType<number> }> {
   return {
     // The pool closes unused connections, not the client: the client does not know that a transaction is between two
-    // trips.
+    // round trips.
     ...({ idle_timeout: null, max_lifetime: null, keep_alive: keepAlive } as object),
     connect_timeout: CONNECT_MS / 1000,
     onnotice: () => {},

@@ -34,7 +34,7 @@ import {
 import { examinePostgres } from "./examiner.ts";
 import { Notifications } from "./notifications.ts";
 import { FIRST_LOCK_MS, localSettings, quoteIdentifier, settingsRefused, WORK_MS } from "./settings.ts";
-import { StatementTexts, settle } from "./statements.ts";
+import { PlanTexts, settle } from "./statements.ts";
 import { type LockWait, PlanRunner } from "./transaction.ts";
 
 export type PostgresOptions = ConnectOptions;
@@ -59,7 +59,7 @@ class PostgresDriver implements Driver {
   readonly #options: PostgresOptions;
   readonly #access: PostgresAccess;
   readonly #notifications: Notifications;
-  readonly #texts = new StatementTexts();
+  readonly #texts = new PlanTexts();
   readonly #runner: PlanRunner;
   #vacuum: { readonly running: Promise<void> | null; readonly next: Promise<void> | null } = {
     running: null,

@@ -1,6 +1,6 @@
 // The texts that a plan's steps become, and how rows become their parameters. Texts are made once.
 import type { BulkSpec, Param, Row, Step } from "../driver.ts";
-import { pieces } from "../pieces.ts";
+import { pieces } from "../row-pieces.ts";
 import type { Connection } from "./connection.ts";
 import { arrayLiteral, postgres, renderTogether } from "./dialect.ts";
 import { isUnreachable } from "./errors.ts";
@@ -10,7 +10,7 @@ const MOST_ROWS = 2000;
 const MOST_BYTES = 8 * 1024 * 1024;
 const LOCK_MODES = { alone: "SHARE ROW EXCLUSIVE", beside: "ROW EXCLUSIVE" } as const;
 
-export class StatementTexts {
+export class PlanTexts {
   readonly #texts = new Map<string, string>();
   readonly #bulks = new Map<BulkSpec, { readonly one: string; readonly many: string }>();
   readonly #trips = new Map<string, string | null>();

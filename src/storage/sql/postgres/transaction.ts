@@ -2,11 +2,11 @@
 // round trip. How long each may take is bounded on both sides; a transaction that the server ended is never continued.
 import type { Environment } from "../../../contracts/environment.ts";
 import { TimeSlice } from "../../../core/time-slice.ts";
-import { LostRace, type Plan, type Row, type Step, type Trip } from "../driver.ts";
+import { LostRace, type Plan, type RoundTrip, type Row, type Step } from "../driver.ts";
 import type { Connection } from "./connection.ts";
 import { isConnectionLost, isFatal, isUnreachable, lostError, silentError } from "./errors.ts";
 import { IDLE_IN_TRANSACTION_MS, localSettings, type Settings, WORK_MS } from "./settings.ts";
-import { type StatementTexts, settle } from "./statements.ts";
+import { type PlanTexts, settle } from "./statements.ts";
 
 /** Whatever the database's default is: what is asked behind a lock must see what those before have done. */
 const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED";
@@ -21,7 +21,7 @@ const QUICK = /^\s*(SELECT|UPDATE (runs|signals|decisions|sessions|agents|captur
 
 export interface RunnerOptions {
   readonly environment: Environment;
-  readonly texts: StatementTexts;
+  readonly texts: PlanTexts;
   readonly settings: Settings;
   readonly isPooled: boolean;
   readonly target: string;
@@ -76,7 +76,11 @@ export class PlanRunner {
     }
   }
 
-  async #first(connection: Connection, { steps, last }: Trip, wait: LockWait): Promise<readonly (readonly Row[])[]> {
+  async #first(
+    connection: Connection,
+    { steps, last }: RoundTrip,
+    wait: LockWait,
+  ): Promise<readonly (readonly Row[])[]> {
     const { texts, isPooled } = this.#options;
     const together = last && !isPooled && wait.lockMs === null ? texts.together(steps) : null;
     if (together !== null)
@@ -85,7 +89,7 @@ export class PlanRunner {
     return this.#send(connection, before, steps, last);
   }
 
-  #later(connection: Connection, { steps, last }: Trip): Promise<readonly (readonly Row[])[]> {
+  #later(connection: Connection, { steps, last }: RoundTrip): Promise<readonly (readonly Row[])[]> {
     return this.#send(connection, [], steps, last);
   }
 
@@ -144,7 +148,7 @@ export class PlanRunner {
     }
   }
 
-  #expectAnswer(connection: Connection, { steps }: Trip, { totalMs }: LockWait): void {
+  #expectAnswer(connection: Connection, { steps }: RoundTrip, { totalMs }: LockWait): void {
     let rows = 0;
     let isHeavy = false;
     for (const step of steps) {

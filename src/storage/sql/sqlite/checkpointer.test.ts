@@ -133,7 +133,7 @@ test("ST1 where no thread may be started, a commit that happened is not called f
   runAlone(["--permission", "--allow-fs-read=*", "--allow-fs-write=*"], "", "await hf.close();");
 });
 
-test("ST1 a thread that cannot open the file takes nobody with it", () => {
+test("ST1 a thread that cannot open the file fails alone", () => {
   // Existing connections continue; the thread finds nothing under the old name.
   const folders = [path.dirname(file), path.join(folder, "there")].map((one) => JSON.stringify(one));
   runAlone([], `renameSync(${folders.join(", ")});`, "await hf.close();");

@@ -1,0 +1,371 @@
+// Where Claude Code keeps its sessions, which files belong to a session, and finding them. This is the only list of them: a file that is
+// not on it is neither read nor written, so that credentials, settings and other sessions stay where they are. The name of a
+// project's directory follows Claude Code's own rule; a name that is off by one character is a session that is not found.
+import type { Dirent } from "node:fs";
+import { lstat, readdir, realpath } from "node:fs/promises";
+import * as path from "node:path";
+import type { CaptureRole } from "../../contracts/captures.ts";
+import type { FoundFile, FoundSession } from "../../contracts/coding.ts";
+import { HoldfastError } from "../../contracts/errors.ts";
+import { LIMITS } from "../../contracts/limits.ts";
+import { isSessionIdOf, mainFileOf } from "../../core/agent-sessions.ts";
+import { invalid, limitExceeded } from "../../core/check.ts";
+import { checkPath, unsafe } from "../../core/paths.ts";
+import { quoteArgument } from "../../core/shell.ts";
+import { originOf, sessionNamedIn } from "./transcript.ts";
+
+/** Folders of the config directory in which each session has a folder. */
+export const FOLDERS = ["file-history", "session-env", "tasks"] as const;
+/** Claude Code 2.0 kept sub-agents in the project's folder, and a to-do list for each. */
+const FLAT_AGENT = /^agent-[A-Za-z0-9_-]{1,64}\.jsonl$/;
+const TODOS = /^agent-[A-Za-z0-9_-]{1,64}\.json$/;
+/** Locks of a process, files of this machine, and files that a restore kept under another name; in any folder. */
+const NEVER = [
+  /^\.holdfast-restore-/i,
+  /^\.lock$/i,
+  /\.lock$/i,
+  /^\.claude\.json/i,
+  /^\.credentials\.json/i,
+  /\.holdfast-[0-9a-f]{12}$/,
+];
+
+export interface ClaudeLocation {
+  readonly configDir: string;
+  readonly key: string;
+  readonly sessionId: string;
+}
+
+export function isSessionId(value: string): boolean {
+  return isSessionIdOf("claude-code", value);
+}
+
+export function checkSessionId(value: unknown): string {
+  if (typeof value === "string" && isSessionId(value)) return value;
+  const shown = typeof value === "string" ? value.slice(0, 100) : typeof value;
+  throw new HoldfastError("InvalidId", `a session of Claude Code is named by a UUID, not ${JSON.stringify(shown)}`, {
+    details: { sessionId: shown },
+    hint: "Claude Code prints it as session_id; `claude --resume` lists those that are there.",
+  });
+}
+
+export function isFlatAgent(name: string): boolean {
+  return FLAT_AGENT.test(name);
+}
+
+function isTodosOf(name: string, sessionId: string): boolean {
+  return name.startsWith(`${sessionId}-`) && TODOS.test(name.slice(sessionId.length + 1));
+}
+
+/** A file that is never captured or restored, whatever folder it is in. */
+export function isNeverCaptured(name: string): boolean {
+  return NEVER.some((pattern) => pattern.test(name));
+}
+
+export function transcriptPath(sessionId: string): string {
+  return mainFileOf("claude-code", sessionId).path;
+}
+
+/** The path of a session's file on disk. UnsafePath (InvalidArgument) when it is no file of this session. */
+export function locateFile(captured: string, { configDir, key, sessionId }: ClaudeLocation): string {
+  const parts = checkPath(captured);
+  const [top = "", second = ""] = parts;
+  const rest = parts.slice(1);
+  if (parts.some(isNeverCaptured)) throw unsafe(captured, "such a file is never captured");
+  if (top === "project" && isOfProject(rest, sessionId)) return path.join(configDir, "projects", key, ...rest);
+  const isOwnFolder = FOLDERS.some((name) => name === top) && second === sessionId && parts.length > 2;
+  const isTodos = top === "todos" && parts.length === 2 && isTodosOf(second, sessionId);
+  if (isOwnFolder || isTodos) return path.join(configDir, ...parts);
+  throw unsafe(captured, "it is no file of this session");
+}
+
+function isOfProject([first = "", ...below]: readonly string[], sessionId: string): boolean {
+  if (below.length === 0) return first === `${sessionId}.jsonl` || FLAT_AGENT.test(first);
+  return first === sessionId;
+}
+
+function roleOf(captured: string): CaptureRole {
+  const [top, second = "", third, ...below] = captured.split("/");
+  if (top === "tasks" || top === "todos") return "task";
+  if (top === "file-history") return "file-history";
+  if (top !== "project") return "other";
+  if (third === undefined) return FLAT_AGENT.test(second) ? "subagent" : "transcript";
+  if (below.length > 0 && third === "subagents") return "subagent";
+  return below.length > 0 && third === "tool-results" ? "tool-result" : "other";
+}
+
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Longer names are cut, and a hash makes them different. */
+const LONGEST = 200;
+const FIXED = /^[A-Za-z0-9_-]{1,64}$/;
+const KEY = /^[A-Za-z0-9_-]{1,255}$/;
+
+/** `cwd` has no links in it and no slash at its end. Several paths may have the same key ("a.b" and "a-b"). */
+export function projectKey(cwd: string, platform: string = process.platform): string {
+  const real = platform === "darwin" ? cwd.normalize("NFC") : cwd;
+  const name = real.replace(/[^a-zA-Z0-9]/g, "-");
+  if (name.length <= LONGEST) return name;
+  let hash = 0;
+  for (let i = 0; i < real.length; i++) hash = ((hash << 5) - hash + real.charCodeAt(i)) | 0;
+  return `${name.slice(0, LONGEST)}-${Math.abs(hash).toString(36)}`;
+}
+
+/** Of any path to an existing directory; MissingDirectory otherwise. */
+export async function projectKeyOf(cwd: string): Promise<string> {
+  try {
+    return projectKey(await realpath(cwd));
+  } catch (cause) {
+    const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT";
+    const why = isMissing ? "does not exist" : `cannot be opened (${(cause as NodeJS.ErrnoException).code})`;
+    throw new HoldfastError("MissingDirectory", `the working directory ${JSON.stringify(cwd)} ${why}`, {
+      details: { cwd },
+      hint: isMissing
+        ? `Make the directory in which the agent is to run first: mkdir -p ${quoteArgument(cwd)}`
+        : "Let the user who runs this enter the directory in which the agent is to run.",
+      cause,
+    });
+  }
+}
+
+export function configDirOf(env: Variables): string {
+  if (env.CLAUDE_CONFIG_DIR) return path.resolve(env.CLAUDE_CONFIG_DIR);
+  if (env.HOME) return path.resolve(env.HOME, ".claude");
+  throw new HoldfastError("InvalidArgument", "neither CLAUDE_CONFIG_DIR nor HOME is set", {
+    hint: "Set one of them to say where Claude Code keeps its sessions.",
+  });
+}
+
+/** The key that CLAUDE_CODE_PROJECT_DIR_NAME sets for every directory. Claude Code heeds it beside CLAUDE_CONFIG_DIR only. */
+export function fixedKeyOf(env: Variables): string | null {
+  const name = env.CLAUDE_CODE_PROJECT_DIR_NAME;
+  return env.CLAUDE_CONFIG_DIR && name !== undefined && FIXED.test(name) ? name : null;
+}
+
+/** The key becomes the name of a directory, and may come from an untrusted source. */
+export function checkKey(key: string): string {
+  if (KEY.test(key)) return key;
+  throw new HoldfastError("InvalidArgument", `${JSON.stringify(key.slice(0, 300))} is no name of a project directory`, {
+    hint: "Leave it out: it follows from the working directory.",
+  });
+}
+
+export interface ClaudeTranscript {
+  readonly sessionId: string;
+  readonly key: string;
+  readonly file: string;
+  readonly size: number;
+  readonly mtimeMs: number;
+}
+
+/**
+ * One for every transcript: a session that ran in several directories is listed several times. `unreadable` gets each directory that
+ * cannot be listed, and the others are listed all the same; without it the first such directory is an error.
+ */
+export async function* listClaudeSessions(
+  configDir: string,
+  unreadable?: (folder: string, error: unknown) => void,
+): AsyncGenerator<ClaudeTranscript> {
+  for (const key of await keysOf(configDir)) {
+    const folder = path.join(configDir, "projects", key);
+    const names = await readdir(folder).catch((error: unknown) => {
+      if (unreadable === undefined) throw error;
+      unreadable(folder, error);
+      return [];
+    });
+    for (const name of names.sort()) {
+      if (!name.endsWith(".jsonl") || !isSessionId(name.slice(0, -6))) continue;
+      const found = await transcript(configDir, key, name.slice(0, -6));
+      if (found !== null) yield found;
+    }
+  }
+}
+
+/** The transcripts of one session. */
+export async function* listCopies(configDir: string, sessionId: string): AsyncGenerator<ClaudeTranscript> {
+  checkSessionId(sessionId);
+  for (const key of await keysOf(configDir)) {
+    const found = await transcript(configDir, key, sessionId);
+    if (found !== null) yield found;
+  }
+}
+
+async function keysOf(configDir: string): Promise<string[]> {
+  const entries = await readdir(path.join(configDir, "projects"), { withFileTypes: true }).catch((error) => {
+    if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];
+    throw error;
+  });
+  const folders = entries.filter((entry) => entry.isDirectory());
+  return folders.map(({ name }) => name).sort();
+}
+
+async function transcript(configDir: string, key: string, sessionId: string): Promise<ClaudeTranscript | null> {
+  const file = path.join(configDir, "projects", key, `${sessionId}.jsonl`);
+  const stat = await lstat(file).catch(() => null);
+  return stat?.isFile() ? { sessionId, key, file, size: stat.size, mtimeMs: stat.mtimeMs } : null;
+}
+
+export interface FindClaude {
+  readonly configDir: string;
+  /** One of the two. */
+  readonly sessionId?: string;
+  /** As Claude Code's hooks get it: <config directory>/projects/<key>/<session>.jsonl. */
+  readonly transcriptPath?: string;
+  /** Where the agent runs: of several copies the one of this directory is taken, as Claude Code itself does. */
+  readonly cwd?: string;
+  /** Instead of the working directory's key. */
+  readonly key?: string;
+  /** Only files with messages: the transcript and those of sub-agents. */
+  readonly onlyMessages?: boolean;
+}
+
+export interface FoundClaude extends FoundSession {
+  readonly agent: "claude-code";
+  readonly configDir: string;
+  readonly key: string;
+  /** Other transcripts of the same session. */
+  readonly copies: readonly string[];
+  /** Files between the session's own that are not captured. */
+  readonly left: readonly { readonly path: string; readonly why: string }[];
+}
+
+/** NotFound when there is no such session. */
+export async function findClaudeSession(options: FindClaude): Promise<FoundClaude> {
+  const transcripts = await transcriptsOf(options);
+  const [taken, ...others] = transcripts;
+  if (taken === undefined) throw notFound(options);
+  const { sessionId, key } = taken;
+  const configDir = path.resolve(options.configDir);
+  const collected = await filesOfSession({ configDir, key, sessionId });
+  const origin = await originOf(taken.file, (cwd) => projectKey(cwd) === key);
+  const files = options.onlyMessages
+    ? collected.files.filter(({ role }) => role === "transcript" || role === "subagent")
+    : collected.files;
+  return {
+    agent: "claude-code",
+    sessionId,
+    cwd: origin.cwd ?? (await realCwd(options.cwd, key)) ?? origin.lastCwd ?? options.cwd ?? "",
+    configDir,
+    key,
+    agentVersion: origin.version,
+    files,
+    copies: others.map(({ file }) => file),
+    left: collected.left,
+  };
+}
+
+/** The one to take is the first. */
+async function transcriptsOf(options: FindClaude): Promise<ClaudeTranscript[]> {
+  if (options.transcriptPath !== undefined) return [await transcriptAt(options.transcriptPath, options.configDir)];
+  const sessionId = checkSessionId(options.sessionId);
+  const own = options.key === undefined ? await keyOf(options.cwd) : checkKey(options.key);
+  const copies: ClaudeTranscript[] = [];
+  for await (const copy of listCopies(options.configDir, sessionId)) copies.push(copy);
+  const rank = ({ key }: ClaudeTranscript) => (key === own ? 0 : 1);
+  return copies.toSorted((a, b) => rank(a) - rank(b) || b.size - a.size || b.mtimeMs - a.mtimeMs);
+}
+
+/** The directory that the agent runs in, if it has this key: the transcript's lines may not name it yet. */
+async function realCwd(cwd: string | undefined, key: string): Promise<string | null> {
+  const real = cwd === undefined ? null : await realpath(cwd).catch(() => null);
+  return real !== null && projectKey(real) === key ? real : null;
+}
+
+/** The directory may have been removed since the session ran in it. */
+async function keyOf(cwd: string | undefined): Promise<string | null> {
+  if (cwd === undefined) return null;
+  return projectKeyOf(cwd).catch(() => projectKey(path.resolve(cwd)));
+}
+
+async function transcriptAt(given: string, configDir: string): Promise<ClaudeTranscript> {
+  const file = path.resolve(given);
+  const folder = path.dirname(file);
+  const sessionId = checkSessionId(path.basename(file, ".jsonl"));
+  const projects = await realpath(path.dirname(folder)).catch(() => null);
+  const ours = await realpath(path.join(configDir, "projects")).catch(() => null);
+  if (!file.endsWith(".jsonl") || projects === null || projects !== ours) {
+    throw invalid("the transcript's path", `that of a session below ${path.join(configDir, "projects")}`, given);
+  }
+  const stat = await lstat(file).catch(() => null);
+  if (!stat?.isFile()) throw notFound({ transcriptPath: given, configDir });
+  return { sessionId, key: path.basename(folder), file, size: stat.size, mtimeMs: stat.mtimeMs };
+}
+
+function notFound({ sessionId, transcriptPath, configDir }: FindClaude): HoldfastError {
+  const what = sessionId ?? transcriptPath;
+  return new HoldfastError("NotFound", `there is no session ${JSON.stringify(what)} of Claude Code in ${configDir}`, {
+    details: { sessionId, transcriptPath, configDir },
+    hint: "Look whether HOME and CLAUDE_CONFIG_DIR are those that the agent ran with.",
+  });
+}
+
+/** The files of a session under this key, whether or not it has a transcript. */
+export async function filesOfSession(place: ClaudeLocation): Promise<Pick<FoundClaude, "files" | "left">> {
+  const collected = new FileCollector();
+  await collected.session(place);
+  return collected;
+}
+
+/** Collects files with the path that they are captured under, always in the same order. */
+class FileCollector {
+  readonly files: FoundFile[] = [];
+  readonly left: { path: string; why: string }[] = [];
+
+  async session({ configDir, key, sessionId }: ClaudeLocation): Promise<void> {
+    const project = path.join(configDir, "projects", key);
+    const transcript = path.join(project, `${sessionId}.jsonl`);
+    if (await lstat(transcript).catch(() => null)) await this.#file(`${sessionId}.jsonl`, transcript, "project");
+    await this.#folder(path.join(project, sessionId), `project/${sessionId}`);
+    for (const { name } of await entriesOf(project)) {
+      const file = path.join(project, name);
+      if (!isFlatAgent(name) || !(await lstat(file)).isFile()) continue;
+      if ((await sessionNamedIn(file)) === sessionId) await this.#file(name, file, "project");
+    }
+    for (const folder of FOLDERS) {
+      await this.#folder(path.join(configDir, folder, sessionId), `${folder}/${sessionId}`);
+    }
+    for (const { name } of await entriesOf(path.join(configDir, "todos"))) {
+      if (isTodosOf(name, sessionId)) await this.#file(name, path.join(configDir, "todos", name), "todos");
+    }
+  }
+
+  async #folder(folder: string, captured: string): Promise<void> {
+    const stat = await lstat(folder).catch(() => null);
+    if (stat === null) return;
+    if (!stat.isDirectory()) return this.#leave(captured, "it is no directory");
+    for (const entry of await entriesOf(folder)) {
+      const below = path.join(folder, entry.name);
+      if (isNeverCaptured(entry.name)) continue;
+      if (entry.isDirectory()) await this.#folder(below, `${captured}/${entry.name}`);
+      else await this.#file(entry.name, below, captured);
+    }
+  }
+
+  async #file(name: string, file: string, folder: string): Promise<void> {
+    const captured = `${folder}/${name}`;
+    const stat = await lstat(file).catch(() => null);
+    if (stat === null) return this.#leave(captured, "it is gone, or its name is not Unicode");
+    if (!stat.isFile()) return this.#leave(captured, stat.isSymbolicLink() ? "it is a link" : "it is no regular file");
+    try {
+      checkPath(captured);
+    } catch {
+      return this.#leave(captured, "its name could not be written on every system");
+    }
+    if (this.files.length >= LIMITS.captureFiles) {
+      throw limitExceeded("captureFiles", "the number of a session's files", this.files.length + 1);
+    }
+    const grows = name.endsWith(".jsonl");
+    this.files.push({ role: roleOf(captured), path: captured, file, size: stat.size, grows });
+  }
+
+  #leave(captured: string, why: string): void {
+    this.left.push({ path: captured, why });
+  }
+}
+
+/** Empty when the path is no directory, or a link to one. */
+async function entriesOf(folder: string): Promise<Dirent[]> {
+  const stat = await lstat(folder).catch(() => null);
+  if (!stat?.isDirectory()) return [];
+  const entries = await readdir(folder, { withFileTypes: true });
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+}

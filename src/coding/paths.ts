@@ -1,2 +1,0 @@
-// See core/paths.ts: the store checks them as well.
-export { checkPath, unsafe } from "../core/paths.ts";
