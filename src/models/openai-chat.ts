@@ -39,13 +39,6 @@ export interface OpenAIOptions extends ChatModelOptions {
   readonly params?: Readonly<Record<string, unknown>>;
 }
 
-interface OpenAIChatRequest {
-  readonly model: string;
-  readonly messages: readonly object[];
-  readonly stream: true;
-  readonly tools?: readonly object[];
-}
-
 export interface OpenAIChunk {
   readonly choices: readonly {
     readonly delta?: {

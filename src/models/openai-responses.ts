@@ -42,15 +42,6 @@ export interface OpenAIResponsesOptions extends OpenAIOptions {
   readonly keepReasoning?: boolean;
 }
 
-/** No stricter than the SDK's own, or its clients would not be assignable. */
-interface OpenAIResponsesRequest {
-  readonly model?: string;
-  readonly input?: string | readonly object[];
-  readonly stream: true;
-  readonly instructions?: string | null;
-  readonly tools?: readonly object[];
-}
-
 interface OpenAIResponseEvent {
   readonly type: string;
   readonly output_index?: number;
