@@ -52,7 +52,7 @@ const routes: Readonly<Record<string, (id: string, body: string) => Promise<unkn
     return result && { status: result.status, value: result.value, error: result.error };
   },
   async "GET /pending"() {
-    const decisions = await hf.runs.pending();
+    const decisions = (await hf.runs.pending()).items;
     return decisions.map(({ id, run, reason, input, askedAt }) => ({ id, run, reason, input, askedAt }));
   },
   // The reason comes from /pending: "approval", or "in-doubt" when a crash cut the charge off, and "approve" means do it again.

@@ -120,6 +120,7 @@ describe("a project that installed it", () => {
       import { claudeSessionStore } from "holdfast/claude";
       import { localAgent } from "holdfast/coding";
       import { openEdge } from "holdfast/edge";
+      import { taskStore } from "holdfast/task-store";
       import { naiveModel } from "holdfast/testing";
       const hf = await open(":memory:");
       const failures = {
@@ -128,6 +129,7 @@ describe("a project that installed it", () => {
         "holdfast/claude": () => claudeSessionStore(hf).load({}),
         "holdfast/coding": async () => localAgent("claude-code", { env: {} }),
         "holdfast/edge": () => openEdge("store.db"),
+        "holdfast/task-store": () => taskStore(hf).getTaskList(1),
         "holdfast/testing": () => naiveModel({ now: () => 0 }).sessions.list({ cursor: "none" }),
       };
       const caught = await Promise.all(Object.entries(failures).map(async ([entry, fail]) => {

@@ -50,7 +50,7 @@ async function fill(hf: Holdfast): Promise<Objects> {
     openCall: (await hf.calls.start("going", { type: "leaf", request: { q: 1 } })).id,
     openEval: (await hf.evals.start("going", { code: "1" })).id,
     openInvocation: (await hf.invocations.start("going", { session: { id: "called" } })).id,
-    decision: (await hf.runs.pending({ run: "run-asked" }))[0]?.id ?? "",
+    decision: (await hf.runs.pending({ run: "run-asked" })).items[0]?.id ?? "",
   };
 }
 

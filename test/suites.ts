@@ -10,6 +10,7 @@ import type { Holdfast, OpenOptions } from "../src/contracts/holdfast.ts";
 import { open, openOn } from "../src/open.ts";
 import type { Driver } from "../src/storage/sql/driver.ts";
 import * as suites from "../src/testing/entry.ts";
+import type { PropertyFixture } from "../src/testing/property.ts";
 
 /** Where the store of one case is. */
 export interface SuiteStore {
@@ -50,35 +51,35 @@ export function runEverySuite(name: string, place: MakeSuiteStore, { runs, oneHa
   const skip = oneHandle === undefined ? [] : [{ reason: oneHandle, needs: ["another"] as const }];
   const options = { harness, skip };
   // What opening and closing mean is its subject.
-  suites.runStoreSuite(name, fixture(byUrl(place), oneHandle === undefined), options);
-  suites.runSessionsSuite(name, make, options);
-  suites.runHistorySuite(name, make, options);
-  suites.runStateSuite(name, make, options);
-  suites.runTasksSuite(name, make, options);
-  suites.runAgentsSuite(name, make, options);
-  suites.runLineageSuite(name, make, options);
-  suites.runArchiveSuite(name, make, options);
-  suites.runRunsSuite(name, make, options);
-  suites.runLogSuite(name, make, options);
-  suites.runBlobsSuite(name, make, options);
-  suites.runCapturesSuite(name, make, options);
-  suites.runQuerySuite(name, make, options);
-  suites.runTraceSuite(name, make, options);
-  suites.runCheckSuite(name, make, options);
+  suites.runSuite("store", name, fixture(byUrl(place), oneHandle === undefined), options);
+  suites.runSuite("sessions", name, make, options);
+  suites.runSuite("history", name, make, options);
+  suites.runSuite("state", name, make, options);
+  suites.runSuite("tasks", name, make, options);
+  suites.runSuite("agents", name, make, options);
+  suites.runSuite("lineage", name, make, options);
+  suites.runSuite("archive", name, make, options);
+  suites.runSuite("runs", name, make, options);
+  suites.runSuite("log", name, make, options);
+  suites.runSuite("blobs", name, make, options);
+  suites.runSuite("captures", name, make, options);
+  suites.runSuite("query", name, make, options);
+  suites.runSuite("trace", name, make, options);
+  suites.runSuite("check", name, make, options);
   suites.runSessionStoreSuite(name, make, { ...options, sessionStore: claudeSessionStore });
-  suites.runHostileSuite(name, make, options);
+  suites.runSuite("hostile", name, make, options);
   suites.runPropertySuite(name, stillFixture(place, oneHandle === undefined), { fc, harness, runs });
 }
 
 /** Those that concern blobs. */
 export function runBlobSuites(name: string, place: MakeSuiteStore): void {
   const make = fixture(place, true);
-  suites.runBlobsSuite(name, make, { harness });
-  suites.runCapturesSuite(name, make, { harness });
-  suites.runHistorySuite(name, make, { harness });
-  suites.runArchiveSuite(name, make, { harness });
-  suites.runStoreSuite(name, make, { harness });
-  suites.runCheckSuite(name, make, { harness });
+  suites.runSuite("blobs", name, make, { harness });
+  suites.runSuite("captures", name, make, { harness });
+  suites.runSuite("history", name, make, { harness });
+  suites.runSuite("archive", name, make, { harness });
+  suites.runSuite("store", name, make, { harness });
+  suites.runSuite("check", name, make, { harness });
 }
 
 function byUrl(make: MakeSuiteStore): MakeSuiteStore {
@@ -94,7 +95,7 @@ async function opened(place: SuiteStore, own: OpenOptions): Promise<Holdfast> {
   return driver === undefined ? open(place.url, options) : openOn(driver, options);
 }
 
-function fixture(make: MakeSuiteStore, again: boolean): suites.MakeFixture {
+function fixture(make: MakeSuiteStore, again: boolean): () => Promise<suites.Fixture> {
   return async () => {
     const place = await make();
     const environment = suites.adjustableEnvironment();
@@ -114,7 +115,7 @@ function fixture(make: MakeSuiteStore, again: boolean): suites.MakeFixture {
 }
 
 /** Its clock stands still until it is moved, so that a sequence of commands always does the same. */
-function stillFixture(make: MakeSuiteStore, canReopen: boolean): () => Promise<suites.PropertyFixture> {
+function stillFixture(make: MakeSuiteStore, canReopen: boolean): () => Promise<PropertyFixture> {
   return async () => {
     const place = await make();
     const environment = suites.simulatedEnvironment(1);

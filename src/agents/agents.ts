@@ -11,7 +11,7 @@ import { AGENT_VERBS } from "../contracts/verbs/agents.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { encodeText } from "../core/bytes.ts";
 import { encodeJson } from "../core/check.ts";
-import { readPage, writeCursor } from "../core/cursor.ts";
+import { listStart, readPage, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { newId } from "../core/new-id.ts";
 import { bindVerbs } from "../core/verbs.ts";
@@ -157,7 +157,7 @@ async function remove(storage: Storage, payloads: Payloads, id: string): Promise
 async function list(storage: Storage, filter: AgentArguments<"list">[0]): Promise<Page<Agent>> {
   const { tag, agentType: type, limit, order, cursor } = filter;
   const isNewest = order === "newest";
-  const last = cursor ?? (isNewest ? Number.MAX_SAFE_INTEGER : 0);
+  const last = cursor ?? listStart(order);
   return readPage({
     limit,
     read: (most) =>

@@ -1,10 +1,13 @@
 // Core blocks: an agent's own small texts, needed on every request. Every edit is a version that stays readable.
 import type { Agents, Block, BlockInput, BlockVersion } from "../contracts/agents.ts";
 import { HoldfastError } from "../contracts/errors.ts";
+import type { Page } from "../contracts/json.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import type { AGENT_VERBS } from "../contracts/verbs/agents.ts";
+import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { invalid } from "../core/check.ts";
+import { listStart, writeCursor } from "../core/cursor.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import type { Rules } from "../core/verbs.ts";
 import { arrangeBlocks, checkDistinct, type EditContext, readSet } from "./arrange.ts";
@@ -174,18 +177,26 @@ async function versions(
   shelf: BlockStores,
   agent: string,
   label: string,
-  { limit, before }: { readonly limit: number; readonly before: number },
-): Promise<readonly BlockVersion[]> {
+  { limit, cursor, order }: ValuesOf<typeof AGENT_VERBS.blockVersions>[2],
+): Promise<Page<BlockVersion>> {
   const { block } = await existingBlock(shelf, agent, label);
-  const rows = await shelf.storage.query("block.versions", { id: block.id, before, limit });
-  return Promise.all(rows.map((row) => blockVersion(shelf.payloads, block.id, row)));
+  const last = cursor ?? listStart(order);
+  // One more row than requested shows whether there is a next page.
+  const rows = await shelf.storage.query(order === "newest" ? "block.versions" : "block.versions.oldest", {
+    id: block.id,
+    last,
+    limit: limit + 1,
+  });
+  const page = rows.slice(0, limit);
+  const items = await Promise.all(page.map((row) => blockVersion(shelf.payloads, block.id, row)));
+  return { items, next: rows.length > limit ? writeCursor(page.at(-1)?.version ?? last) : null };
 }
 
 /** An operator's call, like saveBlocks: it may restore a read-only block. */
 async function restore(shelf: BlockStores, agent: string, label: string, version: number): Promise<Block> {
   return deciding(shelf, async (bench) => {
     const { block } = await existingBlock(shelf, agent, label);
-    const [row] = await shelf.storage.query("block.versions", { id: block.id, before: version + 1, limit: 1 });
+    const [row] = await shelf.storage.query("block.versions", { id: block.id, last: version + 1, limit: 1 });
     if (row === undefined || row.version !== version) {
       throw new HoldfastError("NotFound", `the block ${JSON.stringify(label)} has no version ${version}`, {
         details: { kind: "block", agent, label, version },

@@ -1,9 +1,10 @@
 // A session as one file: first the blobs its rows refer to, then the rows, so that an importer never has a ref to bytes
 // that have not arrived.
-import type { ExportOptions } from "../contracts/archive.ts";
+
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Locator } from "../contracts/locators.ts";
+import type { Sessions } from "../contracts/sessions.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
@@ -29,7 +30,7 @@ export async function* exportSession(
   payloads: Payloads,
   scratch: OpenScratch,
   locator: Locator,
-  { children, aliases }: Required<ExportOptions>,
+  { children, aliases }: Required<NonNullable<Parameters<Sessions["export"]>[1]>>,
 ): AsyncGenerator<Uint8Array> {
   if (locator.head !== undefined) {
     throw new HoldfastError("InvalidArgument", "a session is exported whole, not at a head", {

@@ -2,7 +2,7 @@
 // file is verified and then written in one commit, so that an import becomes visible all at once or not at all.
 
 import { createHash } from "node:crypto";
-import type { ImportedSession, ImportReport } from "../contracts/archive.ts";
+import type { ImportReport } from "../contracts/archive.ts";
 import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
@@ -139,8 +139,11 @@ function isStream(source: unknown): source is AsyncIterable<Uint8Array> | Iterab
 }
 
 /** Whether each whole session is to be written or is here already; refuses one that is here and is another. */
-async function wholeOutcomes(storage: Storage, manifest: Manifest): Promise<readonly ImportedSession[]> {
-  const found: ImportedSession[] = [];
+async function wholeOutcomes(
+  storage: Storage,
+  manifest: Manifest,
+): Promise<readonly ImportReport["sessions"][number][]> {
+  const found: ImportReport["sessions"][number][] = [];
   for (const { id, seq, chain, whole } of manifest.sessions) {
     if (!whole) continue;
     const [row] = await storage.query("session.get", { id });

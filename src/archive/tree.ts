@@ -1,6 +1,6 @@
 // Sessions as a graph to look at: each with its branches, heads, what it was made from and what it invoked.
-import type { Tree, TreeBranch, TreeSession } from "../contracts/archive.ts";
-import type { DerivationType } from "../contracts/lineage.ts";
+import type { Tree, TreeSession } from "../contracts/archive.ts";
+
 import type { Locator } from "../contracts/locators.ts";
 import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
 import type { PortableRow } from "../contracts/storage/portable-rows.ts";
@@ -26,7 +26,7 @@ export async function treeOf(storage: Storage, locator: Locator | null, limit: n
 }
 
 async function newest(storage: Storage, limit: number): Promise<readonly SessionRow[]> {
-  return storage.query("sessions.list", { before: NOW, status: null, createdAfter: 0, createdBefore: NOW, limit });
+  return storage.query("sessions.list", { last: NOW, status: null, createdAfter: 0, createdBefore: NOW, limit });
 }
 
 /** The nearest first, whichever way the edges go; each once, so that circles end. */
@@ -83,7 +83,7 @@ async function readSession(storage: Storage, row: SessionRow): Promise<TreeSessi
   const [made] = await storage.query("archive.derivations", { session: row.no, after: 0, upTo: NOW });
   const heads = (await storage.query("heads.oldest", { session: id, after: 0, limit: MOST_HEADS })).map(headOf);
   const numbers = [...new Set([1, ...parents.map((parent) => Number(parent.branch))])];
-  const branches = numbers.map((branch): TreeBranch => {
+  const branches = numbers.map((branch): TreeSession["branches"][number] => {
     const parent = parents.find((one) => one.branch === branch);
     const own = heads.filter((one) => one.branch === branch);
     return { branch, from: parent === undefined ? null : parentOf(parent), heads: own.map(shortHead) };
@@ -103,17 +103,23 @@ function shortInvocation(one: ReturnType<typeof invocationOf>): TreeSession["inv
   return { id, branch, seq, type, status, callee, label };
 }
 
-function shortHead({ id, seq, status, finalSummary, at }: ReturnType<typeof headOf>): TreeBranch["heads"][number] {
+function shortHead({
+  id,
+  seq,
+  status,
+  finalSummary,
+  at,
+}: ReturnType<typeof headOf>): TreeSession["branches"][number]["heads"][number] {
   return { id, seq, status, summary: finalSummary, at };
 }
 
-function parentOf({ parent_session, parent_branch, cut_seq }: PortableRow): TreeBranch["from"] {
+function parentOf({ parent_session, parent_branch, cut_seq }: PortableRow): TreeSession["branches"][number]["from"] {
   return { session: String(parent_session), branch: Number(parent_branch), seq: Number(cut_seq) };
 }
 
 function derivationOf(row: PortableRow): TreeSession["from"] {
   return {
-    type: row.type as DerivationType,
+    type: row.type as NonNullable<TreeSession["from"]>["type"],
     ...{ session: String(row.source_session), branch: Number(row.source_branch), seq: Number(row.source_seq) },
     head: row.source_head === null ? null : String(row.source_head),
   };

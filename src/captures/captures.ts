@@ -12,7 +12,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { CAPTURE_VERBS } from "../contracts/verbs/captures.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { checkRecord } from "../core/check.ts";
-import { readPage, writeCursor } from "../core/cursor.ts";
+import { type ListOrder, listStart, readPage, writeCursor } from "../core/cursor.ts";
 import { decodeRow, jsonObject, plainObject } from "../core/decode.ts";
 import type { StoredCapture } from "../core/stored-capture.ts";
 import { bindVerbs } from "../core/verbs.ts";
@@ -52,8 +52,8 @@ export function createCaptures(needs: CapturesOptions): Captures {
   const importFirst = (row: CaptureRow) => importRow(needs, row);
   const newest = async (filter: Filter): Promise<Capture | null> => {
     // Where the one that others went apart from is gone, theirs are what there is.
-    const [first] = await find(storage, filter, FOREVER, 1);
-    const row = first ?? (await find(storage, { ...filter, diverged: true }, FOREVER, 1))[0];
+    const [first] = await find(storage, filter, "newest", FOREVER, 1);
+    const row = first ?? (await find(storage, { ...filter, diverged: true }, "newest", FOREVER, 1))[0];
     return row === undefined ? null : captureOf(row);
   };
   return bindVerbs(CAPTURE_VERBS, null, {
@@ -107,22 +107,29 @@ interface Filter {
 
 const NO_FILTER: Filter = { request: null, sessionId: null, agent: null, diverged: false };
 
-function find(storage: Storage, filter: Filter, before: number, limit: number): Promise<readonly CaptureRow[]> {
+function find(
+  storage: Storage,
+  filter: Filter,
+  order: ListOrder,
+  last: number,
+  limit: number,
+): Promise<readonly CaptureRow[]> {
+  const suffix = order === "oldest" ? ".oldest" : "";
   const { request, sessionId: agentSession, agent, diverged } = filter;
-  const params = { before, now: storage.environment.now(), agent, diverged: diverged ? 1 : 0, limit };
+  const params = { last, now: storage.environment.now(), agent, diverged: diverged ? 1 : 0, limit };
   if (request !== null && agentSession !== null) {
-    return storage.query("captures.byBoth", { ...params, request, agentSession });
+    return storage.query(`captures.byBoth${suffix}`, { ...params, request, agentSession });
   }
-  if (request !== null) return storage.query("captures.byRequest", { ...params, request });
-  if (agentSession !== null) return storage.query("captures.bySession", { ...params, agentSession });
-  return storage.query("captures.list", params);
+  if (request !== null) return storage.query(`captures.byRequest${suffix}`, { ...params, request });
+  if (agentSession !== null) return storage.query(`captures.bySession${suffix}`, { ...params, agentSession });
+  return storage.query(`captures.list${suffix}`, params);
 }
 
 async function list(storage: Storage, asked: ValuesOf<typeof CAPTURE_VERBS.list>[0]): Promise<Page<Capture>> {
-  const { limit, cursor, ...filter } = asked;
+  const { limit, cursor, order, ...filter } = asked;
   return readPage({
     limit,
-    read: (most) => find(storage, filter, cursor ?? FOREVER, most),
+    read: (most) => find(storage, filter, order, cursor ?? listStart(order), most),
     item: captureOf,
     cursor: ({ no }) => writeCursor(no),
   });

@@ -1,8 +1,9 @@
 // Claims: one process at a time works on a request. Machines are environments here, so that their clocks can be pushed.
+
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { ClaimOwner } from "../contracts/captures.ts";
-import type { Environment, Liveness } from "../contracts/environment.ts";
+import type { Environment, Processes } from "../contracts/environment.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { open } from "../open.ts";
 import { adjustableEnvironment } from "../testing/environment.ts";
@@ -13,7 +14,7 @@ const LEASE_MS = 10_000;
 
 /** What a machine knows of the processes of others. */
 interface Knowledge {
-  liveness: Liveness;
+  liveness: ReturnType<Processes["liveness"]>;
 }
 
 function machine(host: string, pid: number, knowledge: Knowledge = { liveness: "unknown" }): Environment & Clock {

@@ -1,13 +1,6 @@
 // Which process works on a request: a lease with the identity of its process (decisions/0017, 0023). It is a row beside the
 // facts about the store and no part of any session, because signs of life are no history.
-import type {
-  ClaimedWork,
-  ClaimOptions,
-  ClaimOwner,
-  PreviousClaim,
-  RequestClaim,
-  UnsavedWork,
-} from "../contracts/captures.ts";
+import type { Captures, ClaimOwner, RequestClaim, UnsavedWork } from "../contracts/captures.ts";
 import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Guard } from "../contracts/storage/commit.ts";
@@ -37,7 +30,7 @@ export async function claimRequest(
   storage: Storage,
   claims: OpenClaims,
   { request, agent }: ClaimedRequest,
-  { leaseMs = LEASE_MS, wait = false, signal, onWait }: ClaimOptions,
+  { leaseMs = LEASE_MS, wait = false, signal, onWait }: NonNullable<Parameters<Captures["claim"]>[2]>,
 ): Promise<RequestClaim> {
   const { environment } = storage;
   const ended = signal === undefined ? claims.closing : AbortSignal.any([claims.closing, signal]);
@@ -77,7 +70,7 @@ function notClaimed(request: string, { closing }: OpenClaims): HoldfastError {
 
 /** A claim that this process has: it shows signs of life until it is released. */
 class HeldClaim implements RequestClaim {
-  readonly previous: PreviousClaim | null;
+  readonly previous: NonNullable<RequestClaim["previous"]> | null;
   readonly #storage: Storage;
   readonly #claims: OpenClaims;
   readonly #name: string;
@@ -88,7 +81,13 @@ class HeldClaim implements RequestClaim {
   /** One write of the row at a time. */
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(storage: Storage, claims: OpenClaims, name: string, record: ClaimRecord, previous: PreviousClaim | null) {
+  constructor(
+    storage: Storage,
+    claims: OpenClaims,
+    name: string,
+    record: ClaimRecord,
+    previous: NonNullable<RequestClaim["previous"]> | null,
+  ) {
     this.#storage = storage;
     this.#claims = claims;
     this.#name = name;
@@ -104,7 +103,7 @@ class HeldClaim implements RequestClaim {
     return this.#lost.signal;
   }
 
-  async describe(given: ClaimedWork): Promise<void> {
+  async describe(given: Parameters<RequestClaim["describe"]>[0]): Promise<void> {
     const { workerPid, sessionId, capture } = checkWork(given);
     const { processes } = this.#storage.environment;
     const before = this.#record;
@@ -196,7 +195,7 @@ class HeldClaim implements RequestClaim {
 
 const UNSAVED_FIELDS = ["sessionId", "isLocal", "since", "lastSeenAt"];
 
-function checkWork(given: unknown): ClaimedWork {
+function checkWork(given: unknown): Parameters<RequestClaim["describe"]>[0] {
   const { workerPid, sessionId, capture } = checkRecord(given, "work", ["workerPid", "sessionId", "capture"]);
   return {
     ...(workerPid === undefined ? {} : { workerPid: checkInt(workerPid, "work.workerPid", 1, 2 ** 31 - 1) }),
@@ -410,7 +409,7 @@ function previousOf(
   environment: Environment,
   seen: ClaimRecord | null,
   { unsaved }: ClaimRecord,
-): PreviousClaim | null {
+): NonNullable<RequestClaim["previous"]> | null {
   if (seen === null || (seen.sessionId === null && seen.capture === null && unsaved.length === 0)) return null;
   const { isReleased, sessionId, capture } = seen;
   return { isReleased, sessionId, capture, unsaved: unsaved.map((one) => unsavedWork(environment, one)) };

@@ -1,6 +1,6 @@
 // The checker (rule SE10): the store's rows session by session, then what belongs to none of them. It reads and never
 // mends; every issue says what to do.
-import type { Checking, CheckKind, CheckMode, CheckOptions, CheckReport } from "../contracts/check.ts";
+import type { Checking, CheckKind, CheckReport } from "../contracts/check.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { CheckedSessionRow } from "../contracts/storage/check-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
@@ -42,7 +42,7 @@ export function createChecking(storage: Storage, blobs: BlobReader, lookup: Sess
 export async function runCheck(
   given: Storage,
   bytes: BlobReader,
-  options: CheckOptions & { readonly session?: string },
+  options: NonNullable<Parameters<Checking["check"]>[0]> & { readonly session?: string },
   kinds: ReadonlySet<CheckKind> = kindsOf(options.mode ?? "deep"),
 ): Promise<CheckReport> {
   const { storage, blobs } = yieldBetweenReads(given, bytes);
@@ -76,7 +76,7 @@ interface Run {
   readonly progress: Progress;
 }
 
-async function checkAlone(run: Run, mode: CheckMode, id: string): Promise<null> {
+async function checkAlone(run: Run, mode: CheckReport["mode"], id: string): Promise<null> {
   const { storage, blobs, progress } = run;
   const isDeep = mode === "deep";
   const survey = surveyOf(run, true, isDeep ? { blob: onceEach(storage, blobs, progress) } : {});
@@ -128,7 +128,7 @@ async function checkOne(run: Run, survey: Survey, id: string): Promise<void> {
   run.progress.report();
 }
 
-async function checkStore(run: Run, mode: CheckMode): Promise<CheckReport["engine"]> {
+async function checkStore(run: Run, mode: CheckReport["mode"]): Promise<CheckReport["engine"]> {
   const { storage, blobs, findings, progress } = run;
   let engine: EngineOutcome | null = null;
   if (mode === "deep") {

@@ -1,5 +1,5 @@
 // The engine's own check, as issues of the report.
-import type { CheckedEngine, CheckKind } from "../contracts/check.ts";
+import type { CheckKind, CheckReport } from "../contracts/check.ts";
 import type { EngineDamage } from "../contracts/storage/engine-report.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import type { SecondLook } from "./findings.ts";
@@ -10,7 +10,7 @@ const KIND: Readonly<Record<EngineDamage["part"], CheckKind>> = {
   schema: "schema-damaged",
 };
 
-export interface EngineOutcome extends CheckedEngine {
+export interface EngineOutcome extends NonNullable<CheckReport["engine"]> {
   /** Rows are read through tables that are not what they should be: nothing else can be believed. */
   readonly isUnreadable: boolean;
 }

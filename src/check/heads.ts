@@ -1,7 +1,8 @@
 // Heads: what they name is there; and, derived anew from rows and log, each has the root and the id that it had.
 
+import type { Context } from "../contracts/context.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Compaction, Counts, HeadStatus } from "../contracts/heads.ts";
+import type { Counts, Head } from "../contracts/heads.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { CheckedHeadRow } from "../contracts/storage/check-queries.ts";
 import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
@@ -81,7 +82,16 @@ async function checkDerived(subject: Subject, row: CheckedHeadRow, said: EventCo
   const source =
     row.basis !== null || from === undefined ? null : { session: from.session, branch: from.branch, seq: from.upTo };
   const { branch, seq, chain, basis } = row;
-  const id = headId({ session: session.id, branch, seq, chain, basis, source, status: row.status as HeadStatus, root });
+  const id = headId({
+    session: session.id,
+    branch,
+    seq,
+    chain,
+    basis,
+    source,
+    status: row.status as Head["status"],
+    root,
+  });
   if (id !== row.id) look.report("head-id-wrong", [row.id], { seq, derived: id });
 }
 
@@ -123,8 +133,8 @@ function compactionOf(
   before: HeadRow | null,
   last: string,
   recounted: ReadonlyMap<string, Counts>,
-): Compaction | null {
-  const found = plainObject.read(stored.compaction) as unknown as Compaction | undefined;
+): NonNullable<Context["compaction"]> | null {
+  const found = plainObject.read(stored.compaction) as unknown as NonNullable<Context["compaction"]> | undefined;
   if (found !== undefined && found.summary === last) return found;
   if (before === null) return null;
   // Where the one before is damaged, there is nothing to compare with.

@@ -1,9 +1,9 @@
 // Every kind of issue: whether quick mode looks for it, what it means, and what to do. docs/checker.md prints this table.
-import type { CheckKind, CheckMode } from "../contracts/check.ts";
+import type { CheckKind, CheckReport } from "../contracts/check.ts";
 
 export interface KindOfIssue {
   /** The lightest mode that finds it. */
-  readonly mode: CheckMode;
+  readonly mode: CheckReport["mode"];
   readonly meaning: string;
   readonly hint: string;
 }
@@ -276,7 +276,7 @@ export const KINDS: Readonly<Record<CheckKind, KindOfIssue>> = {
   },
 };
 
-export function kindsOf(mode: CheckMode): ReadonlySet<CheckKind> {
+export function kindsOf(mode: CheckReport["mode"]): ReadonlySet<CheckKind> {
   const all = Object.keys(KINDS) as CheckKind[];
   return new Set(mode === "deep" ? all : all.filter((kind) => KINDS[kind].mode === "quick"));
 }

@@ -1,5 +1,5 @@
 // What a check has looked at so far, and how it reports to its caller: at every step, and repeatedly inside a long one.
-import type { CheckOptions, CheckProgress } from "../contracts/check.ts";
+import type { Checking, CheckProgress } from "../contracts/check.ts";
 import type { Environment } from "../contracts/environment.ts";
 
 /** How often progress is reported inside a step; the clock is read once for so many counted things. */
@@ -11,7 +11,7 @@ export class Progress {
   /** A second look at the same rows counts nothing. */
   isCounting = true;
   readonly #environment: Environment;
-  readonly #onProgress: CheckOptions["onProgress"];
+  readonly #onProgress: NonNullable<Parameters<Checking["check"]>[0]>["onProgress"];
   readonly #issueCount: () => number;
   readonly #began: number;
   #step: Pick<CheckProgress, "at" | "session"> = { at: "sessions" };
@@ -19,7 +19,11 @@ export class Progress {
   #reportedAt: number;
   #counted = 0;
 
-  constructor(environment: Environment, onProgress: CheckOptions["onProgress"], issueCount: () => number) {
+  constructor(
+    environment: Environment,
+    onProgress: NonNullable<Parameters<Checking["check"]>[0]>["onProgress"],
+    issueCount: () => number,
+  ) {
     this.#environment = environment;
     this.#onProgress = onProgress;
     this.#issueCount = issueCount;

@@ -1,10 +1,12 @@
 // Loads agents from the modules that export them.
+
 import { access } from "node:fs/promises";
 import * as path from "node:path";
 import { pathToFileURL } from "node:url";
 import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { ErasedContent } from "../contracts/session-steps.ts";
+import type { ResumeOptions } from "../contracts/run-waits.ts";
+
 import { WORKER_OPTIONS } from "../contracts/verbs/runs.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Context } from "./command.ts";
@@ -27,7 +29,7 @@ export const ERASED_OPTION = {
     'for a run that has read content which is erased now: "fail" (default), or "placeholder" to continue without it',
 } as const;
 
-export function readErased(args: Arguments): { readonly erased?: ErasedContent } {
+export function readErased(args: Arguments): { readonly erased?: NonNullable<ResumeOptions["erased"]> } {
   const erased = args.choice("erased", ERASED.of);
   return erased === undefined ? {} : { erased };
 }

@@ -1,9 +1,11 @@
 // Bytes read from files and standard input, and written to files that appear only when they are complete.
+
 import { randomBytes } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
 import { access, open, stat } from "node:fs/promises";
 import * as path from "node:path";
-import type { BlobSource } from "../contracts/blobs.ts";
+import type { Blobs } from "../contracts/blobs.ts";
+
 import { HoldfastError } from "../contracts/errors.ts";
 import { OpenDirectory } from "../core/open-directory.ts";
 import type { Context } from "./command.ts";
@@ -26,7 +28,11 @@ export async function* fileIn(file: string, io: Io): AsyncGenerator<Uint8Array> 
 const TEXT_MAX_BYTES = 1 << 20;
 
 /** What to store: a string if the media type is text, the bytes are UTF-8 and there are few of them; otherwise the bytes. */
-export async function blobSource(file: string, mediaType: string | undefined, io: Io): Promise<BlobSource> {
+export async function blobSource(
+  file: string,
+  mediaType: string | undefined,
+  io: Io,
+): Promise<Parameters<Blobs["store"]>[0]> {
   const pieces = fileIn(file, io);
   if (!isTextType(mediaType)) return pieces;
   const head: Uint8Array[] = [];

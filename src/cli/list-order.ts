@@ -1,6 +1,6 @@
 // The order of lists as an option: the choices and the default are those of the verbs that list.
-import type { ListOrder } from "../contracts/json.ts";
 import { ORDER } from "../contracts/verbs/vocabulary.ts";
+import type { ListOrder } from "../core/cursor.ts";
 import type { Arguments } from "./arguments.ts";
 import { choiceOption, type OptionSpec } from "./option.ts";
 

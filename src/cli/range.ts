@@ -1,7 +1,8 @@
 // Which part of a session's log or messages a command prints: the options that `log` and `messages` share, and --follow.
+
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
-import type { LogEvent, TailOptions } from "../contracts/log.ts";
+import type { Log, LogEvent } from "../contracts/log.ts";
 import type { Arguments } from "./arguments.ts";
 import { EXIT } from "./exit.ts";
 import { UsageError } from "./failure.ts";
@@ -95,7 +96,7 @@ export async function noteRest(
 export async function follow(
   holdfast: Holdfast,
   session: string,
-  options: TailOptions,
+  options: NonNullable<Parameters<Log["tail"]>[1]>,
   io: Io,
   see: (event: LogEvent) => Promise<void>,
 ): Promise<number> {

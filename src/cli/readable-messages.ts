@@ -1,10 +1,11 @@
 // Reads messages up to the first damaged one, so that it does not hide those before it. The error says how to read the messages
 // after it.
+
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { HistoryRange } from "../contracts/history.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { MessageAt, ViewRange } from "../contracts/lineage.ts";
+import type { MessageAt, View } from "../contracts/lineage.ts";
 import type { Locator } from "../contracts/locators.ts";
 import type { Message } from "../contracts/messages.ts";
 import type { Session } from "../contracts/session.ts";
@@ -21,7 +22,7 @@ export interface ReadableMessages<M extends MessageAt = Message> {
 
 /** What messages are read from. */
 interface MessageSource<M> {
-  read(part: ViewRange): Promise<readonly M[]>;
+  read(part: NonNullable<Parameters<View["messages"]>[0]>): Promise<readonly M[]>;
   count(): Promise<number>;
   readonly hint: (error: HoldfastError) => string;
 }
@@ -47,7 +48,8 @@ export async function readAtUpToDamage(
   range: Range<number | string>,
 ): Promise<ReadableMessages<MessageAt>> {
   const view = await holdfast.sessions.at(at);
-  const read = (part: ViewRange) => view.messages({ ...part, ...(agent === undefined ? {} : { agent }) });
+  const read = (part: NonNullable<Parameters<View["messages"]>[0]>) =>
+    view.messages({ ...part, ...(agent === undefined ? {} : { agent }) });
   const most = async () => (await view.counts()).messages;
   const count = async () => (agent === undefined ? most() : countBySearch(read, await most()));
   return readSource({ read, count, hint: makeHint(at, agent) }, range);

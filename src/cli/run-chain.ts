@@ -1,7 +1,7 @@
 // How runs continue one another: a retry, a rewind or a fork names the run it continues in its first event.
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Run, RunStatus } from "../contracts/run-record.ts";
+import type { Run } from "../contracts/run-record.ts";
 import type { Step } from "../contracts/steps.ts";
 import { plainObject } from "../core/decode.ts";
 
@@ -16,7 +16,7 @@ export interface RunLink {
 
 /** A run that continues another, with its status. */
 export interface LaterRun extends RunLink {
-  readonly status: RunStatus;
+  readonly status: Run["status"];
 }
 
 type RunKey = Pick<Run, "id" | "session">;

@@ -53,7 +53,7 @@ const DECISION = /^.+#[1-9]\d{0,15}$/s;
 export async function needDecision(holdfast: Holdfast, text: string): Promise<string> {
   if (DECISION.test(text) && (await holdfast.runs.get(text)) === null) return text;
   const { id } = await needRun(holdfast, text);
-  const [decision, ...others] = await holdfast.runs.pending({ run: id });
+  const [decision, ...others] = (await holdfast.runs.pending({ run: id })).items;
   if (decision === undefined) {
     throw new HoldfastError("NotFound", `run "${id}" asks nothing`, {
       hint: "`holdfast runs pending` lists the open questions",

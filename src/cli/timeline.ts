@@ -1,6 +1,7 @@
 // The timeline of a run, built from its events: iterations and their steps, attempts, the workers that took it over, and what people
 // decided.
-import type { DecisionReason } from "../contracts/decisions.ts";
+import type { Decision } from "../contracts/decisions.ts";
+
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { LogEvent } from "../contracts/log.ts";
 import { plainObject } from "../core/decode.ts";
@@ -78,7 +79,7 @@ class TimelineBuilder {
   }
 
   /** The kind of question that the event answers. */
-  #questionReason({ type }: LogEvent, step: Moment | undefined): DecisionReason {
+  #questionReason({ type }: LogEvent, step: Moment | undefined): Decision["reason"] {
     if (step === undefined) return "in-doubt";
     if (type === "step/begun") this.#approvals.delete(step);
     return this.#approvals.has(step) ? "approval" : "in-doubt";
@@ -230,7 +231,7 @@ function markFailed(step: Moment, data: JsonObject): void {
 
 type MomentText = Pick<Moment, "text" | "tone">;
 
-const VERDICTS: Readonly<Record<DecisionReason, Readonly<Record<string, string>>>> = {
+const VERDICTS: Readonly<Record<Decision["reason"], Readonly<Record<string, string>>>> = {
   "in-doubt": { retry: "do it again", result: "it happened", fail: "it did not happen, and shall not" },
   approval: { retry: "go ahead", result: "use this result instead", fail: "refused" },
 };
@@ -240,7 +241,7 @@ function describeEvent(
   { type, data, agent }: LogEvent,
   step: Moment | undefined,
   waited: number | null,
-  reason: DecisionReason,
+  reason: Decision["reason"],
 ): MomentText | null {
   switch (type) {
     case "run/created":
@@ -290,7 +291,7 @@ function describeAnswer(
   { verdict, by, note }: JsonObject,
   step: Moment | undefined,
   waited: number | null,
-  reason: DecisionReason,
+  reason: Decision["reason"],
 ): string {
   const person = by === undefined ? "a person" : String(by);
   const after = waited === null ? "" : ` after ${formatSpan(waited)}`;
@@ -299,7 +300,7 @@ function describeAnswer(
 }
 
 /** What the verdict means to the person who answers. */
-export function describeVerdict(verdict: Json | undefined, reason: DecisionReason): string {
+export function describeVerdict(verdict: Json | undefined, reason: Decision["reason"]): string {
   return VERDICTS[reason][String(verdict)] ?? String(verdict);
 }
 

@@ -1,6 +1,6 @@
 // Sessions drawn as a tree: heads and branches under their session, forks where they leave it, what it invoked. Every
 // line fits the terminal.
-import type { Tree, TreeBranch, TreeSession } from "../contracts/archive.ts";
+import type { Tree, TreeSession } from "../contracts/archive.ts";
 import { rowId } from "../core/row-id.ts";
 import { shortHead } from "./locate.ts";
 import type { Style } from "./style.ts";
@@ -122,7 +122,7 @@ class TreeBuilder {
   }
 
   /** What lies on a branch, in the order of the log. */
-  #branch(session: TreeSession, branch: TreeBranch): readonly Node[] {
+  #branch(session: TreeSession, branch: TreeSession["branches"][number]): readonly Node[] {
     const leaves = (from: { readonly session: string; readonly branch: number } | null) =>
       from?.session === session.id && from.branch === branch.branch;
     const edges: Edge[] = [
@@ -140,7 +140,7 @@ class TreeBuilder {
     return edges.sort((a, b) => a.seq - b.seq || a.rank - b.rank).map(({ node }) => node());
   }
 
-  #heads(session: TreeSession, { heads }: TreeBranch): readonly Edge[] {
+  #heads(session: TreeSession, { heads }: TreeSession["branches"][number]): readonly Edge[] {
     const { faint, good, bad, name, warn } = this.#style;
     const most = this.#drawing.heads;
     const { head: asked } = this.#drawing;
@@ -166,7 +166,7 @@ class TreeBuilder {
     return left === 0 ? edges : [older, ...edges];
   }
 
-  #subBranch(session: TreeSession, branch: TreeBranch): Node {
+  #subBranch(session: TreeSession, branch: TreeSession["branches"][number]): Node {
     const { faint, good } = this.#style;
     const text = `branch ${branch.branch}`;
     const pieces = [

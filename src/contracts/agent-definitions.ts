@@ -36,7 +36,13 @@ export interface Iteration<
   readonly tool: ToolCaller<Calls>;
   /** One of the agent's models by its name, its only one when none is named, or a model given here; the request is recorded. */
   model(request: unknown, model?: ModelName | Model): Promise<RecordedReply>;
-  message(message: MessageInput, options?: MessageOptions): Promise<Message>;
+  message(
+    message: MessageInput,
+    options?: {
+      /** The model call that wrote it: `reply.call`. */
+      readonly call?: string;
+    },
+  ): Promise<Message>;
   now(): Promise<number>;
   /** 0 to 1, the same again when the iteration is replayed. */
   random(): number;
@@ -63,15 +69,13 @@ export interface Iteration<
 /** Arguments without required fields can be left out. */
 export type MaySpare<Options> = Record<never, never> extends Options ? [options?: Options] : [options: Options];
 
-export type SpawnOptions<Input = Json> = SpawnSetting & InputOf<Input>;
-
-export interface SpawnSetting {
+export type SpawnOptions<Input = Json> = {
   readonly session?: string;
   /** Works in this session under its own agent and run; `forget`: its messages are cleared when it ends. */
   readonly sameSession?: boolean;
   readonly forget?: boolean;
   readonly limits?: RunLimits;
-}
+} & InputOf<Input>;
 
 /**
  * `State`, `Input` and `Output` are the types of what is kept as JSON. defineAgent() infers them from validators; without
@@ -132,11 +136,6 @@ export type InputOf<Input> = Json extends Input
     ? { readonly input?: Input }
     : { readonly input: Input };
 
-export interface MessageOptions {
-  /** The model call that wrote it: `reply.call`. */
-  readonly call?: string;
-}
-
 /** Signals of an agent that does not declare them: any name, any JSON. */
 export type UntypedSignals = Readonly<Record<string, Json>>;
 
@@ -152,17 +151,28 @@ export type SignalWaiter<Signals> = string extends keyof Signals
   ? UntypedSignalWaiter["wait"]
   : TypedSignalWaiter<Signals>["wait"];
 
-export interface WaitOptions {
-  readonly timeoutMs?: number;
-}
-
 interface UntypedSignalWaiter {
-  wait<Out = Json>(signal: string, options?: WaitOptions): Promise<Out | null>;
-  wait<Out>(signal: string, options?: WaitOptions): Promise<Out | null>;
+  wait<Out = Json>(
+    signal: string,
+    options?: {
+      readonly timeoutMs?: number;
+    },
+  ): Promise<Out | null>;
+  wait<Out>(
+    signal: string,
+    options?: {
+      readonly timeoutMs?: number;
+    },
+  ): Promise<Out | null>;
 }
 
 interface TypedSignalWaiter<Signals> {
-  wait<Name extends keyof Signals & string>(signal: Name, options?: WaitOptions): Promise<Signals[Name] | null>;
+  wait<Name extends keyof Signals & string>(
+    signal: Name,
+    options?: {
+      readonly timeoutMs?: number;
+    },
+  ): Promise<Signals[Name] | null>;
 }
 
 export type SignalSchemas<Signals> = { readonly [Name in keyof Signals]: StandardSchema<unknown, Signals[Name]> };

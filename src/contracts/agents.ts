@@ -1,7 +1,7 @@
 // Agents: registered identities with metadata and ordered core blocks that are needed on every request.
 // Promise: saveBlocks and loadBlocks write and read an agent's whole ordered set atomically; every edit of a block is
 // a version that can be read and restored.
-import type { JsonableObject, JsonObject, ListOrder, Page } from "./json.ts";
+import type { JsonableObject, JsonObject, Page, PageOptions } from "./json.ts";
 
 export interface Agent {
   readonly id: string;
@@ -26,20 +26,6 @@ export interface AgentInput<M extends object = JsonObject> {
   readonly toolIds?: readonly string[];
   readonly tags?: readonly string[];
   readonly metadata?: JsonableObject<M>;
-}
-
-export interface AgentPatch<M extends object = JsonObject> extends Omit<AgentInput<M>, "id"> {
-  /** Refuse with Conflict when the agent has another version. */
-  readonly version?: number;
-}
-
-export interface AgentFilter {
-  readonly tag?: string;
-  readonly agentType?: string;
-  readonly limit?: number;
-  readonly cursor?: string;
-  /** Newest first when not given; a cursor goes with the order it was given for. */
-  readonly order?: ListOrder;
 }
 
 export interface Block {
@@ -74,19 +60,19 @@ export interface BlockVersion {
   readonly at: number;
 }
 
-export interface EditOptions {
-  /** Refuse with Conflict when the block has another version. */
-  readonly version?: number;
-}
-
 export interface Agents {
   /** AlreadyExists when the id is taken. */
   create<M extends object = JsonObject>(input?: AgentInput<M>): Promise<Agent>;
   get(id: string): Promise<Agent | null>;
-  /** Newest first. */
-  list(filter?: AgentFilter): Promise<Page<Agent>>;
+  list(filter?: PageOptions & { readonly tag?: string; readonly agentType?: string }): Promise<Page<Agent>>;
   /** Only the given fields change. */
-  update<M extends object = JsonObject>(id: string, patch: AgentPatch<M>): Promise<Agent>;
+  update<M extends object = JsonObject>(
+    id: string,
+    patch: Omit<AgentInput<M>, "id"> & {
+      /** Refuse with Conflict when the agent has another version. */
+      readonly version?: number;
+    },
+  ): Promise<Agent>;
   /**
    * An erasure: what described it goes, and its blocks with all their versions unless another agent shares them, from the
    * files too. Its messages stay with their sessions.
@@ -98,19 +84,39 @@ export interface Agents {
   loadBlocks(agent: string): Promise<readonly Block[]>;
   getBlock(agent: string, label: string): Promise<Block | null>;
   /** Adds the text at the end; creates the block when the agent has none with this label. */
-  appendBlock(agent: string, label: string, text: string, options?: EditOptions): Promise<Block>;
-  /** Replaces the only occurrence of `find`; Conflict when it occurs nowhere or more than once. */
-  replaceInBlock(agent: string, label: string, find: string, put: string, options?: EditOptions): Promise<Block>;
-  /** Replaces the whole value. */
-  rethinkBlock(agent: string, label: string, value: string, options?: EditOptions): Promise<Block>;
-  /** The other agent sees, and edits, the same block from now on. */
-  shareBlock(agent: string, label: string, withAgent: string): Promise<Block>;
-  /** Newest first. */
-  blockVersions(
+  appendBlock(
     agent: string,
     label: string,
-    options?: { readonly limit?: number; readonly before?: number },
-  ): Promise<readonly BlockVersion[]>;
+    text: string,
+    options?: {
+      /** Refuse with Conflict when the block has another version. */
+      readonly version?: number;
+    },
+  ): Promise<Block>;
+  /** Replaces the only occurrence of `find`; Conflict when it occurs nowhere or more than once. */
+  replaceInBlock(
+    agent: string,
+    label: string,
+    find: string,
+    put: string,
+    options?: {
+      /** Refuse with Conflict when the block has another version. */
+      readonly version?: number;
+    },
+  ): Promise<Block>;
+  /** Replaces the whole value. */
+  rethinkBlock(
+    agent: string,
+    label: string,
+    value: string,
+    options?: {
+      /** Refuse with Conflict when the block has another version. */
+      readonly version?: number;
+    },
+  ): Promise<Block>;
+  /** The other agent sees, and edits, the same block from now on. */
+  shareBlock(agent: string, label: string, withAgent: string): Promise<Block>;
+  blockVersions(agent: string, label: string, page?: PageOptions): Promise<Page<BlockVersion>>;
   /** The old value becomes a new version; nothing is lost. */
   restoreBlock(agent: string, label: string, version: number): Promise<Block>;
 }

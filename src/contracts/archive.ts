@@ -2,33 +2,24 @@
 // Promise of an import: what was imported is what was exported, on whichever engine: ids, seqs, times, hashes and heads; an import
 // happens whole or not at all; what was erased stays erased.
 
-import type { Counts, Head, HeadStatus } from "./heads.ts";
-import type { InvocationStatus, InvocationType } from "./invocations.ts";
+import type { Counts, Head } from "./heads.ts";
+import type { Invocation } from "./invocations.ts";
 import type { Json } from "./json.ts";
-import type { DerivationType, MessageAt } from "./lineage.ts";
-import type { SessionKind, SessionStatus } from "./session.ts";
-
-export interface ExportOptions {
-  /** Also the sessions it invoked, and those they invoked. */
-  readonly children?: boolean;
-  /** false: without the names that point at it. */
-  readonly aliases?: boolean;
-}
-
-export interface ImportedSession {
-  readonly id: string;
-  /** imported: it was not here before; there: it was, just as it is in the file. */
-  readonly outcome: "imported" | "there";
-  readonly seq: number;
-  /** Chain hash at seq, hex. */
-  readonly chain: string;
-}
+import type { MessageAt } from "./lineage.ts";
+import type { Session } from "./session.ts";
 
 export interface ImportReport {
   /** The session that was exported. */
   readonly session: string;
   /** The session itself, and those it invoked if `children` was given. */
-  readonly sessions: readonly ImportedSession[];
+  readonly sessions: readonly {
+    readonly id: string;
+    /** imported: it was not here before; there: it was, just as it is in the file. */
+    readonly outcome: "imported" | "there";
+    readonly seq: number;
+    /** Chain hash at seq, hex. */
+    readonly chain: string;
+  }[];
   /** Sessions of which only what others inherit came along. */
   readonly inherited: readonly string[];
   /** Those of them that are here only so far, until an archive of the whole session is imported. */
@@ -38,8 +29,6 @@ export interface ImportReport {
   /** Names in the file that are taken here, and so were left out. */
   readonly aliasesTaken: readonly string[];
 }
-
-export type ArchiveSource = AsyncIterable<Uint8Array> | Iterable<Uint8Array> | Uint8Array;
 
 /** What calls took and cost, as far as it is known. */
 export interface Spending {
@@ -101,34 +90,32 @@ export interface CostReport {
   }[];
 }
 
-export interface TreeBranch {
-  readonly branch: number;
-  /** What it continues; null for the first branch of a session that was not made from another. */
-  readonly from: { readonly session: string; readonly branch: number; readonly seq: number } | null;
-  /** Oldest first. */
-  readonly heads: readonly {
-    readonly id: string;
-    readonly seq: number;
-    readonly status: HeadStatus;
-    readonly summary: string | null;
-    readonly at: number;
-  }[];
-}
-
 /** A session and its edges. Of others only ids: they are in the list themselves when they are part of it. */
 export interface TreeSession {
   readonly id: string;
   readonly title: string | null;
-  readonly status: SessionStatus;
-  readonly kind: SessionKind;
+  readonly status: Session["status"];
+  readonly kind: Session["kind"];
   readonly messages: number;
   readonly seq: number;
   readonly head: string | null;
   /** The branch it is on. */
   readonly branch: number;
-  readonly branches: readonly TreeBranch[];
+  readonly branches: readonly {
+    readonly branch: number;
+    /** What it continues; null for the first branch of a session that was not made from another. */
+    readonly from: { readonly session: string; readonly branch: number; readonly seq: number } | null;
+    /** Oldest first. */
+    readonly heads: readonly {
+      readonly id: string;
+      readonly seq: number;
+      readonly status: Head["status"];
+      readonly summary: string | null;
+      readonly at: number;
+    }[];
+  }[];
   readonly from: {
-    readonly type: DerivationType;
+    readonly type: "fork" | "attach";
     readonly session: string;
     readonly branch: number;
     readonly seq: number;
@@ -138,8 +125,8 @@ export interface TreeSession {
     readonly id: string;
     readonly branch: number;
     readonly seq: number;
-    readonly type: InvocationType;
-    readonly status: InvocationStatus;
+    readonly type: Invocation["type"];
+    readonly status: Invocation["status"];
     readonly callee: string | null;
     readonly label: string | null;
   }[];
@@ -151,9 +138,4 @@ export interface Tree {
   readonly sessions: readonly TreeSession[];
   /** There are more than the limit. */
   readonly more: boolean;
-}
-
-export interface TreeOptions {
-  /** Sessions at most; 100 when not given. */
-  readonly limit?: number;
 }

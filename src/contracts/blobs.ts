@@ -1,17 +1,7 @@
 // BlobStore of the storage contracts: content-addressed bytes, `sha256:<hex>` of what was given, one copy of each.
 // Promise: a ref is returned only after its bytes are durable; reads verify the hash; damage is BlobCorrupted naming
 // the blob; a ref expires by default unless it is pinned or a row refers to it.
-import type { Json, Jsonable, Page } from "./json.ts";
-
-export interface StoreOptions {
-  readonly mediaType?: string;
-  /** Time to live of an unpinned, unreferenced ref; the store's `blobTtlMs` when not given, null for never. */
-  readonly ttlMs?: number | null;
-  /** These bytes begin with that blob's bytes: only what was added is stored. A stream is gathered in memory first. */
-  readonly growsFrom?: string;
-  /** The caller does not change the array until it is stored, so it need not be copied. */
-  readonly owned?: boolean;
-}
+import type { Json, Jsonable, Page, PageOptions } from "./json.ts";
 
 export interface BlobStat {
   readonly ref: string;
@@ -34,39 +24,17 @@ export interface BlobStat {
   readonly references: number;
 }
 
-export interface BlobRange {
-  readonly limit?: number;
-  readonly cursor?: string;
-  /** "age" (default): newest first. "size": largest first. A cursor goes with the sort it was given for. */
-  readonly sort?: "age" | "size";
-}
-
-export type ReferrerKind =
-  | ("message" | "step" | "checkpoint" | "run" | "signal" | "event" | "annotation")
-  | ("state" | "eval" | "call" | "snapshot" | "head" | "capture" | "block");
-
 /** A row that refers to a blob. */
 export interface BlobReferrer {
-  readonly kind: ReferrerKind;
+  readonly kind:
+    | ("message" | "step" | "checkpoint" | "run" | "signal" | "event" | "annotation")
+    | ("state" | "eval" | "call" | "snapshot" | "head" | "capture" | "block");
   /** `session#seq`; `session/key` of state, `block#version` of a block, and of a head or a capture its own id. */
   readonly id: string;
   /** null: a block belongs to no session. */
   readonly session: string | null;
   /** content: the row is kept in it. attachment: what the row is kept in names it, as a message does an image. */
   readonly how: "content" | "attachment";
-}
-
-export type BlobSource = Uint8Array | string | AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-
-export interface GcOptions {
-  /** Report what would go, delete nothing. */
-  readonly dryRun?: boolean;
-  /**
-   * Afterwards writes the whole database anew, so that nothing of what was erased is left in its unused places. It needs
-   * room for a second copy, on SQLite up to two, and all writers wait until it is done; on SQLite this process does
-   * nothing else meanwhile. StoreBusy when others never let it have the store.
-   */
-  readonly vacuum?: boolean;
 }
 
 export interface GcReport {
@@ -80,11 +48,23 @@ export interface GcReport {
   readonly orphans: number;
 }
 
-export type BlobCheck = { readonly ok: true; readonly size: number } | { readonly ok: false; readonly reason: string };
-
 export interface Blobs {
-  store(data: BlobSource, options?: StoreOptions): Promise<string>;
-  storeJson<T>(value: Jsonable<T>, options?: Omit<StoreOptions, "mediaType">): Promise<string>;
+  store(
+    data: Uint8Array | string | AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+    options?: {
+      readonly mediaType?: string;
+      /** Time to live of an unpinned, unreferenced ref; the store's `blobTtlMs` when not given, null for never. */
+      readonly ttlMs?: number | null;
+      /** These bytes begin with that blob's bytes: only what was added is stored. A stream is gathered in memory first. */
+      readonly growsFrom?: string;
+      /** The caller does not change the array until it is stored, so it need not be copied. */
+      readonly owned?: boolean;
+    },
+  ): Promise<string>;
+  storeJson<T>(
+    value: Jsonable<T>,
+    options?: Omit<NonNullable<Parameters<Blobs["store"]>[1]>, "mediaType">,
+  ): Promise<string>;
   /** BlobNotFound, BlobExpired or BlobCorrupted when it cannot be given. */
   resolve(ref: string): Promise<Uint8Array>;
   resolveText(ref: string): Promise<string>;
@@ -94,10 +74,11 @@ export interface Blobs {
   exists(ref: string): Promise<boolean>;
   stat(ref: string): Promise<BlobStat | null>;
   /**
-   * Newest first, by when the bytes first came, or largest first; includes expired blobs that are not collected yet.
+   * By when the bytes first came, or with `sort: "size"` the largest first, without `order`; a cursor goes with the sort it was
+   * given for. Includes expired blobs that are not collected yet.
    * Parts of larger blobs are not listed, nor is inline content: `stat` finds that by its ref.
    */
-  list(range?: BlobRange): Promise<Page<BlobStat>>;
+  list(filter?: PageOptions & { readonly sort?: "age" | "size" }): Promise<Page<BlobStat>>;
   /** Rows that refer to it, of the newest session first; 100 when no limit is given. This reads all rows of the store. */
   referrers(ref: string, range?: { readonly limit?: number }): Promise<readonly BlobReferrer[]>;
   /** Survives past expiry until unpinned. */
@@ -106,7 +87,9 @@ export interface Blobs {
   /** Reclaims at once; false when there is none; Conflict while a row refers to it. */
   delete(ref: string): Promise<boolean>;
   /** Re-reads and re-hashes what is stored. */
-  verify(ref: string): Promise<BlobCheck>;
+  verify(
+    ref: string,
+  ): Promise<{ readonly ok: true; readonly size: number } | { readonly ok: false; readonly reason: string }>;
   /** Repacks the open end of a grown blob into its final form; gc does it for blobs that stopped growing. */
   seal(ref: string): Promise<void>;
   /**
@@ -114,7 +97,16 @@ export interface Blobs {
    * so that a concurrent store of the same bytes never loses them. A dry run reports what would be freed in the end.
    * Also frees what deleted sessions keep although no fork inherits it any more.
    */
-  gc(options?: GcOptions): Promise<GcReport>;
+  gc(options?: {
+    /** Report what would go, delete nothing. */
+    readonly dryRun?: boolean;
+    /**
+     * Afterwards writes the whole database anew, so that nothing of what was erased is left in its unused places. It needs
+     * room for a second copy, on SQLite up to two, and all writers wait until it is done; on SQLite this process does
+     * nothing else meanwhile. StoreBusy when others never let it have the store.
+     */
+    readonly vacuum?: boolean;
+  }): Promise<GcReport>;
 }
 
 /** Where bytes can live besides the database: keys are made by us, never by callers. */

@@ -2,18 +2,15 @@
 import type { Json, JsonObject } from "./json.ts";
 import type { At } from "./locators.ts";
 
-/** root: of the session's own conversation, kept as a descriptor; leaf: bounded and independent, kept as it was sent. */
-export type CallType = "root" | "leaf";
-export type CallStatus = "started" | "done" | "failed" | "cancelled";
-
 export interface Call {
   readonly id: string;
   readonly session: string;
   readonly seq: number;
   readonly branch: number;
   readonly turn: string | null;
-  readonly type: CallType;
-  readonly status: CallStatus;
+  /** root: of the session's own conversation, kept as a descriptor; leaf: bounded and independent, kept as it was sent. */
+  readonly type: "root" | "leaf";
+  readonly status: "started" | "done" | "failed" | "cancelled";
   readonly model: string | null;
   readonly provider: string | null;
   readonly requestRef: string | null;
@@ -30,40 +27,35 @@ export interface Call {
   readonly erased: boolean;
 }
 
-interface AnyCallInput {
+export type CallInput = {
   readonly model?: string;
   readonly provider?: string;
   readonly turn?: string;
-}
-
-/** A request without a session of its own. */
-export interface LeafCallInput extends AnyCallInput {
-  readonly type: "leaf";
-  /** As it is sent. */
-  readonly request?: Json;
-  readonly descriptor?: never;
-}
-
-/** A request made of the session's own messages. */
-export interface RootCallInput extends AnyCallInput {
-  readonly type: "root";
-  /** What identifies it without repeating the transcript. */
-  readonly descriptor?: RootDescriptor;
-  readonly request?: never;
-}
-
-export type CallInput = LeafCallInput | RootCallInput;
-
-export interface RootDescriptor {
-  /** Messages of the session it was rendered from, in order. */
-  readonly messages: readonly string[];
-  readonly system?: string;
-  readonly cache?: JsonObject;
-}
+} & (
+  | {
+      /** A request without a session of its own. */
+      readonly type: "leaf";
+      /** As it is sent. */
+      readonly request?: Json;
+      readonly descriptor?: never;
+    }
+  | {
+      /** A request made of the session's own messages. */
+      readonly type: "root";
+      /** What identifies it without repeating the transcript. */
+      readonly descriptor?: {
+        /** Messages of the session it was rendered from, in order. */
+        readonly messages: readonly string[];
+        readonly system?: string;
+        readonly cache?: JsonObject;
+      };
+      readonly request?: never;
+    }
+);
 
 export interface CallOutcome {
   /** "failed" when an error is given, "done" otherwise. */
-  readonly status?: Exclude<CallStatus, "started">;
+  readonly status?: Exclude<Call["status"], "started">;
   readonly response?: Json;
   readonly result?: Json;
   readonly error?: Json;

@@ -2,7 +2,7 @@
 // machine. Promise: what is restored is byte for byte what was there; a save is one commit, and a save that is not
 // based on the newest generation is a Conflict, or is kept beside it if the caller asks for that; every expiry is
 // announced.
-import type { Page } from "./json.ts";
+import type { Page, PageOptions } from "./json.ts";
 
 export type CodingAgent = "claude-code" | "opencode";
 
@@ -95,14 +95,12 @@ export interface NewCapture extends Partial<CaptureOrigin> {
   readonly ttlMs?: number | null;
 }
 
-export interface CaptureFilter {
+export interface CaptureFilter extends PageOptions {
   readonly request?: string;
   readonly agent?: CodingAgent;
   readonly sessionId?: string;
   /** Also those that are kept beside the newest. Default false. */
   readonly diverged?: boolean;
-  readonly limit?: number;
-  readonly cursor?: string;
 }
 
 /** What was not taken, and why. */
@@ -111,17 +109,15 @@ export interface LeftOut {
   readonly why: string;
 }
 
-export interface RemovedCapture {
-  readonly id: string;
-  readonly request: string;
-  readonly sessionId: string;
-  /** Why its conversation could not be imported before it was removed; not given: it is in its session. */
-  readonly notImported?: string;
-}
-
 /** What a removal took away. */
 export interface CapturesRemoved {
-  readonly removed: readonly RemovedCapture[];
+  readonly removed: readonly {
+    readonly id: string;
+    readonly request: string;
+    readonly sessionId: string;
+    /** Why its conversation could not be imported before it was removed; not given: it is in its session. */
+    readonly notImported?: string;
+  }[];
   readonly bytes: number;
 }
 
@@ -167,7 +163,20 @@ export interface Captures {
    * machine, and on other machines when its lease has expired. A claim coordinates the processes that use claims; it
    * does not restrict any other.
    */
-  claim(request: string, agent: CodingAgent, options?: ClaimOptions): Promise<RequestClaim>;
+  claim(
+    request: string,
+    agent: CodingAgent,
+    options?: {
+      /** How long a process on another machine may be silent before it counts as gone; default 10 s. */
+      readonly leaseMs?: number;
+      /** true: waits until the other process, and the worker that it named, has ended, instead of RequestBusy. */
+      readonly wait?: boolean;
+      /** Ends the waiting, with Aborted. */
+      readonly signal?: AbortSignal;
+      /** Called when it takes time to know whether the owner is alive, or to wait for its end; again when the owner is another one. */
+      readonly onWait?: (owner: ClaimOwner) => void;
+    },
+  ): Promise<RequestClaim>;
 }
 
 /** The process that works on a request. */
@@ -183,27 +192,6 @@ export interface ClaimOwner {
   readonly isStalled: boolean;
 }
 
-export interface ClaimOptions {
-  /** How long a process on another machine may be silent before it counts as gone; default 10 s. */
-  readonly leaseMs?: number;
-  /** true: waits until the other process, and the worker that it named, has ended, instead of RequestBusy. */
-  readonly wait?: boolean;
-  /** Ends the waiting, with Aborted. */
-  readonly signal?: AbortSignal;
-  /** Called when it takes time to know whether the owner is alive, or to wait for its end; again when the owner is another one. */
-  readonly onWait?: (owner: ClaimOwner) => void;
-}
-
-/** What a process does under its claim. */
-export interface ClaimedWork {
-  /** The process that does the work, such as the agent: it may outlive the one that has the claim. */
-  readonly workerPid?: number;
-  /** The agent's session. */
-  readonly sessionId?: string;
-  /** The capture that the session is saved as. */
-  readonly capture?: string;
-}
-
 /** Work of a process that ended without releasing its claim: its last part may be on that machine's disk only. */
 export interface UnsavedWork {
   /** The agent's session; null: the process ended before it named one. */
@@ -215,28 +203,32 @@ export interface UnsavedWork {
   readonly lastSeenAt: number;
 }
 
-/** What the process that had the claim before said of its work. */
-export interface PreviousClaim {
-  /** false: that process ended without releasing its claim, and its last work may be on its disk only. */
-  readonly isReleased: boolean;
-  /** null after a release. */
-  readonly sessionId: string | null;
-  /** The capture that it named, or that was named before it. */
-  readonly capture: string | null;
-  /** Of that process and of earlier ones, the last one last: what no process has settled yet. */
-  readonly unsaved: readonly UnsavedWork[];
-}
-
 export interface RequestClaim {
   /** Aborted when another process has taken the claim, because this one was silent for too long. */
   readonly lost: AbortSignal;
-  /** null: there was no claim, or it said nothing. */
-  readonly previous: PreviousClaim | null;
+  /** null: there was no claim, or it said nothing. What the process that had the claim before said of its work. */
+  readonly previous: {
+    /** false: that process ended without releasing its claim, and its last work may be on its disk only. */
+    readonly isReleased: boolean;
+    /** null after a release. */
+    readonly sessionId: string | null;
+    /** The capture that it named, or that was named before it. */
+    readonly capture: string | null;
+    /** Of that process and of earlier ones, the last one last: what no process has settled yet. */
+    readonly unsaved: readonly UnsavedWork[];
+  } | null;
   /**
    * Says what the work is, for the process that claims the request next; what is not given stays. As long as the process
    * `workerPid` of this machine runs, the request stays claimed, also when this process is killed.
    */
-  describe(work: ClaimedWork): Promise<void>;
+  describe(work: {
+    /** The process that does the work, such as the agent: it may outlive the one that has the claim. */
+    readonly workerPid?: number;
+    /** The agent's session. */
+    readonly sessionId?: string;
+    /** The capture that the session is saved as. */
+    readonly capture?: string;
+  }): Promise<void>;
   /**
    * Says that work which an earlier process left is saved, or that there is none. Until then every process that claims the
    * request is told of it, for a week.

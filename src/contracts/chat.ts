@@ -25,17 +25,13 @@ export interface ChatRequest {
   readonly tools: readonly DescribedTool[];
 }
 
-/**
- * stop: the model has ended its turn. tools: it waits for results. length: it ran out of tokens. refusal: it or a
- * filter declined. continue: the provider paused, and another request continues. other: anything else.
- */
-export type ChatFinish = "stop" | "tools" | "length" | "refusal" | "continue" | "other";
-
-export type ChatContent = Extract<ContentBlock, { type: "text" | "thinking" | "tool_use" | "opaque" }>;
-
 export interface ChatReply {
-  readonly content: readonly ChatContent[];
-  readonly finish: ChatFinish;
+  readonly content: readonly Extract<ContentBlock, { type: "text" | "thinking" | "tool_use" | "opaque" }>[];
+  /**
+   * stop: the model has ended its turn. tools: it waits for results. length: it ran out of tokens. refusal: it or a filter
+   * declined. continue: the provider paused, and another request continues. other: anything else.
+   */
+  readonly finish: "stop" | "tools" | "length" | "refusal" | "continue" | "other";
   /** Of the whole request, cached ones included. */
   readonly inputTokens?: number;
   readonly outputTokens?: number;
@@ -48,20 +44,17 @@ export interface ChatReply {
 /** A model that is a function of the request; a text is short for a reply with this text that ends the turn. */
 export type ChatFunction = (request: ChatRequest, call: ModelCall) => ChatReply | string | Promise<ChatReply | string>;
 
-/** USD per million tokens. */
-export interface ModelPrice {
-  readonly inputPerMTok: number;
-  readonly outputPerMTok: number;
-  /** Input that came from the provider's cache; like other input when not given. */
-  readonly cachedInputPerMTok?: number;
-  /** Input that went into the provider's cache; like other input when not given. */
-  readonly cacheWritePerMTok?: number;
-}
-
 /** What every adapter of a provider takes. */
 export interface ChatModelOptions {
-  /** Without it the cost of a call is unknown (null). */
-  readonly price?: ModelPrice;
+  /** Without it the cost of a call is unknown (null). USD per million tokens. */
+  readonly price?: {
+    readonly inputPerMTok: number;
+    readonly outputPerMTok: number;
+    /** Input that came from the provider's cache; like other input when not given. */
+    readonly cachedInputPerMTok?: number;
+    /** Input that went into the provider's cache; like other input when not given. */
+    readonly cacheWritePerMTok?: number;
+  };
   readonly retry?: RetryPolicy;
 }
 

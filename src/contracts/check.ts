@@ -4,9 +4,6 @@
 import type { JsonObject } from "./json.ts";
 import type { At } from "./locators.ts";
 
-/** quick: structure. deep: also every blob's hash, every chain, every row against its event, every head derived anew. */
-export type CheckMode = "quick" | "deep";
-
 export type CheckKind =
   // sessions and their heads
   | "current-head-missing"
@@ -97,22 +94,21 @@ export interface CheckIssue {
 
 export interface CheckReport {
   readonly kind: "session-db/consistency";
-  readonly mode: CheckMode;
+  /** quick: structure. deep: also every blob's hash, every chain, every row against its event, every head derived anew. */
+  readonly mode: "quick" | "deep";
   readonly status: "ok" | "issues";
   /** What was looked at. `orphanBlobs` wait for gc; they are no issue. */
   readonly counts: Readonly<Record<string, number>>;
   /** The engine's own check; null when it was not run: in quick mode, and for one session. */
-  readonly engine: CheckedEngine | null;
+  readonly engine: {
+    /** SQLite: PRAGMA integrity_check. PostgreSQL: bt_index_check and verify_heapam of the extension amcheck. */
+    readonly check: "integrity_check" | "amcheck";
+    /** Why the engine's check, or a part of it, could not be run; null when all of it ran. */
+    readonly notRun: string | null;
+  } | null;
   readonly issueCount: number;
   /** The first of them, at most LIMITS.checkIssues. */
   readonly issues: readonly CheckIssue[];
-}
-
-export interface CheckedEngine {
-  /** SQLite: PRAGMA integrity_check. PostgreSQL: bt_index_check and verify_heapam of the extension amcheck. */
-  readonly check: "integrity_check" | "amcheck";
-  /** Why the engine's check, or a part of it, could not be run; null when all of it ran. */
-  readonly notRun: string | null;
 }
 
 export interface CheckProgress {
@@ -127,16 +123,14 @@ export interface CheckProgress {
   readonly issueCount: number;
 }
 
-export interface CheckOptions {
-  /** "deep" when not given. */
-  readonly mode?: CheckMode;
-  /** Only this one: its rows, its log and the blobs they name. As a whole, so that a head is refused. */
-  readonly session?: At;
-  /** Called repeatedly while the check runs. */
-  readonly onProgress?: (progress: CheckProgress) => void;
-}
-
 export interface Checking {
   /** NotFound when the session named is not there. */
-  check(options?: CheckOptions): Promise<CheckReport>;
+  check(options?: {
+    /** "deep" when not given. */
+    readonly mode?: CheckReport["mode"];
+    /** Only this one: its rows, its log and the blobs they name. As a whole, so that a head is refused. */
+    readonly session?: At;
+    /** Called repeatedly while the check runs. */
+    readonly onProgress?: (progress: CheckProgress) => void;
+  }): Promise<CheckReport>;
 }

@@ -1,6 +1,6 @@
 // The messages a model call needs.
 // Promise: the answer depends on nothing but what is stored at that point and the options: no clock, no chance.
-import type { Compaction } from "./heads.ts";
+
 import type { ContentBlock, Role } from "./messages.ts";
 
 export interface ContextOptions {
@@ -37,5 +37,12 @@ export interface Context {
   readonly leftOut: { readonly messages: number };
   readonly tokens: number;
   /** The one that holds at this point. */
-  readonly compaction: Compaction | null;
+  readonly compaction: {
+    /** The message that says in short what came before. */
+    readonly summary: string;
+    /** The last message that it covers. */
+    readonly upTo: string;
+    /** Earlier summaries that come after that, with what was kept: contexts leave them out. */
+    readonly over?: readonly string[];
+  } | null;
 }

@@ -1,16 +1,14 @@
 // Questions to people about runs, and their answers.
-import type { Json, ListOrder } from "./json.ts";
+import type { Json } from "./json.ts";
 import type { Step } from "./steps.ts";
-
-/** in-doubt: the outcome of a step was lost. approval: a tool asks before its first try (`approve`). */
-export type DecisionReason = "in-doubt" | "approval";
 
 /** What a person decides: whether a step may be tried, or whether it happened when its outcome was lost. */
 export interface Decision {
   readonly id: string;
   readonly run: string;
   readonly session: string;
-  readonly reason: DecisionReason;
+  /** in-doubt: the outcome of a step was lost. approval: a tool asks before its first try (`approve`). */
+  readonly reason: "in-doubt" | "approval";
   readonly step: Step;
   readonly input: Json;
   readonly askedAt: number;
@@ -29,21 +27,11 @@ export interface Answer {
   readonly at: number;
 }
 
-export interface DecisionFilter {
-  readonly run?: string;
-  /** true: only answered decisions. false: only open ones. */
-  readonly answered?: boolean;
-  readonly limit?: number;
-  readonly cursor?: string;
-  /** Newest first when not given; a cursor goes with the order it was given for. */
-  readonly order?: ListOrder;
-}
-
 export type AnswerInput = {
   readonly by?: string;
   readonly note?: string;
   /** The question that is answered: Conflict when another is open by now. */
-  readonly reason?: DecisionReason;
+  readonly reason?: Decision["reason"];
 } & (
   | { readonly verdict: "retry" | "fail"; readonly result?: undefined }
   /** null where it gave nothing. */

@@ -31,9 +31,7 @@ export interface Processes {
   /** Names another process of this machine in the same way; null: there is none, or the platform does not tell. */
   identify?(pid: number): string | null;
   /** Of a process that self() or identify() named. unknown: it may be on another machine or in another container. */
-  liveness(process: string): Liveness;
+  liveness(process: string): "alive" | "gone" | "unknown";
 }
-
-export type Liveness = "alive" | "gone" | "unknown";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";

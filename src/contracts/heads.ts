@@ -1,10 +1,9 @@
 // Heads: positions in a session's log that never change.
 // Promise: a head's id commits to everything before it; what was at a head can be read for ever; the current head is the only
 // pointer that moves, and it moves by compare-and-set.
-import type { Json, ListOrder, Page } from "./json.ts";
+import type { Context } from "./context.ts";
+import type { Json, Page, PageOptions } from "./json.ts";
 import type { At } from "./locators.ts";
-
-export type HeadStatus = "complete" | "aborted";
 
 /** How many rows of each kind the lineage holds up to a head; what was erased since is still counted. */
 export interface Counts {
@@ -26,7 +25,7 @@ export interface Head {
   readonly chain: string;
   /** The head it was made on, of the same session. */
   readonly basis: string | null;
-  readonly status: HeadStatus;
+  readonly status: "complete" | "aborted";
   readonly counts: Counts;
   readonly finalRef: string | null;
   readonly finalSummary: string | null;
@@ -35,17 +34,8 @@ export interface Head {
   readonly turn: string | null;
   readonly cacheId: string | null;
   /** Set when a context made at this head begins with a summary instead of what came before. */
-  readonly compaction: Compaction | null;
+  readonly compaction: NonNullable<Context["compaction"]> | null;
   readonly at: number;
-}
-
-export interface Compaction {
-  /** The message that says in short what came before. */
-  readonly summary: string;
-  /** The last message that it covers. */
-  readonly upTo: string;
-  /** Earlier summaries that come after that, with what was kept: contexts leave them out. */
-  readonly over?: readonly string[];
 }
 
 export interface HeadInput {
@@ -62,28 +52,6 @@ export interface HeadInput {
   readonly expect?: string | null;
 }
 
-export interface CompactInput {
-  readonly agent: string;
-  readonly summary: string;
-  /**
-   * So many of the last messages stay as they are, counted when compact() is called; 0 when not given. What others append
-   * from then on stays as well.
-   */
-  readonly keep?: number;
-  /**
-   * The last message (its id) that the summary covers, instead of `keep`: messages that arrived while the summary was
-   * written stay, however long that took. NotFound unless the session shows it, on its current line.
-   */
-  readonly upTo?: string;
-  readonly expect?: string | null;
-}
-
-export interface HeadRange {
-  readonly limit?: number;
-  readonly cursor?: string | undefined;
-  readonly order?: ListOrder;
-}
-
 export interface Heads {
   get(id: string): Promise<Head | null>;
   /** Those whose ids begin like this (`hd-` and some digits), at most ten. */
@@ -94,7 +62,7 @@ export interface Heads {
    * Every head of the session, newest first, also aborted ones and those of other branches. With a head, those of the
    * session on the line that leads to it. A cursor goes with the order it was given for.
    */
-  list(at: At, range?: HeadRange): Promise<Page<Head>>;
+  list(at: At, page?: PageOptions): Promise<Page<Head>>;
   /** Publishes the current position of the session as a head, and makes it the current one. */
   publish(session: At, input?: HeadInput): Promise<Head>;
   /**
@@ -102,5 +70,22 @@ export interface Heads {
    * covers the earlier, whose summary is dropped if it comes directly after what the later covers. Conflict when the
    * session left the summarised line meanwhile.
    */
-  compact(session: At, input: CompactInput): Promise<Head>;
+  compact(
+    session: At,
+    input: {
+      readonly agent: string;
+      readonly summary: string;
+      /**
+       * So many of the last messages stay as they are, counted when compact() is called; 0 when not given. What others append
+       * from then on stays as well.
+       */
+      readonly keep?: number;
+      /**
+       * The last message (its id) that the summary covers, instead of `keep`: messages that arrived while the summary was
+       * written stay, however long that took. NotFound unless the session shows it, on its current line.
+       */
+      readonly upTo?: string;
+      readonly expect?: string | null;
+    },
+  ): Promise<Head>;
 }

@@ -11,11 +11,6 @@ export interface HistoryScope {
   readonly agent: string;
 }
 
-export interface AppendOptions {
-  /** One execution of the agent; clearRun removes exactly its messages. */
-  readonly run?: string;
-}
-
 export interface HistoryRange {
   /** At most so many, counted from the start of the range (oldest first); all of them when not given. */
   readonly limit?: number;
@@ -44,13 +39,19 @@ export interface History {
   append<M extends object = JsonObject>(
     scope: HistoryScope,
     message: MessageInput<M>,
-    options?: AppendOptions,
+    options?: {
+      /** One execution of the agent; clearRun removes exactly its messages. */
+      readonly run?: string;
+    },
   ): Promise<Message>;
   /** All or nothing: one commit. */
   appendMany<M extends readonly object[]>(
     scope: HistoryScope,
     messages: { readonly [I in keyof M]: MessageInput<M[I]> },
-    options?: AppendOptions,
+    options?: {
+      /** One execution of the agent; clearRun removes exactly its messages. */
+      readonly run?: string;
+    },
   ): Promise<readonly Message[]>;
   get(scope: HistoryScope, range?: HistoryRange): Promise<readonly Message[]>;
   count(scope: HistoryScope, range?: { readonly run?: string }): Promise<number>;

@@ -7,20 +7,17 @@ import type { Calls } from "./calls.ts";
 import type { Captures } from "./captures.ts";
 import type { Checking } from "./check.ts";
 import type { Environment } from "./environment.ts";
-import type { Graph } from "./graph.ts";
 import type { Heads } from "./heads.ts";
 import type { History } from "./history.ts";
 import type { Invocations, LeafCalls } from "./invocations.ts";
 import type { Evals, Snapshots, Turns } from "./lineage.ts";
 import type { Log } from "./log.ts";
-import type { LongTermMemory } from "./memory.ts";
 import type { Querying } from "./query.ts";
 import type { Runs } from "./runs.ts";
 import type { Sessions } from "./sessions.ts";
 import type { State } from "./state.ts";
 import type { Tasks } from "./tasks.ts";
 import type { Tracing } from "./trace.ts";
-import type { Vectors } from "./vectors.ts";
 
 export interface OpenOptions {
   /** "full" (default): an acknowledged write survives power loss. "normal": the last ones may not, the store does. */
@@ -33,9 +30,6 @@ export interface OpenOptions {
   readonly history?: History;
   readonly state?: State;
   readonly tasks?: Tasks;
-  readonly vectors?: Vectors;
-  readonly graph?: Graph;
-  readonly memory?: LongTermMemory;
   /** false: refuse to create a store that is not there yet, NotFound instead. Default true. */
   readonly create?: boolean;
   /** false: refuse to migrate an older store. Default true. */
@@ -70,19 +64,22 @@ export interface StoreClock {
   readonly uncertaintyMs: number;
 }
 
-export interface NounStats {
-  /** Without those that were deleted; a call, an eval, a turn or an invocation is one, in however many versions. */
-  readonly rows: number;
-  /** Of sessions and agents: how many were deleted and left a tombstone. */
-  readonly deleted?: number;
-  /** Of sessions: how many are here only in part, because they came with a fork, or are only named. Left out when there are none. */
-  readonly partial?: number;
-}
-
 export interface Stats {
   /** Of the database, without the blobs that are kept outside of it. */
   readonly bytesOnDisk: number;
-  readonly nouns: Readonly<Record<string, NounStats>>;
+  readonly nouns: Readonly<
+    Record<
+      string,
+      {
+        /** Without those that were deleted; a call, an eval, a turn or an invocation is one, in however many versions. */
+        readonly rows: number;
+        /** Of sessions and agents: how many were deleted and left a tombstone. */
+        readonly deleted?: number;
+        /** Of sessions: how many are here only in part, because they came with a fork, or are only named. Left out when there are none. */
+        readonly partial?: number;
+      }
+    >
+  >;
   readonly blobs: {
     readonly count: number;
     /** Bytes as given, once per blob, and once per reference. */
@@ -127,10 +124,6 @@ export interface Holdfast {
   readonly captures: Captures;
   readonly blobs: Blobs;
   readonly log: Log;
-  /** Only there when handed to open(). */
-  readonly vectors?: Vectors;
-  readonly graph?: Graph;
-  readonly memory?: LongTermMemory;
   stats(options?: { readonly sessions?: number }): Promise<Stats>;
   /** Datalog over everything the store holds. */
   query: Querying["query"];

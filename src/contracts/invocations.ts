@@ -3,44 +3,24 @@
 // work begins, in one commit with the session it creates; it ends once. If its process dies, the invocation stays
 // "running" until it is finished by its id.
 
-import type { Call, CallOutcome, LeafCallInput } from "./calls.ts";
+import type { Call, CallOutcome } from "./calls.ts";
 import type { Counts } from "./heads.ts";
 import type { Json } from "./json.ts";
 import type { At } from "./locators.ts";
 import type { SessionInput } from "./session.ts";
 
-/** continue: the work is done in the session itself. branch: in a new session that continues one of its heads. */
-export type AttachMode = "continue" | "branch";
-
-export interface InvocationInput {
+export interface SpawnInput {
   /** One line for lists and traces. */
   readonly label?: string;
   /** The caller's call that asked for it. A leaf call has no session and is refused. */
   readonly call?: string;
-}
-
-export interface SpawnInput extends InvocationInput {
-  /** What the new session says of itself; its id is given when left out. */
+  /** What the new session says of itself; its id is given when left out. An attachment makes one with "branch". */
   readonly session?: SessionInput;
 }
 
-export interface AttachOptions extends InvocationInput {
+export interface AttachOptions extends SpawnInput {
   /** There is no default: continuing another session and branching from it are different things. */
-  readonly mode: AttachMode;
-  /** Of the session that "branch" makes. */
-  readonly session?: SessionInput;
-}
-
-export interface AttachInput extends AttachOptions {
-  /** The session that asks, in its current state. The invocation is in its log. */
-  readonly caller: At;
-}
-
-export interface InvocationOutcome {
-  /** "failed" when an error is given, "done" otherwise. */
-  readonly status?: Exclude<InvocationStatus, "running">;
-  /** Kept in the caller's log as an annotation; see `error()`. */
-  readonly error?: Json;
+  readonly mode: NonNullable<Invocation["mode"]>;
 }
 
 /** What the work of an invocation is given. */
@@ -71,7 +51,7 @@ export interface Envelope<T, M = InvocationMeta> {
 export interface InvocationMeta {
   readonly invocation: string;
   readonly type: "spawn" | "attach";
-  readonly mode: AttachMode | null;
+  readonly mode: NonNullable<Invocation["mode"]> | null;
   readonly label: string | null;
   /** How many rows of each kind the child's lineage held when the work had ended. */
   readonly counts: Counts;
@@ -89,13 +69,6 @@ export interface LeafMeta {
   readonly costUsd: number | null;
 }
 
-export interface BatchOptions {
-  /** How many slots are worked on at the same time; 4 when not given. */
-  readonly concurrency?: number;
-}
-
-type Work<T> = (child: Child, index: number) => T | Promise<T>;
-
 export interface Invocations {
   /**
    * Creates a session of kind "spawned", does the work and ends the invocation. What the work throws is recorded, the
@@ -108,32 +81,50 @@ export interface Invocations {
   spawnAll<T>(
     caller: At,
     inputs: readonly SpawnInput[],
-    work: Work<T>,
-    options?: BatchOptions,
+    work: (child: Child, index: number) => T | Promise<T>,
+    options?: {
+      /** How many slots are worked on at the same time; 4 when not given. */
+      readonly concurrency?: number;
+    },
   ): Promise<readonly Envelope<T>[]>;
   attachAll<T>(
     caller: At,
     inputs: readonly (AttachOptions & { readonly at: At })[],
-    work: Work<T>,
-    options?: BatchOptions,
+    work: (child: Child, index: number) => T | Promise<T>,
+    options?: {
+      /** How many slots are worked on at the same time; 4 when not given. */
+      readonly concurrency?: number;
+    },
   ): Promise<readonly Envelope<T>[]>;
   /** For loops of your own: the spawned session and its running invocation, in one commit. sessions.attach() is its twin. */
   start(caller: At, input?: SpawnInput): Promise<Invocation>;
   /** Once; InvalidTransition when it has ended already. */
-  finish(id: string, outcome?: InvocationOutcome): Promise<Invocation>;
+  finish(
+    id: string,
+    outcome?: {
+      /** "failed" when an error is given, "done" otherwise. */
+      readonly status?: Exclude<Invocation["status"], "running">;
+      /** Kept in the caller's log as an annotation; see `error()`. */
+      readonly error?: Json;
+    },
+  ): Promise<Invocation>;
   get(id: string): Promise<Invocation | null>;
   /** What was recorded when it failed; null when nothing was. */
   error(id: string): Promise<Json | null>;
 }
 
-export type LeafInput = Omit<LeafCallInput, "type" | "descriptor">;
-
-export type LeafReport = Omit<CallOutcome, "status" | "result" | "error">;
+export interface LeafInput {
+  readonly model?: string;
+  readonly provider?: string;
+  readonly turn?: string;
+  /** As it is sent. */
+  readonly request?: Json;
+}
 
 export interface Leaf {
   readonly call: Call;
   /** Its cost and its response, reported as soon as they are known: they are recorded even if the work then throws. */
-  report(spent: LeafReport): void;
+  report(spent: Omit<CallOutcome, "status" | "result" | "error">): void;
 }
 
 export interface LeafCalls {
@@ -151,22 +142,12 @@ export interface LeafCalls {
     session: At,
     inputs: readonly LeafInput[],
     work: (leaf: Leaf, index: number) => T | Promise<T>,
-    options?: BatchOptions,
+    options?: {
+      /** How many slots are worked on at the same time; 4 when not given. */
+      readonly concurrency?: number;
+    },
   ): Promise<readonly Envelope<T, LeafMeta>[]>;
 }
-
-/** What an invocation attached to, as it was then. */
-export interface AttachSource {
-  readonly session: string;
-  readonly head: string | null;
-  /** The snapshot of that head's variables. */
-  readonly snapshot: string | null;
-  readonly fingerprint: string | null;
-}
-
-export type InvocationType = "spawn" | "attach";
-
-export type InvocationStatus = "running" | "done" | "failed";
 
 export interface Invocation {
   readonly id: string;
@@ -174,10 +155,13 @@ export interface Invocation {
   readonly session: string;
   readonly seq: number;
   readonly branch: number;
-  readonly type: InvocationType;
-  /** Of an attachment. */
-  readonly mode: AttachMode | null;
-  readonly status: InvocationStatus;
+  readonly type: "spawn" | "attach";
+  /**
+   * Of an attachment. continue: the work is done in the session itself. branch: in a new session that continues one of its
+   * heads.
+   */
+  readonly mode: ("continue" | "branch") | null;
+  readonly status: "running" | "done" | "failed";
   readonly callee: string | null;
   readonly callerHeadBefore: string | null;
   readonly callerHeadAfter: string | null;
@@ -185,8 +169,14 @@ export interface Invocation {
   readonly calleeHeadAfter: string | null;
   readonly call: string | null;
   readonly label: string | null;
-  /** What it attached to. */
-  readonly source: AttachSource | null;
+  /** What it attached to. What an invocation attached to, as it was then. */
+  readonly source: {
+    readonly session: string;
+    readonly head: string | null;
+    /** The snapshot of that head's variables. */
+    readonly snapshot: string | null;
+    readonly fingerprint: string | null;
+  } | null;
   readonly createdAt: number;
   readonly completedAt: number | null;
 }

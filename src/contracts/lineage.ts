@@ -7,14 +7,12 @@ import type { At } from "./locators.ts";
 import type { Message } from "./messages.ts";
 import type { Session } from "./session.ts";
 
-export type TurnStatus = "open" | "done" | "aborted";
-
 export interface Turn {
   readonly id: string;
   readonly session: string;
   readonly seq: number;
   readonly branch: number;
-  readonly status: TurnStatus;
+  readonly status: "open" | "done" | "aborted";
   readonly agent: string | null;
   readonly run: string | null;
   readonly at: number;
@@ -31,8 +29,6 @@ export interface Turns {
   abort(turn: string, input?: HeadInput): Promise<Head>;
 }
 
-export type EvalStatus = "running" | "done" | "failed";
-
 export interface Eval {
   readonly id: string;
   readonly session: string;
@@ -40,7 +36,7 @@ export interface Eval {
   readonly branch: number;
   readonly turn: string | null;
   readonly message: string | null;
-  readonly status: EvalStatus;
+  readonly status: "running" | "done" | "failed";
   readonly codeRef: string | null;
   readonly resultRef: string | null;
   readonly finalRef: string | null;
@@ -49,25 +45,35 @@ export interface Eval {
   readonly erased: boolean;
 }
 
-export interface EvalInput {
-  readonly code: string;
-  readonly turn?: string;
-  /** The message that holds the code. */
-  readonly message?: string;
-}
-
-export interface EvalOutcome {
-  readonly result?: Json;
-  readonly final?: Json;
-  /** Given: it failed. */
-  readonly error?: Json;
-}
-
 export interface Evals {
-  start(session: At, input: EvalInput): Promise<Eval>;
-  finish(id: string, outcome: EvalOutcome): Promise<Eval>;
+  start(
+    session: At,
+    input: {
+      readonly code: string;
+      readonly turn?: string;
+      /** The message that holds the code. */
+      readonly message?: string;
+    },
+  ): Promise<Eval>;
+  finish(
+    id: string,
+    outcome: {
+      readonly result?: Json;
+      readonly final?: Json;
+      /** Given: it failed. */
+      readonly error?: Json;
+    },
+  ): Promise<Eval>;
   /** Both in one commit, for code that has been run already. */
-  add(session: At, input: EvalInput & EvalOutcome): Promise<Eval>;
+  add(
+    session: At,
+    input: {
+      readonly code: string;
+      readonly turn?: string;
+      /** The message that holds the code. */
+      readonly message?: string;
+    } & Parameters<Evals["finish"]>[1],
+  ): Promise<Eval>;
   get(id: string): Promise<Eval | null>;
 }
 
@@ -90,29 +96,17 @@ export interface Snapshots {
 }
 
 /** A message at a head. What was erased since shows that it was there, and nothing else. */
-export type MessageAt = Message | ErasedMessage;
-
-export interface ErasedMessage {
-  readonly id: string;
-  readonly session: string;
-  readonly agent: string;
-  readonly seq: number;
-  readonly role: Message["role"];
-  readonly at: number;
-  readonly erased: true;
-}
-
-/** Which messages of a view: the last ones, or from a point on. What lies before it is not read. */
-export interface ViewRange {
-  /** Only this agent's. */
-  readonly agent?: string;
-  /** After this seq of the session's own, or after the message with this id, which may be inherited. */
-  readonly after?: number | string;
-  readonly limit?: number;
-  readonly offset?: number;
-  /** Counted from the end; goes without `limit` and `offset`. */
-  readonly last?: number;
-}
+export type MessageAt =
+  | Message
+  | {
+      readonly id: string;
+      readonly session: string;
+      readonly agent: string;
+      readonly seq: number;
+      readonly role: Message["role"];
+      readonly at: number;
+      readonly erased: true;
+    };
 
 /** What there was at a head, or is now where none is named. Lists are oldest first. */
 export interface View {
@@ -121,7 +115,16 @@ export interface View {
   readonly branch: number;
   readonly seq: number;
   counts(): Promise<Counts>;
-  messages(range?: ViewRange): Promise<readonly MessageAt[]>;
+  messages(range?: {
+    /** Only this agent's. */
+    readonly agent?: string;
+    /** After this seq of the session's own, or after the message with this id, which may be inherited. */
+    readonly after?: number | string;
+    readonly limit?: number;
+    readonly offset?: number;
+    /** Counted from the end; goes without `limit` and `offset`. */
+    readonly last?: number;
+  }): Promise<readonly MessageAt[]>;
   turns(): Promise<readonly Turn[]>;
   evals(): Promise<readonly Eval[]>;
   calls(): Promise<readonly Call[]>;
@@ -129,21 +132,6 @@ export interface View {
   heads(): Promise<readonly Head[]>;
   invocations(): Promise<readonly Invocation[]>;
   state(): Promise<JsonObject>;
-}
-
-export type DerivationType = "fork" | "attach";
-
-export interface Derivation {
-  readonly id: string;
-  readonly type: DerivationType;
-  readonly session: string;
-  readonly source: {
-    readonly session: string;
-    readonly branch: number;
-    readonly seq: number;
-    readonly head: string | null;
-  };
-  readonly at: number;
 }
 
 export interface ForkInput {

@@ -34,13 +34,11 @@ export type EventType =
   | "task/removed"
   | "annotation";
 
-/** Those of this version, for completion; a later version may have written others. */
-export type AnyEventType = EventType | (string & Record<never, never>);
-
 export interface LogEvent {
   readonly session: string;
   readonly seq: number;
-  readonly type: AnyEventType;
+  /** Those of this version, for completion; a later version may have written others. */
+  readonly type: EventType | (string & Record<never, never>);
   readonly at: number;
   readonly schemaVersion: number;
   readonly agent?: string;
@@ -53,31 +51,11 @@ export interface LogEvent {
   readonly hash: string;
 }
 
-export interface ReadRange {
-  /** Only events with a greater seq. */
-  readonly after?: number;
-  /** 1000 when not given: read on with `after`. */
-  readonly limit?: number;
-  readonly types?: readonly AnyEventType[];
-}
-
 export interface Anchor {
   readonly session: string;
   readonly seq: number;
   /** Chain hash at seq, hex. */
   readonly hash: string;
-}
-
-export interface VerifyOptions {
-  /** Verify only what follows this point, which the caller trusts; whole from the start otherwise. */
-  readonly from?: Anchor;
-  /** Also require that the log still holds exactly this point. */
-  readonly anchor?: Anchor;
-  /**
-   * Which of the inherited stretches of a fork are verified too: all (default), or only those of deleted sessions, for
-   * a caller that verifies every session anyway.
-   */
-  readonly inherited?: "all" | "deleted";
 }
 
 export type VerifyReport =
@@ -99,24 +77,47 @@ export type VerifyReport =
       readonly events: number;
     };
 
-export interface TailOptions {
-  /** Start after this seq; 0 (default) replays the log first, "end" starts with the next event. */
-  readonly after?: number | "end";
-  readonly types?: readonly AnyEventType[];
-  readonly signal?: AbortSignal;
-}
-
 export interface Log {
   /** Of the session's own log; with a head, what lies on the line that leads to it. What a fork inherits is its source's. */
-  read(at: At, range?: ReadRange): Promise<readonly LogEvent[]>;
+  read(
+    at: At,
+    range?: {
+      /** Only events with a greater seq. */
+      readonly after?: number;
+      /** 1000 when not given: read on with `after`. */
+      readonly limit?: number;
+      readonly types?: readonly LogEvent["type"][];
+    },
+  ): Promise<readonly LogEvent[]>;
   /**
    * Live, from this process and others; never ends by itself: it ends when the signal aborts, the session is erased or
    * the store closes. The reader pulls: a slow one falls behind and catches up from the log itself, so no event is ever
    * skipped. A head has no end to wait for, and is refused.
    */
-  tail(at: At, options?: TailOptions): AsyncIterable<LogEvent>;
+  tail(
+    at: At,
+    options?: {
+      /** Start after this seq; 0 (default) replays the log first, "end" starts with the next event. */
+      readonly after?: number | "end";
+      readonly types?: readonly LogEvent["type"][];
+      readonly signal?: AbortSignal;
+    },
+  ): AsyncIterable<LogEvent>;
   /** The session's own log and what it inherits from others. With a head, also that the log still holds what the head commits to. */
-  verify(at: At, options?: VerifyOptions): Promise<VerifyReport>;
+  verify(
+    at: At,
+    options?: {
+      /** Verify only what follows this point, which the caller trusts; whole from the start otherwise. */
+      readonly from?: Anchor;
+      /** Also require that the log still holds exactly this point. */
+      readonly anchor?: Anchor;
+      /**
+       * Which of the inherited stretches of a fork are verified too: all (default), or only those of deleted sessions, for
+       * a caller that verifies every session anyway.
+       */
+      readonly inherited?: "all" | "deleted";
+    },
+  ): Promise<VerifyReport>;
   /**
    * The chain head to keep elsewhere: without it, an editor that rehashes everything is not detected. With a head: the
    * hash of the head's event.

@@ -3,21 +3,6 @@
 // the facts of the catalogue, and ends when its time is over.
 import type { Json } from "./json.ts";
 
-export interface QueryOptions {
-  /** So many rows at most, whatever :limit says. */
-  readonly limit?: number;
-  /** QueryTimeout after this; default 10 seconds. */
-  readonly timeoutMs?: number;
-  /** LimitExceeded when there are more; default and most 1,000,000. */
-  readonly maxRows?: number;
-}
-
-/**
- * As :find says: rows, a list, one row or one value; null where there is no such row or value. Entities are their ids,
- * times epoch milliseconds, payloads refs (`sha256:…`).
- */
-export type QueryAnswer = Json;
-
 export interface Explanation {
   readonly sql: string;
   readonly params: readonly (null | number | string)[];
@@ -25,19 +10,41 @@ export interface Explanation {
   readonly plan: readonly string[];
 }
 
-export interface FactName {
-  readonly name: string;
-  /** The kind of entity it is a fact of. */
-  readonly of: string;
-  /** text, keyword, int, real, boolean, instant, ref, or `→ kind` for another entity. */
-  readonly type: string;
-  readonly many: boolean;
-}
-
 export interface Querying {
   /** `inputs` are what :in names, without `$`. */
-  query(query: string | object, inputs?: readonly unknown[], options?: QueryOptions): Promise<QueryAnswer>;
-  explain(query: string | object, inputs?: readonly unknown[], options?: QueryOptions): Promise<Explanation>;
+  query(
+    query: string | object,
+    inputs?: readonly unknown[],
+    options?: {
+      /** So many rows at most, whatever :limit says. */
+      readonly limit?: number;
+      /** QueryTimeout after this; default 10 seconds. */
+      readonly timeoutMs?: number;
+      /** LimitExceeded when there are more; default and most 1,000,000. */
+      readonly maxRows?: number;
+    },
+  ): Promise<Json>;
+  explain(
+    query: string | object,
+    inputs?: readonly unknown[],
+    options?: {
+      /** So many rows at most, whatever :limit says. */
+      readonly limit?: number;
+      /** QueryTimeout after this; default 10 seconds. */
+      readonly timeoutMs?: number;
+      /** LimitExceeded when there are more; default and most 1,000,000. */
+      readonly maxRows?: number;
+    },
+  ): Promise<Explanation>;
   /** Every attribute a query can name. */
-  facts(): Promise<readonly FactName[]>;
+  facts(): Promise<
+    readonly {
+      readonly name: string;
+      /** The kind of entity it is a fact of. */
+      readonly of: string;
+      /** text, keyword, int, real, boolean, instant, ref, or `→ kind` for another entity. */
+      readonly type: string;
+      readonly many: boolean;
+    }[]
+  >;
 }

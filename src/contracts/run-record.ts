@@ -1,7 +1,5 @@
 // A run as the store shows it.
-import type { RunIdle, RunProcess, Waits } from "./run-waits.ts";
-
-export type RunStatus = "running" | "paused" | "waiting" | "recovering" | "completed" | "failed" | "cancelled";
+import type { Waits } from "./run-waits.ts";
 
 export interface RunLimits {
   readonly iterations?: number;
@@ -11,8 +9,6 @@ export interface RunLimits {
   readonly tokens?: number;
   readonly costUsd?: number;
 }
-
-export type StopReason = "done" | "failed" | "cancelled" | `limit:${keyof RunLimits}`;
 
 export interface RunError {
   readonly code: string;
@@ -30,7 +26,7 @@ export interface Run {
   readonly toolset: string;
   /** The run that spawned it. */
   readonly parent: string | null;
-  readonly status: RunStatus;
+  readonly status: "running" | "paused" | "waiting" | "recovering" | "completed" | "failed" | "cancelled";
   /** Grows with every change of status and every checkpoint. */
   readonly version: number;
   /** Grows with every new lease. */
@@ -38,9 +34,22 @@ export interface Run {
   /** The worker that has the lease; null when none works on it. */
   readonly owner: string | null;
   /** Where that worker runs; null when it has no owner, or the owner's platform does not say. */
-  readonly process: RunProcess | null;
+  readonly process: {
+    readonly host: string;
+    readonly pid: number;
+  } | null;
   /** Why no worker works on it now; null when one does, or it has ended. */
-  readonly idle: RunIdle | null;
+  readonly idle: {
+    /**
+     * queued: no worker has claimed it yet, or the last one gave it back. owner-gone: the process that had its lease has
+     * ended. waiting, paused: its agent said so. held: it came with an archive. retry-later: its last worker failed.
+     */
+    readonly reason: "queued" | "owner-gone" | "waiting" | "paused" | "held" | "retry-later";
+    /** The same for people. */
+    readonly message: string;
+    /** What continues it. */
+    readonly hint: string;
+  } | null;
   /** Iterations completed. */
   readonly iteration: number;
   readonly pausedUntil: number | null;
@@ -56,7 +65,7 @@ export interface Run {
   readonly cancelRequested: boolean;
   /** It pauses until then when its iteration ends. */
   readonly pauseRequested: number | null;
-  readonly stopReason: StopReason | null;
+  readonly stopReason: ("done" | "failed" | "cancelled" | `limit:${keyof RunLimits}`) | null;
   /** Why it failed. For a run that is tried again: why its last worker could not continue it. */
   readonly error: RunError | null;
   readonly limits: RunLimits;

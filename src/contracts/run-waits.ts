@@ -1,5 +1,4 @@
 // The owner of a run, what the run waits for, and how calls that execute it wait.
-import type { ErasedContent } from "./session-steps.ts";
 
 /** What an idle run waits for. */
 export type Waits =
@@ -7,38 +6,21 @@ export type Waits =
   | { readonly kind: "decision"; readonly decision: string }
   | { readonly kind: "run"; readonly run: string };
 
-export interface RunProcess {
-  readonly host: string;
-  readonly pid: number;
-}
-
-/** The process that has the lease of a run. Host and pid are null where the platform does not say. */
-export interface RunOwner {
-  readonly worker: string;
-  readonly host: string | null;
-  readonly pid: number | null;
-}
-
-export interface RunIdle {
-  /**
-   * queued: no worker has claimed it yet, or the last one gave it back. owner-gone: the process that had its lease has
-   * ended. waiting, paused: its agent said so. held: it came with an archive. retry-later: its last worker failed.
-   */
-  readonly reason: "queued" | "owner-gone" | "waiting" | "paused" | "held" | "retry-later";
-  /** The same for people. */
-  readonly message: string;
-  /** What continues it. */
-  readonly hint: string;
-}
-
 /** Why a call of execute() or resume() waits, as passed to `onWait`. */
 export interface RunWait {
   readonly run: string;
   readonly session: string;
   /** owner: a worker has its lease. The others: what the run itself waits for. */
   readonly reason: "owner" | "signal" | "decision" | "run" | "paused";
-  /** Set when the reason is owner. */
-  readonly owner: RunOwner | null;
+  /**
+   * Set when the reason is owner. The process that has the lease of a run. Host and pid are null where the platform does
+   * not say.
+   */
+  readonly owner: {
+    readonly worker: string;
+    readonly host: string | null;
+    readonly pid: number | null;
+  } | null;
   readonly waitsFor: readonly Waits[];
   /** It continues after this long at the latest; null: that depends on others. */
   readonly atMostMs: number | null;
@@ -64,8 +46,11 @@ export interface ResumeOptions {
   /** "checkpoint": verifies the log from the last checkpoint on, and the event that began the run. */
   readonly verify?: "whole" | "checkpoint";
   /**
-   * What recorded reads return for content that was erased since they were made. "fail", the default: the work stops
-   * with ContentErased. "placeholder": a placeholder text is returned, and steps after it may have other arguments.
+   * What recorded reads return for content that was erased since they were made. "fail", the default: the work stops with
+   * ContentErased. "placeholder": a placeholder text is returned, and steps after it may have other arguments. What a
+   * recorded read returns for content that was erased since it was made. "fail": the work stops with ContentErased.
+   * "placeholder": a placeholder text is returned (for a value of the state: null), and steps after it may have other
+   * arguments than they had before.
    */
-  readonly erased?: ErasedContent;
+  readonly erased?: "fail" | "placeholder";
 }

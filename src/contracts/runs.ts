@@ -3,26 +3,24 @@
 // again.
 
 import type { InputOf, RunnableAgent } from "./agent-definitions.ts";
-import type { Checkpoint, CheckpointInput } from "./checkpoints.ts";
-import type { AnswerInput, Decision, DecisionFilter } from "./decisions.ts";
-import type { Json, Page } from "./json.ts";
+import type { Checkpoint } from "./checkpoints.ts";
+import type { AnswerInput, Decision } from "./decisions.ts";
+import type { Json, Page, PageOptions } from "./json.ts";
 import type { At } from "./locators.ts";
 import type { LogEvent } from "./log.ts";
-import type { Run, RunError, RunLimits, RunStatus } from "./run-record.ts";
+import type { Run, RunError, RunLimits } from "./run-record.ts";
 import type { RunResult } from "./run-results.ts";
-import type { ForkRunInput, RetryInput, RewindRunInput } from "./run-travel.ts";
+
 import type { ExecuteOptions, ResumeOptions } from "./run-waits.ts";
-import type { Step, StepRange } from "./steps.ts";
+import type { Step } from "./steps.ts";
 import type { Token, Worker, WorkerOptions } from "./workers.ts";
 
-export interface RunFilter {
-  readonly session?: string;
+export interface RunFilter extends PageOptions {
+  readonly session?: At;
   readonly agent?: string;
-  readonly status?: RunStatus;
+  readonly status?: Run["status"];
   readonly createdAfter?: number;
   readonly createdBefore?: number;
-  readonly limit?: number;
-  readonly cursor?: string;
 }
 
 /** What a recovery found before it resumed the run. */
@@ -38,11 +36,7 @@ export interface Recovery {
   readonly needsPerson: boolean;
 }
 
-export type Recovered = Recovery | { readonly run: Run; readonly error: RunError };
-
-export type RunInput<Input = Json> = RunSetting & InputOf<Input>;
-
-export interface RunSetting {
+export type RunInput<Input = Json> = {
   readonly session: At;
   readonly id?: string;
   readonly limits?: RunLimits;
@@ -50,7 +44,7 @@ export interface RunSetting {
   readonly priority?: number;
   /** How long its worker may show no sign of life before another machine takes over; 10 s. */
   readonly leaseMs?: number;
-}
+} & InputOf<Input>;
 
 /** Of an id that was made up here (`run_…`), its beginning is enough, from 4 letters on, while no other begins with it. */
 export interface Runs {
@@ -76,7 +70,15 @@ export interface Runs {
   get(id: string): Promise<Run | null>;
   list(filter?: RunFilter): Promise<Page<Run>>;
   /** In the order in which they began. */
-  steps(id: string, range?: StepRange): Promise<readonly Step[]>;
+  steps(
+    id: string,
+    range?: {
+      /** Only the steps of this one. */
+      readonly iteration?: number;
+      /** With what each step was given and gave. */
+      readonly io?: boolean;
+    },
+  ): Promise<readonly Step[]>;
   /**
    * The run's events in its session's log, in order; cleared messages are left out. 1000 by default: continue with
    * `after`.
@@ -93,11 +95,39 @@ export interface Runs {
   /**
    * A new run in the same session that continues from the step the run failed at; what it had done is not done again.
    */
-  retry(id: string, input?: RetryInput): Promise<Run>;
+  retry(
+    id: string,
+    input?: {
+      readonly id?: string;
+      /** Instead of those it had, one by one. */
+      readonly limits?: RunLimits;
+    },
+  ): Promise<Run>;
   /** A new session, and a run in it that continues after one of the run's iterations. */
-  fork(id: string, input?: ForkRunInput): Promise<Run>;
+  fork(
+    id: string,
+    input?: {
+      /** Goes on after this iteration; 0: from its beginning. The last one completed when not given. */
+      readonly iteration?: number;
+      /** Instead of the state it had there. */
+      readonly state?: unknown;
+      /** Of the new session; made up when not given. */
+      readonly session?: string;
+      readonly id?: string;
+      readonly limits?: RunLimits;
+    },
+  ): Promise<Run>;
   /** Takes the session back to after one of the run's iterations, or to before the run, and begins a run from there. */
-  rewind(id: string, input: RewindRunInput): Promise<Run>;
+  rewind(
+    id: string,
+    input: {
+      /** Goes on after this iteration; 0: from before the run began. */
+      readonly iteration: number;
+      readonly state?: unknown;
+      readonly id?: string;
+      readonly limits?: RunLimits;
+    },
+  ): Promise<Run>;
   /** What it carried goes; that it was stays in the log, and its id is not used again. Of runs that have ended. */
   delete(id: string): Promise<boolean>;
   /**
@@ -106,22 +136,40 @@ export interface Runs {
    */
   recover(id: string, options?: Pick<ResumeOptions, "verify">): Promise<Recovery>;
   /** Every run whose worker is gone. A run that cannot be resumed is reported, and does not block the others. */
-  recoverAll(options?: Pick<ResumeOptions, "verify">): Promise<readonly Recovered[]>;
+  recoverAll(
+    options?: Pick<ResumeOptions, "verify">,
+  ): Promise<readonly (Recovery | { readonly run: Run; readonly error: RunError })[]>;
   createWorker(options: WorkerOptions): Worker;
   /** Tokens of model calls in progress, of this handle's runs; ends when the signal aborts. */
   tokens(options?: { readonly run?: string; readonly signal?: AbortSignal }): AsyncIterable<Token>;
   /** The open questions, in the order of decisions(). */
-  pending(filter?: Pick<DecisionFilter, "run" | "limit" | "order">): Promise<readonly Decision[]>;
+  pending(filter?: PageOptions & { readonly run?: string }): Promise<Page<Decision>>;
   /**
    * All questions with their answers, as the log has them. The newest session comes first, and of each session its
    * newest question; `order: "oldest"` is the other way round.
    */
-  decisions(filter?: DecisionFilter): Promise<Page<Decision>>;
+  decisions(
+    filter?: PageOptions & {
+      readonly run?: string;
+      /** true: only answered decisions. false: only open ones. */
+      readonly answered?: boolean;
+    },
+  ): Promise<Page<Decision>>;
   answer(decision: string, answer: AnswerInput): Promise<Run>;
   /** Where the run stood after an iteration, the last one when none is named; null: before its first. */
   checkpoint(id: string, iteration?: number): Promise<Checkpoint | null>;
   /** Checkpoints of loops that are not ours, by session and agent; the last one counts. */
-  saveCheckpoint(checkpoint: CheckpointInput): Promise<Checkpoint>;
+  saveCheckpoint(
+    checkpoint: Pick<Checkpoint, "agent" | "iteration"> &
+      Partial<
+        Omit<Checkpoint, "session" | "agent" | "run" | "iteration" | "checkpointedAt" | "state" | "lastToolResult">
+      > & {
+        readonly session: At;
+        /** JSON. */
+        readonly state?: unknown;
+        readonly lastToolResult?: unknown;
+      },
+  ): Promise<Checkpoint>;
   loadCheckpoint(session: At, agent: string): Promise<Checkpoint | null>;
   deleteCheckpoint(session: At, agent: string): Promise<boolean>;
 }

@@ -11,37 +11,19 @@ export interface SessionSteps {
    * since stops the run with ContentErased, unless it is resumed with `erased: "placeholder"`.
    */
   context(options?: ContextOptions): Promise<Context>;
-  /** The session's messages, oldest first; a recorded read. */
-  history(range?: RecordedHistoryRange): Promise<readonly Message[]>;
+  /** The session's messages, oldest first, of the run's own agent unless another is named (null: of every agent); a recorded read. */
+  history(
+    range?: HistoryRange & {
+      readonly agent?: string | null;
+    },
+  ): Promise<readonly Message[]>;
   /** The session's state; a recorded read. */
   state(): Promise<JsonObject>;
   /** From here on contexts begin with the summary. The message and its head are one commit, made once. */
-  compact(compaction: RunCompaction): Promise<void>;
+  compact(compaction: {
+    /** Stands in contexts for all messages up to and with `upTo`. */
+    readonly summary: string;
+    /** The id of the last message that the summary covers. */
+    readonly upTo: string;
+  }): Promise<void>;
 }
-
-/** A recorded read sees what the session showed at this point of its log, however often it is replayed. */
-export interface ReadPosition {
-  readonly branch: number;
-  readonly seq: number;
-  /** How many messages or keys it gave. */
-  readonly count: number;
-}
-
-/** A range of the session's history, of the run's own agent unless another is named; null: of every agent. */
-export interface RecordedHistoryRange extends HistoryRange {
-  readonly agent?: string | null;
-}
-
-export interface RunCompaction {
-  /** Stands in contexts for all messages up to and with `upTo`. */
-  readonly summary: string;
-  /** The id of the last message that the summary covers. */
-  readonly upTo: string;
-}
-
-/**
- * What a recorded read returns for content that was erased since it was made. "fail": the work stops with
- * ContentErased. "placeholder": a placeholder text is returned (for a value of the state: null), and steps after it may
- * have other arguments than they had before.
- */
-export type ErasedContent = "fail" | "placeholder";

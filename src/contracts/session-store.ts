@@ -1,6 +1,9 @@
 // The SessionStore of the Claude Agent SDK, described by its shape: the SDK is not a dependency. Its types and these
 // are assignable to each other, so that a store from holdfast/claude can be passed in the SDK's options.
 
+import type { Holdfast } from "./holdfast.ts";
+import type { SessionBasics } from "./sessions.ts";
+
 /** A transcript: the main one of a session, or with a subpath one that belongs to it, such as a sub-agent's. */
 export type SessionKey = {
   /** Made by the SDK of the working directory. */
@@ -44,6 +47,13 @@ export type SessionStore = {
   delete?(key: SessionKey): Promise<void>;
   listSubkeys?(key: { projectKey: string; sessionId: string }): Promise<string[]>;
 };
+
+/** All of it; summaries only when there is a fold to make them. */
+export type ClaudeSessionStore = Required<Omit<SessionStore, "listSessionSummaries">> &
+  Pick<SessionStore, "listSessionSummaries">;
+
+/** What a session store needs of a Holdfast store, wherever it is. */
+export type SessionsOf = Pick<Holdfast, "history" | "state"> & { readonly sessions: SessionBasics };
 
 /** Which projects see a session: only the one that wrote it, or all of them. */
 export type ProjectScope = "separate" | "any";

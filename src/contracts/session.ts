@@ -1,22 +1,18 @@
 // One session: a long-lived conversation thread, the owner of a log.
-import type { JsonableObject, JsonObject } from "./json.ts";
-
-export type SessionStatus = "open" | "closed";
-
-/** How it came into being: by itself, or as a child that a caller spawned or attached. What it is for, the calls say. */
-export type SessionKind = "entry" | "spawned" | "attached";
+import type { JsonableObject, JsonObject, PageOptions } from "./json.ts";
 
 export interface Session {
   readonly id: string;
   readonly agent: string | null;
   readonly title: string | null;
-  readonly status: SessionStatus;
+  readonly status: "open" | "closed";
   readonly tags: readonly string[];
   readonly aliases: readonly string[];
   readonly metadata: JsonObject;
   /** The caller's id that groups sessions (and captures): one piece of work for one requester. */
   readonly request: string | null;
-  readonly kind: SessionKind;
+  /** How it came into being: by itself, or as a child that a caller spawned or attached. What it is for, the calls say. */
+  readonly kind: "entry" | "spawned" | "attached";
   /** The caller's word for where it came from. */
   readonly origin: string | null;
   /** What a provider's cache may go by: forks share it with what they were made from. */
@@ -50,24 +46,11 @@ export interface SessionInput<M extends object = JsonObject> {
   readonly cacheId?: string;
 }
 
-export interface SessionPatch<M extends object = JsonObject> {
-  readonly title?: string | null;
-  readonly status?: SessionStatus;
-  readonly tags?: readonly string[];
-  readonly metadata?: JsonableObject<M>;
-  /** The request it belongs to from now on; null: none. */
-  readonly request?: string | null;
-  /** Refuse with Conflict when the session has another version. */
-  readonly version?: number;
-}
-
-export interface SessionFilter {
+export interface SessionFilter extends PageOptions {
   readonly agent?: string;
   readonly tag?: string;
-  readonly status?: SessionStatus;
+  readonly status?: Session["status"];
   readonly request?: string;
   readonly createdAfter?: number;
   readonly createdBefore?: number;
-  readonly limit?: number;
-  readonly cursor?: string;
 }

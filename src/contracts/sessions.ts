@@ -1,21 +1,32 @@
 // The verbs of sessions: create and change them, continue one from a position, see what there was, and read them whole.
-import type { ArchiveSource, CostReport, Diff, ExportOptions, ImportReport, Tree, TreeOptions } from "./archive.ts";
+import type { CostReport, Diff, ImportReport, Tree } from "./archive.ts";
 import type { Context, ContextOptions } from "./context.ts";
 import type { Erasure } from "./history.ts";
-import type { AttachInput, Invocation } from "./invocations.ts";
-import type { JsonObject, Page } from "./json.ts";
+import type { AttachOptions, Invocation } from "./invocations.ts";
+import type { JsonableObject, JsonObject, Page } from "./json.ts";
 import type { ForkInput, Moved, View } from "./lineage.ts";
 import type { At } from "./locators.ts";
-import type { Session, SessionFilter, SessionInput, SessionPatch } from "./session.ts";
+import type { Session, SessionFilter, SessionInput } from "./session.ts";
 
 export interface Sessions {
   /** AlreadyExists when the id is taken, SessionDeleted when it was: ids are never used twice. */
   create<M extends object = JsonObject>(input?: SessionInput<M>): Promise<Session>;
   /** Its current state; null when there is none (a deleted session is none). at() shows what there was at a head. */
   get(at: At): Promise<Session | null>;
-  /** Newest first. */
   list(filter?: SessionFilter): Promise<Page<Session>>;
-  update<M extends object = JsonObject>(id: At, patch: SessionPatch<M>): Promise<Session>;
+  update<M extends object = JsonObject>(
+    id: At,
+    patch: {
+      readonly title?: string | null;
+      readonly status?: Session["status"];
+      readonly tags?: readonly string[];
+      readonly metadata?: JsonableObject<M>;
+      /** The request it belongs to from now on; null: none. */
+      readonly request?: string | null;
+      /** Refuse with Conflict when the session has another version. */
+      readonly version?: number;
+    },
+  ): Promise<Session>;
   /** Points the name at the session; a name another session has moves only when `move` is given. */
   setAlias(id: At, name: string, options?: { readonly move?: boolean }): Promise<void>;
   removeAlias(name: string): Promise<boolean>;
@@ -46,19 +57,31 @@ export interface Sessions {
    * current head, or, if it has none, its latest state ("branch"; the source is not touched). The invocation runs until
    * invocations.finish(). Conflict when the session to continue is the caller, or is itself waiting for it.
    */
-  attach(at: At, input: AttachInput): Promise<Invocation>;
+  attach(
+    at: At,
+    /** `caller`: the session that asks, in its current state. The invocation is in its log. */
+    input: AttachOptions & { readonly caller: At },
+  ): Promise<Invocation>;
   /** The messages a model call needs, at the head named or now: repaired, compacted, and cut to a budget. */
   context(at: At, options?: ContextOptions): Promise<Context>;
   /**
    * The whole session in its current state, so a head is refused (fork it there first). The file comes in pieces, in
    * bounded memory except for the rows, which are gathered compressed.
    */
-  export(at: At, options?: ExportOptions): AsyncIterable<Uint8Array>;
+  export(
+    at: At,
+    options?: {
+      /** Also the sessions it invoked, and those they invoked. */
+      readonly children?: boolean;
+      /** false: without the names that point at it. */
+      readonly aliases?: boolean;
+    },
+  ): AsyncIterable<Uint8Array>;
   /**
    * ArchiveCorrupted when the file is damaged, cut off or not one; UnsupportedSchemaVersion when it is of a later
    * version; AlreadyExists when a session of that id is here and is another. Nothing is changed then.
    */
-  import(source: ArchiveSource): Promise<ImportReport>;
+  import(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array> | Uint8Array): Promise<ImportReport>;
   /** The conversation as Markdown, for people. */
   markdown(at: At): Promise<string>;
   /** Of one session, or of all; with a head, of the calls that can be seen there, each under the session that made it. */
@@ -67,7 +90,13 @@ export interface Sessions {
    * Sessions with their branches, heads and edges: all that are linked with one, or the newest. With a head, only what leads
    * to it: the sessions of its lineage, of each the branches, heads and invocations up to there.
    */
-  tree(at?: At, options?: TreeOptions): Promise<Tree>;
+  tree(
+    at?: At,
+    options?: {
+      /** Sessions at most; 100 when not given. */
+      readonly limit?: number;
+    },
+  ): Promise<Tree>;
   /** What two heads or sessions have in common and what sets them apart. */
   diff(a: At, b: At): Promise<Diff>;
 }

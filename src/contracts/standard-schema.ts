@@ -1,7 +1,3 @@
-// Validators: whatever implements Standard Schema (https://standardschema.dev), as zod, valibot and arktype do. The interfaces
-// are written down here because Holdfast depends on no package; they match what those libraries declare.
-import type { JsonObject } from "./json.ts";
-
 /** A validator: `Input` is what it accepts, `Output` is what it makes of it. */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly "~standard": StandardSchemaProperties<Input, Output>;
@@ -32,6 +28,3 @@ export interface StandardJsonSchema<Input = unknown, Output = Input> {
     };
   };
 }
-
-/** A JSON Schema as it is in a request to a model. */
-export type JsonSchema = JsonObject;

@@ -4,11 +4,6 @@
 import type { Json, JsonableObject, JsonObject } from "./json.ts";
 import type { At } from "./locators.ts";
 
-export interface StateOptions {
-  /** Keys written by this call are gone after so many milliseconds; never when not given. */
-  readonly ttlMs?: number;
-}
-
 export interface Versioned {
   readonly value: JsonObject;
   /** 0 before the first change; grows with every change. */
@@ -21,7 +16,14 @@ export interface State {
   getKey(session: At, key: string): Promise<Json | undefined>;
   getVersioned(session: At): Promise<Versioned>;
   /** Replaces the whole. */
-  set<T extends object>(session: At, value: JsonableObject<T>, options?: StateOptions): Promise<Versioned>;
+  set<T extends object>(
+    session: At,
+    value: JsonableObject<T>,
+    options?: {
+      /** Keys written by this call are gone after so many milliseconds; never when not given. */
+      readonly ttlMs?: number;
+    },
+  ): Promise<Versioned>;
   /**
    * Replaces the given top-level keys; a key given as null keeps null, `remove` takes keys away. Answers with the whole as
    * this patch left it, and its own version. LimitExceeded when the whole would have more than `stateKeys` keys.
@@ -29,14 +31,20 @@ export interface State {
   patch<T extends object>(
     session: At,
     patch: JsonableObject<T>,
-    options?: StateOptions & { readonly remove?: readonly string[] },
+    options?: {
+      /** Keys written by this call are gone after so many milliseconds; never when not given. */
+      readonly ttlMs?: number;
+    } & { readonly remove?: readonly string[] },
   ): Promise<Versioned>;
   /** Replaces the whole if the version is still the one given; null when it is not. */
   compareAndSet<T extends object>(
     session: At,
     version: number,
     value: JsonableObject<T>,
-    options?: StateOptions,
+    options?: {
+      /** Keys written by this call are gone after so many milliseconds; never when not given. */
+      readonly ttlMs?: number;
+    },
   ): Promise<Versioned | null>;
   clear(session: At): Promise<void>;
 }

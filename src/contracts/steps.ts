@@ -1,14 +1,6 @@
 // Steps: what an iteration of a run does, each recorded at its place.
 import type { Json } from "./json.ts";
 import type { RunError } from "./run-record.ts";
-import type { ReadPosition } from "./session-steps.ts";
-
-export type StepKind = "tool" | "model" | "message" | "now" | "sleep" | "wait" | "spawn" | "read" | "compact";
-
-/**
- * asked: a person decides before the first try, and nothing has happened yet. started: the outcome is not known yet.
- */
-export type StepStatus = "asked" | "started" | "done" | "failed";
 
 /** One attempt at one thing, at its place in the run. */
 export interface Step {
@@ -17,10 +9,11 @@ export interface Step {
   readonly run: string;
   readonly iteration: number;
   readonly path: string;
-  readonly kind: StepKind;
+  readonly kind: "tool" | "model" | "message" | "now" | "sleep" | "wait" | "spawn" | "read" | "compact";
   readonly name: string;
   readonly attempt: number;
-  readonly status: StepStatus;
+  /** asked: a person decides before the first try, and nothing has happened yet. started: the outcome is not known yet. */
+  readonly status: "asked" | "started" | "done" | "failed";
   /** Given to the tool: the same for as long as the outcome is in doubt. */
   readonly idempotencyKey: string;
   readonly startedAt: number;
@@ -30,28 +23,29 @@ export interface Step {
   readonly idempotent?: boolean;
   /** Of a tool that failed: it has returned, so its effect happened, and only its result could not be recorded. */
   readonly effectDone?: boolean;
-  /** Of a recorded read: where in the session's log it read. */
-  readonly position?: ReadPosition;
-  /** Only if steps() was called with `io`, and the step has one. The input of a message step is its content. */
-  readonly input?: StepContent;
-  readonly result?: StepContent;
-}
-
-/** What a step was given, or what it gave. */
-export interface StepContent {
-  /** `sha256:…`; blobs.resolveJson() reads all of it. */
-  readonly ref: string;
-  /** Bytes as JSON. */
-  readonly size: number;
-  /** Left out when it has more than `LIMITS.stepContentBytes`. */
-  readonly value?: Json;
-}
-
-export interface StepRange {
-  /** Only the steps of this one. */
-  readonly iteration?: number;
-  /** With what each step was given and gave. */
-  readonly io?: boolean;
+  /**
+   * Of a recorded read: where in the session's log it read. A recorded read sees what the session showed at this point of
+   * its log, however often it is replayed.
+   */
+  readonly position?: {
+    readonly branch: number;
+    readonly seq: number;
+    /** How many messages or keys it gave. */
+    readonly count: number;
+  };
+  /**
+   * Only if steps() was called with `io`, and the step has one. The input of a message step is its content. What a step
+   * was given, or what it gave.
+   */
+  readonly input?: {
+    /** `sha256:…`; blobs.resolveJson() reads all of it. */
+    readonly ref: string;
+    /** Bytes as JSON. */
+    readonly size: number;
+    /** Left out when it has more than `LIMITS.stepContentBytes`. */
+    readonly value?: Json;
+  };
+  readonly result?: NonNullable<Step["input"]>;
 }
 
 export interface RetryPolicy {

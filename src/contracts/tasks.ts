@@ -28,22 +28,24 @@ export interface Board {
   readonly createdAt: number;
 }
 
-export interface BoardOptions {
-  /** An agent's id, for a board of its own; the root board "" when not given. It need not be registered. */
-  readonly agent?: string;
-  readonly label?: string;
-  readonly parent?: string | null;
-  readonly maxRetries?: number;
-  /** AlreadyExists, and nothing is written, when there is such a board: of several concurrent calls, one creates it. */
-  readonly ifAbsent?: boolean;
-}
-
 export interface Tasks {
   /**
    * The session is created when it is not there. A board that exists already for (session, agent) keeps id and createdAt and gets
    * the new tasks instead of its own.
    */
-  create(session: At, titles: readonly string[], options?: BoardOptions): Promise<Board>;
+  create(
+    session: At,
+    titles: readonly string[],
+    options?: {
+      /** An agent's id, for a board of its own; the root board "" when not given. It need not be registered. */
+      readonly agent?: string;
+      readonly label?: string;
+      readonly parent?: string | null;
+      readonly maxRetries?: number;
+      /** AlreadyExists, and nothing is written, when there is such a board: of several concurrent calls, one creates it. */
+      readonly ifAbsent?: boolean;
+    },
+  ): Promise<Board>;
   get(board: string): Promise<Board | null>;
   /** The session's root board (agent ""), else its oldest board. */
   root(session: At): Promise<Board | null>;

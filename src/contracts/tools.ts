@@ -1,6 +1,6 @@
 // Tools: what an agent's iterations may do to the world, and the types of calling them.
-import type { Json } from "./json.ts";
-import type { JsonSchema, StandardJsonSchema, StandardSchema } from "./standard-schema.ts";
+import type { Json, JsonObject } from "./json.ts";
+import type { StandardJsonSchema, StandardSchema } from "./standard-schema.ts";
 import type { RetryPolicy, StepCall } from "./steps.ts";
 
 /**
@@ -11,8 +11,11 @@ export interface Tool<Accepted = Json, Out = unknown, In = Accepted, Returned = 
   readonly description?: string;
   /** Validates the input before the call is intended. */
   readonly input?: StandardSchema<Accepted, In>;
-  /** The input as described to models, where the validator cannot export JSON Schema. */
-  readonly inputSchema?: JsonSchema;
+  /**
+   * The input as described to models, where the validator cannot export JSON Schema. A JSON Schema as it is in a request
+   * to a model.
+   */
+  readonly inputSchema?: JsonObject;
   /** Validates what execute() returned; the result is what the validator gives. */
   readonly output?: StandardSchema<Returned, Out>;
   /** Whether it may run again under the same key after a crash. Not declared: it may not. */
@@ -89,18 +92,30 @@ export type AnyTool = Tool<unknown, unknown, unknown, unknown>;
 /**
  * A tool that can be described to models: its validator exports its input as JSON Schema, or it has an `inputSchema`.
  */
-export type ToolWithSchema = AnyTool & DescribedInput;
-
-export type DescribedInput = { readonly input: StandardJsonSchema } | { readonly inputSchema: JsonSchema };
+export type ToolWithSchema = AnyTool &
+  (
+    | { readonly input: StandardJsonSchema }
+    | {
+        /** A JSON Schema as it is in a request to a model. */ readonly inputSchema: JsonObject;
+      }
+  );
 
 /** Tools that can be described to models, where execute() of inline tools is to be typed by their validators. */
 export type ToolsWithSchemas<Inputs> = {
-  readonly [Name in keyof Inputs]: Tool<unknown, unknown, Inputs[Name], unknown> & DescribedInput;
+  readonly [Name in keyof Inputs]: Tool<unknown, unknown, Inputs[Name], unknown> &
+    (
+      | { readonly input: StandardJsonSchema }
+      | {
+          /** A JSON Schema as it is in a request to a model. */ readonly inputSchema: JsonObject;
+        }
+    );
 };
 
 /** What is known of a tool's input, kept by tool() so that a tool without a JSON Schema is refused where one is needed. */
-export type KnownInput<Vendor, Converter, Schema> = Schema extends JsonSchema
-  ? { readonly inputSchema: JsonSchema } & KnownValidator<Vendor, Converter>
+export type KnownInput<Vendor, Converter, Schema> = Schema extends JsonObject
+  ? {
+      /** A JSON Schema as it is in a request to a model. */ readonly inputSchema: JsonObject;
+    } & KnownValidator<Vendor, Converter>
   : KnownValidator<Vendor, Converter>;
 
 type KnownValidator<Vendor, Converter> = Converter extends object

@@ -1,6 +1,8 @@
 // Pages of lists, and their cursors: opaque to callers; to the store, the number of the last row of a page.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Page } from "../contracts/json.ts";
+import type { Page, PageOptions } from "../contracts/json.ts";
+
+export type ListOrder = NonNullable<PageOptions["order"]>;
 
 export interface PageRead<R, T> {
   readonly limit: number;
@@ -28,6 +30,11 @@ export function writeCursor(no: number): string {
 export function readCursor(value: unknown): number | null {
   const [no] = read(value, /^n([0-9]{1,15})$/) ?? [null];
   return no ?? null;
+}
+
+/** Where a list by number starts when no cursor is given. */
+export function listStart(order: ListOrder): number {
+  return order === "newest" ? Number.MAX_SAFE_INTEGER : 0;
 }
 
 /** Of lists that are in order of two numbers. */

@@ -1,6 +1,7 @@
 // What a head commits to: the small root beside its row, and the id made from it. Payloads stand in it as commitments, so
 // that a head's id survives their erasure and confirms no guess. A head is completed inside the commit that publishes it.
-import type { Compaction, Counts, Head, HeadStatus } from "../contracts/heads.ts";
+import type { Context } from "../contracts/context.ts";
+import type { Counts, Head } from "../contracts/heads.ts";
 import type { HeadDraft, PublishedHead } from "../contracts/storage/commit.ts";
 import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
 import { encodeText, sha256, sha256Hex, toHex, toRef } from "./bytes.ts";
@@ -15,7 +16,7 @@ export interface HeadRoot {
   readonly final: string | null;
   readonly vars: string | null;
   readonly fingerprint: string | null;
-  readonly compaction: Compaction | null;
+  readonly compaction: NonNullable<Context["compaction"]> | null;
   readonly summary: string | null;
   readonly cacheId: string | null;
 }
@@ -74,7 +75,7 @@ export interface HeadIdentity {
   readonly basis: string | null;
   /** What a fork's first head continues: session, branch and seq. */
   readonly source: { readonly session: string; readonly branch: number; readonly seq: number } | null;
-  readonly status: HeadStatus;
+  readonly status: Head["status"];
   readonly root: Uint8Array;
 }
 
@@ -89,7 +90,7 @@ export function headId({ basis, branch, chain, root, seq, session, source, statu
 export interface NewestHead {
   readonly id: string;
   readonly counts: Counts;
-  readonly compaction: Compaction | null;
+  readonly compaction: NonNullable<Context["compaction"]> | null;
 }
 
 /** What a branch holds at the moment of a commit: its newest head, and what came after it. */
@@ -157,7 +158,7 @@ const counts: Column<Counts> = {
   },
 };
 
-const compaction: Column<Compaction | null> = {
+const compaction: Column<NonNullable<Context["compaction"]> | null> = {
   wanted: "a compaction",
   read(value) {
     if (value === null || value === undefined) return null;
@@ -168,11 +169,11 @@ const compaction: Column<Compaction | null> = {
       typeof found.upTo === "string" &&
       Array.isArray(over) &&
       over.every((one) => typeof one === "string");
-    return sound ? (found as unknown as Compaction) : undefined;
+    return sound ? (found as unknown as NonNullable<Context["compaction"]>) : undefined;
   },
 };
 
-const STATUSES: readonly HeadStatus[] = ["complete", "aborted"];
+const STATUSES: readonly Head["status"][] = ["complete", "aborted"];
 
 const HEAD = {
   branch: whole,
@@ -189,7 +190,7 @@ const HEAD = {
 
 export function rootOf(row: Pick<HeadRow, "id" | "root">): {
   readonly counts: Counts;
-  readonly compaction: Compaction | null;
+  readonly compaction: NonNullable<Context["compaction"]> | null;
 } {
   const name = { kind: "head", id: row.id };
   const { root } = decodeRow(name, row, { root: jsonObject });

@@ -1,8 +1,10 @@
 // The owner of a run's lease: a worker's id, and the worker's process where the platform knows it. The row and the log keep both as
 // one text, `worker_…@process`. A run that came with an archive is held: it may still be running where it came from, so no worker
 // claims it here until resume() or unpause().
-import type { Environment, Liveness } from "../contracts/environment.ts";
-import type { RunOwner } from "../contracts/run-waits.ts";
+
+import type { Environment, Processes } from "../contracts/environment.ts";
+import type { RunWait } from "../contracts/run-waits.ts";
+
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import { describeProcess } from "./process-name.ts";
 
@@ -13,7 +15,7 @@ export function ownerText({ processes }: Environment, worker: string): string {
   return process === null ? worker : `${worker}${SEPARATOR}${process}`;
 }
 
-export function describeOwner(owner: string): RunOwner {
+export function describeOwner(owner: string): NonNullable<RunWait["owner"]> {
   const [worker, process] = split(owner);
   const known = process === null ? null : describeProcess(process);
   return { worker, host: known?.host ?? null, pid: known?.pid ?? null };
@@ -25,7 +27,7 @@ export function ownerWords(owner: string): string {
   return pid === null ? worker : `${worker} (process ${pid} on ${host})`;
 }
 
-export function ownerLiveness({ processes }: Environment, owner: string): Liveness {
+export function ownerLiveness({ processes }: Environment, owner: string): ReturnType<Processes["liveness"]> {
   const [, process] = split(owner);
   return process === null || processes === undefined ? "unknown" : processes.liveness(process);
 }

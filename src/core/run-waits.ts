@@ -1,11 +1,11 @@
 // Why no worker works on a run, and why a call that executes it has to wait: what the run waits for, as its row keeps it and as a
 // sentence.
 
-import type { DecisionReason } from "../contracts/decisions.ts";
+import type { Decision } from "../contracts/decisions.ts";
 import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { RunError } from "../contracts/run-record.ts";
-import type { RunIdle, RunWait, Waits } from "../contracts/run-waits.ts";
+import type { Run, RunError } from "../contracts/run-record.ts";
+import type { RunWait, Waits } from "../contracts/run-waits.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import { encodeText } from "./bytes.ts";
 import { decodeRow, json } from "./decode.ts";
@@ -21,7 +21,7 @@ export function idleReason(
   error: RunError | null,
   environment?: Environment,
   questions?: OpenQuestions,
-): RunIdle | null {
+): NonNullable<Run["idle"]> | null {
   if (row.ended_at !== null) return null;
   const id = JSON.stringify(row.id);
   if (isHeldRun(row)) {
@@ -55,7 +55,7 @@ export function idleReason(
   };
 }
 
-function goneReason(row: RunRow, owner: string, environment: Environment): RunIdle | null {
+function goneReason(row: RunRow, owner: string, environment: Environment): NonNullable<Run["idle"]> | null {
   if (!isOwnerGone(environment, row)) return null;
   const id = JSON.stringify(row.id);
   const message = `Run ${id} is unfinished: the process of its worker ${ownerWords(owner)} has ended.`;
@@ -152,7 +152,7 @@ export function waitsOf({ waits, id }: Pick<RunRow, "waits" | "id">): readonly W
 }
 
 export interface OpenQuestion {
-  readonly reason: DecisionReason;
+  readonly reason: Decision["reason"];
   readonly tool: string;
 }
 

@@ -2,7 +2,7 @@
 // erased later are included without their content; the caller decides what to show in their place.
 
 import { HoldfastError } from "../contracts/errors.ts";
-import type { MessageAt, ViewRange } from "../contracts/lineage.ts";
+import type { MessageAt, View } from "../contracts/lineage.ts";
 import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { MessageRow, SessionRow } from "../contracts/storage/rows.ts";
@@ -156,7 +156,7 @@ export async function messageRowsIn(
   storage: Storage,
   at: LinePosition,
   session: string,
-  range: ViewRange | undefined,
+  range: NonNullable<Parameters<View["messages"]>[0]> | undefined,
 ): Promise<readonly MessageAtRow[]> {
   const { agent, after, limit, offset, last } = checkRange(range);
   if (last !== undefined && after === 0 && agent === undefined) return lastRowsAt(storage, at, last);
@@ -176,7 +176,7 @@ export async function messageRowsIn(
 
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
-function checkRange(range: ViewRange | undefined) {
+function checkRange(range: NonNullable<Parameters<View["messages"]>[0]> | undefined) {
   const given = checkRecord(range, "range", ["agent", "after", "limit", "offset", "last"]);
   const last = given.last === undefined ? undefined : checkLimit(given.last, "historyPage", undefined, "last");
   if (last !== undefined && (given.limit !== undefined || given.offset !== undefined)) {

@@ -1,8 +1,10 @@
 // What an event is about, in one short line and as a row with small facts: made from the event alone, so that no payload
 // is ever touched.
+
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { LogEvent } from "../contracts/log.ts";
-import type { TracedRow } from "../contracts/trace.ts";
+import type { TraceEvent } from "../contracts/trace.ts";
+
 import { rowId } from "../core/row-id.ts";
 import { RUN_SUMMARIES } from "./run-summary.ts";
 
@@ -35,7 +37,7 @@ export function firstSeq({ data, seq }: LogEvent, kind: string): number {
   return typeof first === "number" ? first : seq;
 }
 
-export function rowOf(event: LogEvent, erased: boolean): TracedRow | null {
+export function rowOf(event: LogEvent, erased: boolean): NonNullable<TraceEvent["row"]> | null {
   const kind = KINDS.find(([prefix]) => event.type.startsWith(prefix))?.[1];
   if (kind === undefined) return null;
   const small = Object.entries(event.data).filter(([, value]) => value === null || typeof value !== "object");

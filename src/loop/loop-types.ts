@@ -1,7 +1,8 @@
 // What a tool loop is made with, and the types of the agent that it is.
 
 import type { AgentDefinition, Iteration } from "../contracts/agent-definitions.ts";
-import type { ChatFinish } from "../contracts/chat.ts";
+import type { ChatReply } from "../contracts/chat.ts";
+
 import type { ContextOptions } from "../contracts/context.ts";
 import type { RunLimits } from "../contracts/run-record.ts";
 import type { ToolWithSchema } from "../contracts/tools.ts";
@@ -35,7 +36,7 @@ export interface ToolLoopOptions {
 export interface LoopOutput {
   /** The text of the model's last message. */
   readonly text: string;
-  readonly finish: ChatFinish;
+  readonly finish: ChatReply["finish"];
 }
 
 export interface LoopState {

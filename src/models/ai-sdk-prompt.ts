@@ -18,7 +18,7 @@ import {
   resultText,
 } from "./content.ts";
 
-export type SpecificationVersion = "v2" | "v3" | "v4";
+type SpecificationVersion = "v2" | "v3" | "v4";
 
 type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>;
 

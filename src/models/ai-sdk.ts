@@ -1,12 +1,12 @@
 // A language model of the AI SDK as a chat model: the specification versions v2, v3 and v4, by way of doStream, which does
 // not retry by itself.
 
-import type { ChatContent, ChatFinish, ChatModel, ChatModelOptions, ChatReply } from "../contracts/chat.ts";
+import type { ChatModel, ChatModelOptions, ChatReply } from "../contracts/chat.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { ModelCall } from "../contracts/models.ts";
 import { copyJson } from "../core/check.ts";
 import { isObject } from "../core/object.ts";
-import { renderPrompt, type SpecificationVersion } from "./ai-sdk-prompt.ts";
+import { renderPrompt } from "./ai-sdk-prompt.ts";
 import { keepBlock, keepFields } from "./content.ts";
 import { failureOf, ModelError, streamCut, withFailures } from "./failure.ts";
 import { readToolInput } from "./tool-input.ts";
@@ -14,28 +14,28 @@ import { usageOf } from "./usage.ts";
 
 /** As far as it is used: `anthropic("…")`, `openai("…")` and all other language models of the AI SDK. */
 export interface AiSdkLanguageModel {
-  readonly specificationVersion: SpecificationVersion;
+  readonly specificationVersion: "v2" | "v3" | "v4";
   readonly provider: string;
   readonly modelId: string;
   readonly supportedUrls:
     | PromiseLike<Readonly<Record<string, readonly RegExp[]>>>
     | Readonly<Record<string, readonly RegExp[]>>;
-  doStream(options: AiSdkCallOptions): PromiseLike<{ readonly stream: AiSdkStream }>;
+  /** The stream is a ReadableStream. */
+  doStream(options: {
+    readonly prompt: readonly object[];
+    readonly tools?: readonly object[];
+    readonly abortSignal?: AbortSignal;
+  }): PromiseLike<{
+    readonly stream: {
+      getReader(): {
+        read(): Promise<{ readonly done: boolean; readonly value?: object | undefined }>;
+        cancel(): Promise<void>;
+      };
+    };
+  }>;
 }
 
-/** A ReadableStream. */
-interface AiSdkStream {
-  getReader(): {
-    read(): Promise<{ readonly done: boolean; readonly value?: AiSdkStreamPart | undefined }>;
-    cancel(): Promise<void>;
-  };
-}
-
-interface AiSdkCallOptions {
-  readonly prompt: readonly object[];
-  readonly tools?: readonly object[];
-  readonly abortSignal?: AbortSignal;
-}
+type AiSdkStream = Awaited<ReturnType<AiSdkLanguageModel["doStream"]>>["stream"];
 
 export interface AiSdkStreamPart {
   readonly type: string;
@@ -140,7 +140,7 @@ function addPart(entries: Entry[], open: Map<unknown, Entry>, part: AnyPart): vo
   }
 }
 
-function contentOf({ kind, text, metadata, part }: Entry, from: string): readonly ChatContent[] {
+function contentOf({ kind, text, metadata, part }: Entry, from: string): readonly ChatReply["content"][number][] {
   const adds = keepFields(from, metadata === undefined ? {} : { providerOptions: copyJson(metadata, "metadata") });
   if (kind === "text") return text === "" ? [] : [{ type: "text", text: text.toWellFormed() }, ...adds];
   if (kind === "reasoning") {
@@ -165,7 +165,7 @@ function plainJson(value: unknown): Json {
   return Object.fromEntries(fields.map(([name, one]) => [name, plainJson(one)]));
 }
 
-const FINISH: Readonly<Record<string, ChatFinish>> = {
+const FINISH: Readonly<Record<string, ChatReply["finish"]>> = {
   stop: "stop",
   length: "length",
   "tool-calls": "tools",
@@ -173,7 +173,11 @@ const FINISH: Readonly<Record<string, ChatFinish>> = {
 };
 
 /** A stream that was cut ends as "interrupted" in v4; before, with a reason of the SDK's own making and without usage. */
-function finishOf({ finishReason }: AnyPart, provider: string, { outputTokens }: Partial<ChatReply>): ChatFinish {
+function finishOf(
+  { finishReason }: AnyPart,
+  provider: string,
+  { outputTokens }: Partial<ChatReply>,
+): ChatReply["finish"] {
   const { unified, raw } = reasonOf(finishReason);
   if (unified === "error") throw new ModelError("error", `${provider}: the reply ended with an error`);
   if (unified === "interrupted") throw streamCut(provider);

@@ -1,11 +1,11 @@
 // The Anthropic SDK's client as a chat model: its streaming Messages API, one request per call.
 
-import type { ChatContent, ChatFinish, ChatModel, ChatModelOptions, ChatReply } from "../contracts/chat.ts";
+import type { ChatModel, ChatModelOptions, ChatReply } from "../contracts/chat.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { ModelCall } from "../contracts/models.ts";
 import { copyJson } from "../core/check.ts";
 import { isObject } from "../core/object.ts";
-import { type AnthropicOptions, type AnthropicRequest, renderRequest } from "./anthropic-request.ts";
+import { type AnthropicOptions, renderRequest } from "./anthropic-request.ts";
 import { keepBlock, keepFields } from "./content.ts";
 import { streamCut, withFailures } from "./failure.ts";
 import { readToolInput } from "./tool-input.ts";
@@ -15,9 +15,9 @@ import { usageOf } from "./usage.ts";
 export interface AnthropicClient {
   readonly messages: {
     create(
-      body: AnthropicRequest,
+      body: { readonly stream: true },
       options: { readonly signal: AbortSignal; readonly maxRetries: number },
-    ): PromiseLike<AsyncIterable<AnthropicEvent>>;
+    ): PromiseLike<AsyncIterable<object>>;
   };
 }
 
@@ -47,7 +47,7 @@ export interface AnthropicEvent {
 
 const ANTHROPIC = "anthropic";
 
-const FINISH: Readonly<Record<string, ChatFinish>> = {
+const FINISH: Readonly<Record<string, ChatReply["finish"]>> = {
   end_turn: "stop",
   stop_sequence: "stop",
   tool_use: "tools",
@@ -65,7 +65,7 @@ export function anthropicModel(client: AnthropicClient, options: AnthropicOption
       withFailures(ANTHROPIC, call.signal, async () => {
         const body = await renderRequest(request, options, call);
         const stream = await client.messages.create(body, { signal: call.signal, maxRetries: 0 });
-        const message = await gather(stream, call);
+        const message = await gather(stream as AsyncIterable<AnthropicEvent>, call);
         return replyOf(message, price);
       }),
   };
@@ -139,7 +139,14 @@ function replyOf({ blocks, stopReason, usage }: GatheredReply, price: ChatModelO
   };
 }
 
-function contentOf({ start, text, json, thinking, signature, citations }: PartialBlock): readonly ChatContent[] {
+function contentOf({
+  start,
+  text,
+  json,
+  thinking,
+  signature,
+  citations,
+}: PartialBlock): readonly ChatReply["content"][number][] {
   switch (start.type) {
     case "text": {
       const adds = citations.length === 0 ? {} : { citations: copyJson(citations, "citations") };
@@ -164,7 +171,7 @@ function contentOf({ start, text, json, thinking, signature, citations }: Partia
 }
 
 /** A call that the model makes by itself needs no word about it; what made it otherwise is sent back with it. */
-function besides({ caller, toolset_name }: JsonObject): readonly ChatContent[] {
+function besides({ caller, toolset_name }: JsonObject): readonly ChatReply["content"][number][] {
   const isDirect = caller === undefined || caller === null || (isObject(caller) && caller.type === "direct");
   return keepFields(ANTHROPIC, {
     ...(isDirect ? {} : { caller }),

@@ -1,12 +1,5 @@
 // The OpenAI SDK's client as a chat model: its streaming Chat Completions API, which many other servers speak too.
-import type {
-  ChatContent,
-  ChatFinish,
-  ChatModel,
-  ChatModelOptions,
-  ChatReply,
-  ChatRequest,
-} from "../contracts/chat.ts";
+import type { ChatModel, ChatModelOptions, ChatReply, ChatRequest } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ModelCall } from "../contracts/models.ts";
 import {
@@ -29,9 +22,9 @@ export interface OpenAIChatClient {
   readonly chat: {
     readonly completions: {
       create(
-        body: OpenAIChatRequest,
+        body: { readonly stream: true },
         options: { readonly signal: AbortSignal; readonly maxRetries: number },
-      ): PromiseLike<AsyncIterable<OpenAIChunk>>;
+      ): PromiseLike<AsyncIterable<object>>;
     };
   };
 }
@@ -44,13 +37,6 @@ export interface OpenAIOptions extends ChatModelOptions {
   readonly provider?: string;
   /** Further fields of the request, as the API names them: `temperature`, `reasoning_effort`, … */
   readonly params?: Readonly<Record<string, unknown>>;
-}
-
-interface OpenAIChatRequest {
-  readonly model: string;
-  readonly messages: readonly object[];
-  readonly stream: true;
-  readonly tools?: readonly object[];
 }
 
 export interface OpenAIChunk {
@@ -73,7 +59,7 @@ export interface OpenAIChunk {
   } | null;
 }
 
-const FINISH: Readonly<Record<string, ChatFinish>> = {
+const FINISH: Readonly<Record<string, ChatReply["finish"]>> = {
   stop: "stop",
   length: "length",
   tool_calls: "tools",
@@ -94,7 +80,7 @@ export function openaiChatModel(client: OpenAIChatClient, options: OpenAIOptions
           ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
         };
         const stream = await client.chat.completions.create(body, { signal: call.signal, maxRetries: 0 });
-        return gather(stream, call, provider, price);
+        return gather(stream as AsyncIterable<OpenAIChunk>, call, provider, price);
       }),
   };
 }
@@ -188,7 +174,7 @@ async function gather(
   }
   if (finish === undefined) throw streamCut(provider);
   const said = (text + refusal).toWellFormed();
-  const content: readonly ChatContent[] = [
+  const content: readonly ChatReply["content"][number][] = [
     ...(said === "" ? [] : [{ type: "text" as const, text: said }]),
     ...[...calls.values()].map(({ id, name, json }, i) => ({
       ...{ type: "tool_use" as const, id: id === "" ? `call_${call.idempotencyKey.slice(0, 12)}_${i}` : id, name },

@@ -1,14 +1,7 @@
 // The OpenAI SDK's client as a chat model: its streaming Responses API. The conversation is sent whole each time; nothing is
 // kept with the provider unless `params` say so.
 
-import type {
-  ChatContent,
-  ChatFinish,
-  ChatModel,
-  ChatModelOptions,
-  ChatReply,
-  ChatRequest,
-} from "../contracts/chat.ts";
+import type { ChatModel, ChatModelOptions, ChatReply, ChatRequest } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { ModelCall } from "../contracts/models.ts";
@@ -38,24 +31,15 @@ import { usageOf } from "./usage.ts";
 export interface OpenAIResponsesClient {
   readonly responses: {
     create(
-      body: OpenAIResponsesRequest,
+      body: { readonly stream: true },
       options: { readonly signal: AbortSignal; readonly maxRetries: number },
-    ): PromiseLike<AsyncIterable<OpenAIResponseEvent>>;
+    ): PromiseLike<AsyncIterable<object>>;
   };
 }
 
 export interface OpenAIResponsesOptions extends OpenAIOptions {
   /** Asks a reasoning model for its encrypted reasoning, which is kept and sent back. Other models refuse the request. */
   readonly keepReasoning?: boolean;
-}
-
-/** No stricter than the SDK's own, or its clients would not be assignable. */
-interface OpenAIResponsesRequest {
-  readonly model?: string;
-  readonly input?: string | readonly object[];
-  readonly stream: true;
-  readonly instructions?: string | null;
-  readonly tools?: readonly object[];
 }
 
 interface OpenAIResponseEvent {
@@ -95,7 +79,7 @@ export function openaiResponsesModel(client: OpenAIResponsesClient, options: Ope
           ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
         };
         const stream = await client.responses.create(body, { signal: call.signal, maxRetries: 0 });
-        return gather(stream, call, provider, price);
+        return gather(stream as AsyncIterable<OpenAIResponseEvent>, call, provider, price);
       }),
   };
 }
@@ -197,7 +181,7 @@ function failed(provider: string, code: string | null | undefined, message = "th
   return new ModelError(code ?? "response_failed", `${provider}: ${message}`, { retryable });
 }
 
-function finishOf({ type, response }: OpenAIResponseEvent, items: readonly JsonObject[]): ChatFinish {
+function finishOf({ type, response }: OpenAIResponseEvent, items: readonly JsonObject[]): ChatReply["finish"] {
   if (type === "response.incomplete") {
     const reason = response?.incomplete_details?.reason;
     return reason === "max_output_tokens" ? "length" : reason === "content_filter" ? "refusal" : "other";
@@ -207,7 +191,7 @@ function finishOf({ type, response }: OpenAIResponseEvent, items: readonly JsonO
   return isRefusal ? "refusal" : "stop";
 }
 
-function contentOf(item: JsonObject): readonly ChatContent[] {
+function contentOf(item: JsonObject): readonly ChatReply["content"][number][] {
   switch (item.type) {
     case "message": {
       const text = partsOf(item.content)
@@ -230,7 +214,7 @@ function contentOf(item: JsonObject): readonly ChatContent[] {
 }
 
 /** The summary is for people to read; what is encrypted is for the model, and worth nothing without. */
-function reasoningOf(item: JsonObject): readonly ChatContent[] {
+function reasoningOf(item: JsonObject): readonly ChatReply["content"][number][] {
   const thinking = partsOf(item.summary)
     .map(({ text }) => textOf(text))
     .join("\n\n")

@@ -1,5 +1,5 @@
 // What a call used and what that cost. What a provider does not say is not known, which is not 0.
-import type { ChatReply, ModelPrice } from "../contracts/chat.ts";
+import type { ChatModelOptions, ChatReply } from "../contracts/chat.ts";
 
 /** Tokens as the provider told them. */
 export interface TokenCounts {
@@ -15,7 +15,7 @@ type Usage = Pick<ChatReply, "inputTokens" | "outputTokens" | "cachedTokens" | "
 
 const MILLION = 1_000_000;
 
-export function usageOf(counts: TokenCounts, price: ModelPrice | undefined): Usage {
+export function usageOf(counts: TokenCounts, price: NonNullable<ChatModelOptions["price"]> | undefined): Usage {
   const [input, output, cached, written] = [counts.input, counts.output, counts.cached, counts.written].map(countOf);
   return {
     ...(input === undefined ? {} : { inputTokens: input }),
@@ -28,7 +28,13 @@ export function usageOf(counts: TokenCounts, price: ModelPrice | undefined): Usa
   };
 }
 
-function costOf(price: ModelPrice, input: number, output: number, cached: number, written: number): number {
+function costOf(
+  price: NonNullable<ChatModelOptions["price"]>,
+  input: number,
+  output: number,
+  cached: number,
+  written: number,
+): number {
   const { inputPerMTok, outputPerMTok, cachedInputPerMTok = inputPerMTok, cacheWritePerMTok = inputPerMTok } = price;
   const plain = Math.max(0, input - cached - written);
   const sum = plain * inputPerMTok + output * outputPerMTok + cached * cachedInputPerMTok + written * cacheWritePerMTok;

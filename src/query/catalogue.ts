@@ -1,6 +1,7 @@
 // The catalogue: every attribute a query can name, and nothing else. Names stay when tables change; a new version of the
 // catalogue only adds. Text of messages and other payloads are no facts: a fact names them by ref.
-import type { FactName } from "../contracts/query.ts";
+import type { Querying } from "../contracts/query.ts";
+
 import { editDistance } from "../core/distance.ts";
 import { once } from "../core/memoize.ts";
 import type { Attribute as Named } from "./ast.ts";
@@ -57,7 +58,7 @@ export function attributesOf(kind: KindName): readonly Attribute[] {
 }
 
 /** Every attribute, for people. */
-export function factNames(): readonly FactName[] {
+export function factNames(): readonly Awaited<ReturnType<Querying["facts"]>>[number][] {
   return attributes().map(({ name, kind, type, many }) => ({ name, of: kind, type: typeText(type), many }));
 }
 

@@ -2,7 +2,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Explanation, QueryAnswer, Querying } from "../contracts/query.ts";
+import type { Explanation, Querying } from "../contracts/query.ts";
 import type { InspectLimits, InspectRow, Storage } from "../contracts/storage/storage.ts";
 import { QUERY_VERBS } from "../contracts/verbs/store.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
@@ -29,7 +29,7 @@ export function createQuerying(storage: Storage): Querying {
   });
 }
 
-async function run(storage: Storage, compiled: PreparedQuery, limits: InspectLimits): Promise<QueryAnswer> {
+async function run(storage: Storage, compiled: PreparedQuery, limits: InspectLimits): Promise<Json> {
   const started = storage.environment.monotonic();
   const rows = await storage.inspect(compiled.sql, compiled.params, { ...limits, maxRows: limits.maxRows + 1 });
   if (rows.length > limits.maxRows) throw tooManyRows(limits.maxRows);
@@ -79,7 +79,7 @@ function key(value: unknown): number | string {
   return typeof value === "number" ? value : typeof value === "bigint" ? Number(value) : String(value);
 }
 
-function shape({ shape: wanted }: Find, rows: readonly (readonly Json[])[]): QueryAnswer {
+function shape({ shape: wanted }: Find, rows: readonly (readonly Json[])[]): Json {
   switch (wanted) {
     case "relation":
       return rows.map((row) => [...row]);

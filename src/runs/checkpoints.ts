@@ -1,7 +1,7 @@
 // Checkpoints: the state of a loop after an iteration. Runs write their own; other loops save and load theirs by session and
 // agent.
 
-import type { Checkpoint, PendingToolCall } from "../contracts/checkpoints.ts";
+import type { Checkpoint } from "../contracts/checkpoints.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { EventDraft } from "../contracts/storage/commit.ts";
@@ -35,7 +35,7 @@ export async function saveCheckpoint(
   const at = storage.environment.now();
   const kept = {
     state: (given.state ?? null) as Json,
-    pendingToolCalls: (given.pendingToolCalls ?? []) as readonly PendingToolCall[],
+    pendingToolCalls: (given.pendingToolCalls ?? []) as readonly Checkpoint["pendingToolCalls"][number][],
     lastToolResult: (given.lastToolResult ?? null) as Json,
     pauseUntil: given.pauseUntil ?? null,
     stopReason: given.stopReason ?? null,
@@ -133,7 +133,7 @@ async function checkpointOf(payloads: Payloads, row: CheckpointRow): Promise<Che
   const found = decodeRow({ kind: "checkpoint", session, seq: row.seq }, kept ?? {}, KEPT);
   return {
     ...{ session, agent, run: run === NO_RUN ? null : run, iteration, state: kept.state ?? null },
-    pendingToolCalls: (found.pendingToolCalls ?? []) as unknown as readonly PendingToolCall[],
+    pendingToolCalls: (found.pendingToolCalls ?? []) as unknown as readonly Checkpoint["pendingToolCalls"][number][],
     lastToolResult: kept.lastToolResult ?? null,
     ...{ pauseUntil: found.pauseUntil, stopReason: found.stopReason, startedAt: found.startedAt, checkpointedAt: at },
   };

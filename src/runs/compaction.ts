@@ -1,8 +1,10 @@
 // A compaction made by a run: its summary and the head from which on contexts begin with it are one commit, made once at
 // their place in the iteration.
+
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { RunCompaction } from "../contracts/session-steps.ts";
+import type { SessionSteps } from "../contracts/session-steps.ts";
+
 import { checkRecord, checkText } from "../core/check.ts";
 import { appendCommit, type PreparedMessage, prepareMessage } from "../history/append.ts";
 import { coverageUpTo, readySummary } from "../sessions/compact.ts";
@@ -10,7 +12,11 @@ import type { IterationHost } from "./iteration-host.ts";
 import { refuseStep } from "./refusals.ts";
 import type { StepIdentity, StepRequest } from "./steps.ts";
 
-export async function compactSession(host: IterationHost, request: StepRequest, input: RunCompaction): Promise<void> {
+export async function compactSession(
+  host: IterationHost,
+  request: StepRequest,
+  input: Parameters<SessionSteps["compact"]>[0],
+): Promise<void> {
   const { writer, payloads, steps } = host;
   const given = checkRecord(input, "compaction", ["summary", "upTo"]);
   const summary = readySummary(checkText(given.summary, "summary", "payloadBytes"));

@@ -1,8 +1,7 @@
 // Decisions of a person about a step: each question is asked once and answered once, and both can be read afterwards from the log.
 
-import type { Answer, Decision, DecisionReason } from "../contracts/decisions.ts";
+import type { Answer, Decision } from "../contracts/decisions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { ListOrder } from "../contracts/json.ts";
 import type { Run } from "../contracts/run-record.ts";
 import type { EventDraft } from "../contracts/storage/commit.ts";
 import type { Payloads, PreparedPayload } from "../contracts/storage/payloads.ts";
@@ -11,6 +10,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import type { ANSWER_INPUT } from "../contracts/verbs/runs.ts";
 import type { RowId, ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { encodeJson, invalid } from "../core/check.ts";
+import type { ListOrder } from "../core/cursor.ts";
 import { decodeRow, oneOf, optional, text, whole } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
 import { waitsFor } from "../core/run-waits.ts";
@@ -20,7 +20,7 @@ import { changeRun } from "./verbs.ts";
 import { payloadExtras, payloadFields } from "./writer.ts";
 
 const VERDICTS = ["retry", "result", "fail"] as const;
-const DENIED: Readonly<Record<DecisionReason, string>> = {
+const DENIED: Readonly<Record<Decision["reason"], string>> = {
   "in-doubt": "a person said that it did not happen and shall not",
   approval: "a person refused it",
 };
@@ -87,7 +87,7 @@ function endOf(
   return [{ ...draft, type: "step/failed", data: { step, error, final: true }, ...payloadFields(undefined) }];
 }
 
-function otherQuestion(id: string, answered: DecisionReason, open: DecisionReason): HoldfastError {
+function otherQuestion(id: string, answered: Decision["reason"], open: Decision["reason"]): HoldfastError {
   return new HoldfastError("Conflict", `the open question about ${id} is ${open}, not ${answered}`, {
     details: { kind: "decision", id, reason: open },
     hint: "Read the question again with runs.pending(), then answer it.",

@@ -5,8 +5,8 @@
 import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { RunResult } from "../contracts/run-results.ts";
-import type { RunWait } from "../contracts/run-waits.ts";
-import type { ErasedContent } from "../contracts/session-steps.ts";
+import type { ResumeOptions, RunWait } from "../contracts/run-waits.ts";
+
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
@@ -268,7 +268,7 @@ function refuseClosed({ closing }: LocalWorkers, { id, status, ended_at }: RunRo
 
 export interface WorkOptions {
   readonly signal?: AbortSignal;
-  readonly erased: ErasedContent;
+  readonly erased: NonNullable<ResumeOptions["erased"]>;
 }
 
 export class LocalWorkers {

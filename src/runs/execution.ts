@@ -3,7 +3,7 @@
 
 import type { AgentDefinition, Verdict } from "../contracts/agent-definitions.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
-import type { RunLimits, StopReason } from "../contracts/run-record.ts";
+import type { Run, RunLimits } from "../contracts/run-record.ts";
 import type { ResumeOptions } from "../contracts/run-waits.ts";
 import type { EventDraft, HeadDraft } from "../contracts/storage/commit.ts";
 import type { PreparedPayload } from "../contracts/storage/payloads.ts";
@@ -159,7 +159,7 @@ export class Execution {
   }
 
   /** Checked between two iterations and before a model is asked. */
-  #stopReason(): StopReason | null {
+  #stopReason(): NonNullable<Run["stopReason"]> | null {
     return stopReason(this.row, this.#readLimits(), this.#spending, this.#host.storage.environment.now());
   }
 
@@ -278,7 +278,10 @@ export class Execution {
   }
 
   /** The one terminal event. */
-  async #conclude(end: Exclude<Verdict, { verdict: "next" }>, stop: StopReason | null): Promise<void> {
+  async #conclude(
+    end: Exclude<Verdict, { verdict: "next" }>,
+    stop: NonNullable<Run["stopReason"]> | null,
+  ): Promise<void> {
     const { payloads } = this.#host;
     let last = end;
     let bytes: Uint8Array;
@@ -307,7 +310,7 @@ export class Execution {
   }
 
   async #end(
-    over: { readonly status: "completed" | "failed" | "cancelled"; readonly stop: StopReason },
+    over: { readonly status: "completed" | "failed" | "cancelled"; readonly stop: NonNullable<Run["stopReason"]> },
     said: Pick<Change, "data" | "payload">,
     kept: readonly PreparedPayload[],
     heads: (at: number) => readonly EventDraft[],

@@ -37,7 +37,7 @@ test("RU2 onWait and run.idle name the tool, the question, and the command that 
   }
 
   const [asked, shown] = await readWait();
-  const id = (await hf.runs.pending())[0]?.id ?? "";
+  const id = (await hf.runs.pending()).items[0]?.id ?? "";
   const how =
     "`npx holdfast runs pending 'n 2'` shows the question and the commands that answer it; " +
     `a program calls runs.answer("${id}", …).`;

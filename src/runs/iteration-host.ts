@@ -2,7 +2,8 @@
 
 import type { AgentDefinition } from "../contracts/agent-definitions.ts";
 import type { Json } from "../contracts/json.ts";
-import type { ErasedContent } from "../contracts/session-steps.ts";
+import type { ResumeOptions } from "../contracts/run-waits.ts";
+
 import type { EventDraft } from "../contracts/storage/commit.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
@@ -28,7 +29,7 @@ export interface IterationHost extends RunHost, StepsHost {
   readonly steps: Steps;
   readonly spending: Spending;
   /** What a recorded read does about content that was erased since. */
-  readonly erased: ErasedContent;
+  readonly erased: NonNullable<ResumeOptions["erased"]>;
   /** Ends the work when the run has reached one of its limits or is to be cancelled. */
   readonly leaveAtLimit: () => undefined;
   readonly draftHead: (at: number, compaction: NonNullable<HeadPlan["compaction"]>) => readonly EventDraft[];

@@ -3,8 +3,8 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { EVENT_SCHEMA_VERSION } from "../contracts/log.ts";
 import type { RunError } from "../contracts/run-record.ts";
-import type { ReadPosition } from "../contracts/session-steps.ts";
-import type { Step, StepKind, StepStatus } from "../contracts/steps.ts";
+
+import type { Step } from "../contracts/steps.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { JournalRow, RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
@@ -97,14 +97,14 @@ export interface StepRecord {
   readonly seq: number;
   readonly iteration: number;
   readonly path: string;
-  readonly kind: StepKind;
+  readonly kind: Step["kind"];
   readonly name: string;
   readonly attempt: number;
   readonly digest: string;
   readonly key: string;
   readonly startedAt: number;
   readonly data: JsonObject;
-  status: StepStatus;
+  status: Step["status"];
   end: StepEnd | null;
   /** A person permitted one more attempt. */
   isAllowed: boolean;
@@ -148,7 +148,7 @@ export function buildStepRecords(session: string, entries: readonly JournalEntry
     const found = decodeRow({ kind: "step", session, seq }, said, STEP);
     records.set(seq, {
       ...found,
-      kind: found.kind as StepKind,
+      kind: found.kind as Step["kind"],
       ...{ seq, startedAt: at, data, isAllowed: false, isAsked: data.approval === true },
       status: type === "step/started" ? intentStatus(data) : type === "step/failed" ? "failed" : "done",
       end: type === "step/started" ? null : entry,
@@ -158,7 +158,7 @@ export function buildStepRecords(session: string, entries: readonly JournalEntry
 }
 
 /** An intent that asks for approval is the question itself: the effect follows only after `step/begun`. */
-function intentStatus({ approval }: JsonObject): StepStatus {
+function intentStatus({ approval }: JsonObject): Step["status"] {
   return approval === true ? "asked" : "started";
 }
 
@@ -182,7 +182,7 @@ export function stepOf(session: string, run: string, record: StepRecord): Step {
   };
 }
 
-function positionIn(session: string, { seq, data }: StepRecord): ReadPosition {
+function positionIn(session: string, { seq, data }: StepRecord): NonNullable<Step["position"]> {
   const { position, count } = decodePosition(session, seq, data);
   return { branch: position.branch, seq: position.seq, count };
 }

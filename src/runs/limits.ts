@@ -1,7 +1,8 @@
 // What a run has spent and what it may spend: the reasons for which a run ends by itself.
+
 import { HoldfastError } from "../contracts/errors.ts";
 import type { ModelReply } from "../contracts/models.ts";
-import type { RunLimits, StopReason } from "../contracts/run-record.ts";
+import type { Run, RunLimits } from "../contracts/run-record.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import { decodeText } from "../core/bytes.ts";
 import { addUsd } from "../core/money.ts";
@@ -37,7 +38,12 @@ export function deadlineOf({ created_at }: RunRow, { wallMs }: RunLimits): numbe
 }
 
 /** Why the run ends now; null: it goes on. */
-export function stopReason(row: RunRow, limits: RunLimits, spending: Spending, now: number): StopReason | null {
+export function stopReason(
+  row: RunRow,
+  limits: RunLimits,
+  spending: Spending,
+  now: number,
+): NonNullable<Run["stopReason"]> | null {
   const { tokens, cost_usd } = spending.after(row);
   if (row.cancel === 1) return "cancelled";
   if (limits.iterations !== undefined && row.iteration >= limits.iterations) return "limit:iterations";
@@ -46,7 +52,7 @@ export function stopReason(row: RunRow, limits: RunLimits, spending: Spending, n
   return now >= deadlineOf(row, limits) ? "limit:wallMs" : null;
 }
 
-export function stopError(stop: StopReason): HoldfastError {
+export function stopError(stop: NonNullable<Run["stopReason"]>): HoldfastError {
   if (stop === "cancelled") return new HoldfastError("Aborted", "the run was cancelled");
   const limit = stop.slice("limit:".length);
   return new HoldfastError("LimitExceeded", `the run reached its limit of ${limit}`, { details: { limit } });

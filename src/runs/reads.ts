@@ -1,10 +1,12 @@
 // Recorded reads of an iteration (rule RU14): the journal keeps the position in the log, and a replay reads again there. The event
 // is not committed by itself: it goes with the next commit of the run, because nothing relies on it before.
+
 import type { Context, ContextOptions } from "../contracts/context.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { Message } from "../contracts/messages.ts";
-import type { RecordedHistoryRange } from "../contracts/session-steps.ts";
+import type { SessionSteps } from "../contracts/session-steps.ts";
+
 import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { MessageRow } from "../contracts/storage/rows.ts";
@@ -74,7 +76,7 @@ export function readContext(
 export function readHistory(
   host: IterationHost,
   request: StepRequest,
-  given: RecordedHistoryRange | undefined,
+  given: NonNullable<Parameters<SessionSteps["history"]>[0]> | undefined,
 ): Promise<readonly Message[]> {
   const { storage, payloads, writer } = host;
   const { session, agent: own } = writer.row;

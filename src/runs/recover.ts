@@ -1,10 +1,11 @@
 // Recovery, the one way to a run that another worker may have had: its log is verified, its lease is claimed, and its journal says
 // which steps of the next iteration are done and which are in doubt. Verification (rules LG4, RU9) recomputes the session's chain,
 // derives the run's row, signals, questions and checkpoints from its events, and compares them. A difference stops the recovery.
+
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { Anchor } from "../contracts/log.ts";
-import type { Recovered, Recovery } from "../contracts/runs.ts";
+import type { Recovery, Runs } from "../contracts/runs.ts";
 import type { WholeEventRow } from "../contracts/storage/rows.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
@@ -131,7 +132,10 @@ export async function recoverRun(storage: Storage, id: string, verify: VerifySco
 }
 
 /** Runs whose worker is alive are left alone. */
-export async function recoverAll(storage: Storage, verify: VerifyScope): Promise<readonly Recovered[]> {
+export async function recoverAll(
+  storage: Storage,
+  verify: VerifyScope,
+): Promise<readonly Awaited<ReturnType<Runs["recoverAll"]>>[number][]> {
   const owned: RunRow[] = [];
   for (let last = 0; ; ) {
     const rows = await storage.query("runs.owned", { after: last, limit: RUNS_PAGE });
@@ -143,7 +147,7 @@ export async function recoverAll(storage: Storage, verify: VerifyScope): Promise
   const gone = (await Promise.all(owned.map(({ id }) => awaitFree(storage, id).catch(() => null)))).filter(
     (row) => row !== null && row.owner !== null && row.ended_at === null,
   ) as RunRow[];
-  const found: Recovered[] = [];
+  const found: Awaited<ReturnType<Runs["recoverAll"]>>[number][] = [];
   for (let at = 0; at < gone.length; at += AT_A_TIME) {
     const some = await Promise.all(gone.slice(at, at + AT_A_TIME).map((row) => recovered(storage, row, verify)));
     found.push(...some.filter((one) => one !== null));
@@ -151,7 +155,11 @@ export async function recoverAll(storage: Storage, verify: VerifyScope): Promise
   return found;
 }
 
-async function recovered(storage: Storage, row: RunRow, verify: VerifyScope): Promise<Recovered | null> {
+async function recovered(
+  storage: Storage,
+  row: RunRow,
+  verify: VerifyScope,
+): Promise<Awaited<ReturnType<Runs["recoverAll"]>>[number] | null> {
   try {
     const recovery = await examine(storage, row, verify);
     const freed = await freeRun(storage, row, 0, RECOVERED);

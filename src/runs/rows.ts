@@ -1,10 +1,11 @@
 // Runs as callers see them, made from their rows: found by their id, with their result or error, and with the questions that they
 // ask a person.
 
-import type { DecisionReason } from "../contracts/decisions.ts";
+import type { Decision } from "../contracts/decisions.ts";
+
 import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Run, RunError, RunLimits, RunStatus, StopReason } from "../contracts/run-record.ts";
+import type { Run, RunError, RunLimits } from "../contracts/run-record.ts";
 import type { RunResult } from "../contracts/run-results.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { DecisionRow, ListedRunRow, RunRow } from "../contracts/storage/run-queries.ts";
@@ -16,14 +17,8 @@ import { describeOwner, isHeldRun } from "../core/run-owner.ts";
 import { idleReason, type OpenQuestion, type OpenQuestions, waitsOf } from "../core/run-waits.ts";
 import { errorIn, eventOf, loadEventPayload } from "./journal.ts";
 
-const STATUSES: readonly RunStatus[] = [
-  "running",
-  "paused",
-  "waiting",
-  "recovering",
-  "completed",
-  "failed",
-  "cancelled",
+const STATUSES: readonly Run["status"][] = [
+  ...(["running", "paused", "waiting", "recovering", "completed", "failed", "cancelled"] as const),
 ];
 
 const RUN = {
@@ -64,7 +59,7 @@ export function runOf(
     wakesAt: isAsleep(row) ? row.wake_at : null,
     cancelRequested: found.cancel === 1,
     pauseRequested: row.pause_at,
-    stopReason: found.stop as StopReason | null,
+    stopReason: found.stop as NonNullable<Run["stopReason"]> | null,
     held: isHeldRun(row),
     error,
     limits: found.limits as RunLimits,
@@ -164,7 +159,7 @@ export function endingOf(row: ListedRunRow): RunError | null {
 }
 
 /** The intent of a step that asks for approval is the question itself. */
-export function decisionReason({ seq, step_seq }: DecisionRow): DecisionReason {
+export function decisionReason({ seq, step_seq }: DecisionRow): Decision["reason"] {
   return seq === step_seq ? "approval" : "in-doubt";
 }
 

@@ -10,7 +10,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { RUN_CALLS } from "../contracts/verbs/runs.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import type { Worker } from "../contracts/workers.ts";
-import { readPage, readPairCursor, writeCursor, writePairCursor } from "../core/cursor.ts";
+import { type ListOrder, listStart, readPage, readPairCursor, writeCursor, writePairCursor } from "../core/cursor.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { eventOf } from "../log/log.ts";
@@ -90,7 +90,7 @@ function bindRuns(storage: Storage, payloads: Payloads, lookup: SessionLookup, w
       delete: async (id) => deleteRun(storage, payloads, await named(id)),
       recover: async (id, { verify }) => recoverRun(storage, await named(id), verify),
       recoverAll: ({ verify }) => recoverAll(storage, verify),
-      pending: async (filter) => (await listDecisions(storage, payloads, { ...filter, answered: false })).items,
+      pending: (filter) => listDecisions(storage, payloads, { ...filter, answered: false }),
       decisions: (filter) => listDecisions(storage, payloads, filter),
       answer: (decision, answer) => answerDecision(storage, payloads, decision, answer),
       checkpoint: async (id, iteration) =>
@@ -128,23 +128,24 @@ async function listDecisions(
 type RunListFilter = ValuesOf<typeof RUN_CALLS.list>[0];
 
 async function listRuns(storage: Storage, filter: RunListFilter): Promise<Page<Run>> {
-  const { limit, cursor, createdAfter, createdBefore } = filter;
+  const { limit, cursor, order, createdAfter, createdBefore } = filter;
   const { session = null, agent = null, status = null } = filter;
-  const before = cursor ?? Number.MAX_SAFE_INTEGER;
+  const last = cursor ?? listStart(order);
   const times = { after: createdAfter, until: createdBefore };
   return readPage({
     limit,
-    read: (most) => queryRuns(storage, { before, session, agent, status, ...times, limit: most }),
+    read: (most) => queryRuns(storage, order, { last, session, agent, status, ...times, limit: most }),
     item: (row) => runOf(row, endingOf(row), storage.environment),
     cursor: ({ no }) => writeCursor(no),
   });
 }
 
 /** Each filter has a query of its own, which goes by the index of that filter. */
-async function queryRuns(storage: Storage, params: RunListParams): Promise<readonly ListedRunRow[]> {
+async function queryRuns(storage: Storage, order: ListOrder, params: RunListParams): Promise<readonly ListedRunRow[]> {
   const { session, agent, status } = params;
-  if (session !== null) return storage.query("runs.bySession", { ...params, session });
-  if (agent !== null) return storage.query("runs.byAgent", { ...params, agent });
-  if (status !== null) return storage.query("runs.byStatus", { ...params, status });
-  return storage.query("runs.list", params);
+  const suffix = order === "oldest" ? ".oldest" : "";
+  if (session !== null) return storage.query(`runs.bySession${suffix}`, { ...params, session });
+  if (agent !== null) return storage.query(`runs.byAgent${suffix}`, { ...params, agent });
+  if (status !== null) return storage.query(`runs.byStatus${suffix}`, { ...params, status });
+  return storage.query(`runs.list${suffix}`, params);
 }

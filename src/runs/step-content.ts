@@ -1,7 +1,7 @@
 // What steps were given and what they gave, as the journal carries it.
 import type { Json } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Step, StepContent } from "../contracts/steps.ts";
+import type { Step } from "../contracts/steps.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import { toRef } from "../core/bytes.ts";
@@ -40,7 +40,7 @@ async function contentOf(
   session: string,
   entry: JournalEntry | undefined,
   names: readonly string[],
-): Promise<StepContent | null> {
+): Promise<NonNullable<Step["input"]> | null> {
   if (entry === undefined || !names.some((name) => name in entry.commitments)) return null;
   const { sha256, size } = entry.row;
   if (sha256 === null || size === null) return null;

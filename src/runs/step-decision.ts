@@ -1,12 +1,12 @@
 // What happens to a step that an iteration asks for: a pure decision from what the journal has at its place, what the iteration
 // asks for, and the time (rules RU4 to RU7). Everything else about a step carries this decision out.
-import type { RetryPolicy, StepKind } from "../contracts/steps.ts";
+import type { RetryPolicy, Step } from "../contracts/steps.ts";
 import { waitBefore } from "./agents.ts";
 import type { StepRecord } from "./journal.ts";
 
 /** What the iteration asks for, as far as the decision depends on it. */
 export interface RequestedStep {
-  readonly kind: StepKind;
+  readonly kind: Step["kind"];
   readonly name: string;
   readonly digest: string;
   /** For tools and models, which have an effect outside the store. Other steps happen in the commit that records them. */

@@ -1,8 +1,9 @@
 // Steps of an iteration: each is looked up in the journal before it is executed, its intent is written before its effect and its
 // outcome after it, in that order (rules RU4 to RU7). What happens to a step is decided in step-decision.ts and carried out here.
+
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { RunError } from "../contracts/run-record.ts";
-import type { RetryPolicy, StepCall, StepKind } from "../contracts/steps.ts";
+import type { RetryPolicy, Step, StepCall } from "../contracts/steps.ts";
 import type { Commit, EventDraft, WrittenEvent } from "../contracts/storage/commit.ts";
 import type { Payloads, Prepare, PreparedPayload } from "../contracts/storage/payloads.ts";
 import { decodeText, sha256Hex } from "../core/bytes.ts";
@@ -20,7 +21,7 @@ import { type CommitExtras, carryJson, insertDecision, payloadExtras, payloadFie
 /** A step that an iteration asks for, and its place in the iteration. */
 export interface StepRequest {
   readonly path: string;
-  readonly kind: StepKind;
+  readonly kind: Step["kind"];
   readonly name: string;
   /** JSON, as the journal keeps it. */
   readonly input: Uint8Array;

@@ -2,25 +2,22 @@
 
 import { HoldfastError } from "../contracts/errors.ts";
 import type { StandardJsonSchema } from "../contracts/standard-schema.ts";
-import type {
-  DescribedTool,
-  ObjectSchema,
-  ToolFormat,
-  ToolFormats,
-  ToolSchemaOptions,
-} from "../contracts/tool-schemas.ts";
+import type { DescribedTool, ToolFormats } from "../contracts/tool-schemas.ts";
 import type { ToolWithSchema } from "../contracts/tools.ts";
 import { checkBoolean, checkId, checkOneOf, checkRecord, copyJson } from "../core/check.ts";
 
-const FORMATS: readonly ToolFormat[] = ["anthropic", "openai-chat", "openai-responses", "json-schema"];
+const FORMATS: readonly (keyof ToolFormats)[] = ["anthropic", "openai-chat", "openai-responses", "json-schema"];
 
 type Target = "draft-07" | "draft-2020-12";
 
 /** From the validator of each tool where that can describe itself, else from its `inputSchema`; in the order of the tools. */
-export function toolSchemas<Format extends ToolFormat>(
+export function toolSchemas<Format extends keyof ToolFormats>(
   tools: Readonly<Record<string, ToolWithSchema>>,
   format: Format,
-  options?: ToolSchemaOptions,
+  /**
+   * `strict`, OpenAI only: the model must follow the schema, which must then be of the subset that OpenAI names. Off by default.
+   */
+  options?: { readonly strict?: boolean },
 ): ToolFormats[Format][] {
   const chosen = checkOneOf(format, "format", FORMATS);
   const { strict } = checkRecord(options, "options", ["strict"]);
@@ -32,7 +29,11 @@ export function toolSchemas<Format extends ToolFormat>(
   });
 }
 
-function formatTool(described: DescribedTool, format: ToolFormat, strict: boolean): ToolFormats[ToolFormat] {
+function formatTool(
+  described: DescribedTool,
+  format: keyof ToolFormats,
+  strict: boolean,
+): ToolFormats[keyof ToolFormats] {
   const { inputSchema: parameters, ...rest } = described;
   if (format === "anthropic") return { ...rest, input_schema: parameters };
   if (format === "openai-chat") {
@@ -77,7 +78,7 @@ function missingSchema(name: string): never {
 }
 
 /** Without the name of its dialect, which no provider asks for. */
-function objectSchema(name: string, schema: unknown): ObjectSchema {
+function objectSchema(name: string, schema: unknown): DescribedTool["inputSchema"] {
   const { $schema: _, ...rest } = checkRecord(
     copyJson(schema, `tools.${name}.inputSchema`, "metadataBytes"),
     `tools.${name}.inputSchema`,

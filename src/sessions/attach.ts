@@ -1,7 +1,7 @@
 // The beginning of an invocation: a session spawned, continued or branched from, and the row in the caller's log that says
 // so, in one commit.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { AttachMode, Invocation } from "../contracts/invocations.ts";
+import type { Invocation } from "../contracts/invocations.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { Locator } from "../contracts/locators.ts";
 import type { Commit, EventDraft } from "../contracts/storage/commit.ts";
@@ -63,7 +63,7 @@ export function checkSpawn(input: unknown): Spawn {
 }
 
 export interface Attachment extends CheckedInvocation {
-  readonly mode: AttachMode;
+  readonly mode: NonNullable<Invocation["mode"]>;
   readonly child: Child;
 }
 

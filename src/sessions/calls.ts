@@ -1,6 +1,6 @@
 // Calls: requests to a model, with what they cost. The start is committed before the request goes out, the outcome after.
 
-import type { Call, CallOutcome, CallStatus, Calls, CallType } from "../contracts/calls.ts";
+import type { Call, CallOutcome, Calls } from "../contracts/calls.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { LeafCalls } from "../contracts/invocations.ts";
 import type { EventDraft, Guard } from "../contracts/storage/commit.ts";
@@ -34,8 +34,8 @@ import { addFirstVersion, addNextVersion, facts, isOver, noRow } from "./version
 const NAMES = ["request", "response", "result", "error"] as const;
 type PayloadName = (typeof NAMES)[number];
 
-const TYPES: readonly CallType[] = ["root", "leaf"];
-const STATUSES: readonly CallStatus[] = ["started", "done", "failed", "cancelled"];
+const TYPES: readonly Call["type"][] = ["root", "leaf"];
+const STATUSES: readonly Call["status"][] = ["started", "done", "failed", "cancelled"];
 const ENDS = ["done", "failed", "cancelled"] as const;
 const INPUT = ["type", "model", "provider", "turn", "request", "descriptor"] as const;
 const OUTCOME = [
@@ -129,7 +129,7 @@ export function createCalls(storage: Storage, payloads: Payloads): CallRules {
 }
 
 interface CheckedCall {
-  readonly type: CallType;
+  readonly type: Call["type"];
   readonly model: string | null;
   readonly provider: string | null;
   readonly turn: RowId | undefined;
@@ -154,7 +154,7 @@ function checkInput(input: unknown, fields: readonly string[]): CheckedCall {
   };
 }
 
-function misplaced(type: CallType): HoldfastError {
+function misplaced(type: Call["type"]): HoldfastError {
   const [has, lacks] = type === "leaf" ? ["request", "descriptor"] : ["descriptor", "request"];
   const hint =
     type === "leaf"
@@ -193,7 +193,7 @@ function describeRoot(descriptor: unknown, model: string | null, provider: strin
 }
 
 interface CheckedCallOutcome {
-  readonly status: Exclude<CallStatus, "started">;
+  readonly status: Exclude<Call["status"], "started">;
   readonly payloads: Readonly<Partial<Record<Exclude<PayloadName, "request">, never>>>;
   readonly numbers: Readonly<Record<"tokens_in" | "tokens_out" | "tokens_cached" | "cost_usd", number | null>>;
 }
@@ -250,7 +250,7 @@ export function newCall(
 ) {
   const { refs, salts, commit } = writePayloads(NAMES, fresh);
   const numbers = ended?.numbers ?? { tokens_in: null, tokens_out: null, tokens_cached: null, cost_usd: null };
-  const status: CallStatus = ended?.status ?? "started";
+  const status: Call["status"] = ended?.status ?? "started";
   const columns = {
     ...{ turn_seq: turnSeq, type, status, model, provider, ...refs, salts, ...numbers },
     ...{ created_at: at, completed_at: ended === undefined ? null : at },

@@ -1,8 +1,9 @@
 // Compaction: a message that summarises what came before, and a head from which on contexts begin with it. The author
 // of the summary had read up to a message and no further, so the first read fixes what the summary covers: a retry adds
 // nothing that came later.
+import type { Context } from "../contracts/context.ts";
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Compaction, Head } from "../contracts/heads.ts";
+import type { Head } from "../contracts/heads.ts";
 import type { Guard } from "../contracts/storage/commit.ts";
 import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
 import type { Prepare } from "../contracts/storage/payloads.ts";
@@ -70,7 +71,12 @@ export async function coverageUpTo(
   storage: Storage,
   id: string,
   upTo: unknown,
-): Promise<() => Promise<{ readonly compacts: Omit<Compaction, "summary">; readonly guards: readonly Guard[] }>> {
+): Promise<
+  () => Promise<{
+    readonly compacts: Omit<NonNullable<Context["compaction"]>, "summary">;
+    readonly guards: readonly Guard[];
+  }>
+> {
   const named = { keep: 0, upTo: parseRowId(upTo, "upTo") };
   const boundary = await boundaryOf(storage, await existingSession(storage, id), named);
   return async () => {
@@ -138,7 +144,7 @@ async function lastToCompact(storage: Storage, session: SessionRow, keep: number
 }
 
 /** The newest first. */
-function summariesOf(compaction: Compaction | null): readonly string[] {
+function summariesOf(compaction: NonNullable<Context["compaction"]> | null): readonly string[] {
   return compaction === null ? [] : [compaction.summary, ...(compaction.over ?? [])];
 }
 
@@ -147,7 +153,7 @@ async function covering(
   storage: Storage,
   session: SessionRow,
   boundary: Boundary,
-): Promise<Omit<Compaction, "summary">> {
+): Promise<Omit<NonNullable<Context["compaction"]>, "summary">> {
   const lineage = await lineageOf(storage, session);
   const last = await coveredUpTo(storage, lineage, session, boundary);
   const now = await compactionNow(storage, lineage);

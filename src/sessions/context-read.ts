@@ -1,6 +1,7 @@
 // The stored messages a context is made of: those behind the last compaction that are still there, all of them or, for a
 // budget, from the newest back in pages, so that a long past costs nothing when only its end fits.
-import type { Compaction } from "../contracts/heads.ts";
+import type { Context } from "../contracts/context.ts";
+
 import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { isHidden, NOW, type Segment } from "../core/lineage.ts";
@@ -26,7 +27,7 @@ export interface ContextRange {
 /** The message a compaction stands for need not be there any more. */
 export function contextRangeOf(
   lineage: readonly Segment[],
-  compaction: Compaction | null,
+  compaction: NonNullable<Context["compaction"]> | null,
   agent: string | undefined,
   keepsErased: boolean,
 ): ContextRange {

@@ -1,6 +1,6 @@
 // The context of a model call: what is stored at a point, from the last compaction on, repaired, and cut to a budget.
 import type { Context, ContextMessage, ContextOptions } from "../contracts/context.ts";
-import type { Compaction } from "../contracts/heads.ts";
+
 import type { MessageAtRow } from "../contracts/storage/lineage-queries.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { MessageRow } from "../contracts/storage/rows.ts";
@@ -76,7 +76,7 @@ type ReadMessages = (rows: readonly MessageAtRow[]) => Promise<readonly ContextM
 interface ContextSource extends Pick<ContextRange, "keepsErased"> {
   readonly lineage: readonly Segment[];
   /** The one that holds at the end of the lineage. */
-  readonly compaction: Compaction | null;
+  readonly compaction: NonNullable<Context["compaction"]> | null;
 }
 
 async function contextOf(
@@ -100,7 +100,10 @@ async function contextOf(
   return { messages, leftOut: { messages: shown.leftOut }, tokens, compaction };
 }
 
-export async function compactionNow(storage: Storage, lineage: readonly Segment[]): Promise<Compaction | null> {
+export async function compactionNow(
+  storage: Storage,
+  lineage: readonly Segment[],
+): Promise<NonNullable<Context["compaction"]> | null> {
   const [end] = lineage;
   if (end === undefined) return null;
   const [head] = await storage.query("lineage.newestHead", { session: end.no, branch: end.branch, upTo: end.upTo });

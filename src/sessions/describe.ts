@@ -1,6 +1,6 @@
 // What a session says of itself: checked, written with the event that creates or changes it, and read back from its row.
 import type { JsonObject } from "../contracts/json.ts";
-import type { Session, SessionKind, SessionStatus } from "../contracts/session.ts";
+import type { Session } from "../contracts/session.ts";
 import type { Commit, Outcome, Write } from "../contracts/storage/commit.ts";
 import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { NEW_SESSION } from "../contracts/verbs/sessions.ts";
@@ -9,14 +9,14 @@ import { encodeText, toHex } from "../core/bytes.ts";
 import { encodeJson } from "../core/check.ts";
 import { decodeRow, digest, jsonObject, jsonTexts, oneOf, optional, text, utf8, whole } from "../core/decode.ts";
 
-const STATUSES: readonly SessionStatus[] = ["open", "closed"];
-const KINDS: readonly SessionKind[] = ["entry", "spawned", "attached"];
+const STATUSES: readonly Session["status"][] = ["open", "closed"];
+const KINDS: readonly Session["kind"][] = ["entry", "spawned", "attached"];
 
 /** The columns update() can change, as they are kept. */
 export interface SessionColumns {
   readonly agent: string | null;
   readonly title: Uint8Array | null;
-  readonly status: SessionStatus;
+  readonly status: Session["status"];
   readonly tags: readonly string[];
   readonly metadata: Uint8Array | null;
   readonly request: string | null;
@@ -24,7 +24,7 @@ export interface SessionColumns {
 
 /** What is set once, at creation. */
 export interface SessionOrigin {
-  readonly kind: SessionKind;
+  readonly kind: Session["kind"];
   readonly origin: string | null;
   /** null: its id. */
   readonly cacheId: string | null;

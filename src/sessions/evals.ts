@@ -1,5 +1,5 @@
 // Evals: code an agent wrote and had evaluated, with its results.
-import type { Eval, EvalOutcome, EvalStatus, Evals } from "../contracts/lineage.ts";
+import type { Eval, Evals } from "../contracts/lineage.ts";
 import type { EventDraft, Guard } from "../contracts/storage/commit.ts";
 import type { EvalRow } from "../contracts/storage/lineage-queries.ts";
 import type { Payloads, Prepare } from "../contracts/storage/payloads.ts";
@@ -20,7 +20,7 @@ import { addFirstVersion, addNextVersion, facts, isOver, noRow } from "./version
 
 const NAMES = ["code", "result", "final", "error"] as const;
 type PayloadName = (typeof NAMES)[number];
-const STATUSES: readonly EvalStatus[] = ["running", "done", "failed"];
+const STATUSES: readonly Eval["status"][] = ["running", "done", "failed"];
 
 export function evalOf(row: EvalRow): Eval {
   const { session } = row;
@@ -72,11 +72,14 @@ type NewEval = ValuesOf<typeof EVAL_VERBS.start>[1];
 
 interface CheckedEvalOutcome {
   readonly status: "done" | "failed";
-  readonly payloads: EvalOutcome;
+  readonly payloads: Parameters<Evals["finish"]>[1];
 }
 
-function outcomeOf(payloads: { readonly [K in keyof EvalOutcome]: unknown }): CheckedEvalOutcome {
-  return { status: payloads.error === undefined ? "done" : "failed", payloads: payloads as EvalOutcome };
+function outcomeOf(payloads: { readonly [K in keyof Parameters<Evals["finish"]>[1]]: unknown }): CheckedEvalOutcome {
+  return {
+    status: payloads.error === undefined ? "done" : "failed",
+    payloads: payloads as Parameters<Evals["finish"]>[1],
+  };
 }
 
 async function write(
@@ -93,7 +96,7 @@ async function write(
     const messageSeq = await checkMessage(storage, session, message);
     const at = storage.environment.now();
     const { refs, salts, commit } = writePayloads(NAMES, fresh);
-    const status: EvalStatus = ended?.status ?? "running";
+    const status: Eval["status"] = ended?.status ?? "running";
     const columns = { turn_seq: turnSeq, message_seq: messageSeq, status, ...refs, salts, at };
     const event: EventDraft = {
       ...{ session: id, type: ended === undefined ? "eval/started" : "eval/added", at },

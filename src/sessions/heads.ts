@@ -1,13 +1,12 @@
 // Heads: published positions of a session, found again by their ids.
 
 import type { Heads } from "../contracts/heads.ts";
-import type { ListOrder } from "../contracts/json.ts";
 import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { HEAD_VERBS } from "../contracts/verbs/lineage.ts";
 import { invalid } from "../core/check.ts";
-import { readPage, writeCursor } from "../core/cursor.ts";
+import { type ListOrder, readPage, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { existingSession } from "../core/existing-session.ts";
 import { findAt, type LocatedSession } from "../core/find-session.ts";

@@ -1,7 +1,7 @@
 // Leaf calls around work: recorded before it, with what it cost after it, whether it ends well or not.
 
 import type { Call, CallOutcome } from "../contracts/calls.ts";
-import type { Leaf, LeafCalls, LeafInput, LeafMeta, LeafReport } from "../contracts/invocations.ts";
+import type { Leaf, LeafCalls, LeafInput, LeafMeta } from "../contracts/invocations.ts";
 import type { Json } from "../contracts/json.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import type { CALL_VERBS } from "../contracts/verbs/lineage.ts";
@@ -42,9 +42,9 @@ async function runLeaf<T extends Json>(
   } catch (error) {
     return failedOutcome(error, { session, head: null });
   }
-  let reported: LeafReport = {};
-  const report = (spent: LeafReport) => {
-    const given = checkRecord(spent, "report", REPORT) as LeafReport;
+  let reported: Parameters<Leaf["report"]>[0] = {};
+  const report = (spent: Parameters<Leaf["report"]>[0]) => {
+    const given = checkRecord(spent, "report", REPORT) as Parameters<Leaf["report"]>[0];
     checkOutcome(given);
     reported = { ...reported, ...given };
   };

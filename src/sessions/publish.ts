@@ -2,7 +2,7 @@
 // id names the chain hash it stands on, which the commit alone knows: others may append until then, so the commit
 // completes what is decided here.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Head, HeadInput, HeadStatus } from "../contracts/heads.ts";
+import type { Head, HeadInput } from "../contracts/heads.ts";
 import type { Commit, EventDraft, Guard, HeadDraft, Write } from "../contracts/storage/commit.ts";
 import type { Prepare, PreparedPayload } from "../contracts/storage/payloads.ts";
 import type { SessionRow } from "../contracts/storage/rows.ts";
@@ -52,7 +52,7 @@ export async function prepareHead(
 export interface HeadPlan {
   readonly session: SessionRow;
   readonly prepared: PreparedHead;
-  readonly status: HeadStatus;
+  readonly status: Head["status"];
   readonly at: number;
   readonly turnSeq?: number;
   /** A message before the head that stands for all up to another, by its id. */

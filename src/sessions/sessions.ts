@@ -11,7 +11,7 @@ import { SESSION_VERBS } from "../contracts/verbs/sessions.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
 import { encodeJson } from "../core/check.ts";
-import { readPage, writeCursor } from "../core/cursor.ts";
+import { type ListOrder, listStart, readPage, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { existingSession } from "../core/existing-session.ts";
@@ -91,12 +91,11 @@ async function create(storage: Storage, input: NewSession): Promise<Session> {
 type SessionArguments<V extends keyof typeof SESSION_VERBS> = ValuesOf<(typeof SESSION_VERBS)[V]>;
 
 async function list(storage: Storage, filter: SessionArguments<"list">[0]): Promise<Page<Session>> {
-  const { agent, tag, request, status, createdAfter, createdBefore, limit, cursor } = filter;
-  const before = cursor ?? Number.MAX_SAFE_INTEGER;
-  const params = { before, status, createdAfter, createdBefore };
+  const { agent, tag, request, status, createdAfter, createdBefore, limit, cursor, order } = filter;
+  const params = { last: cursor ?? listStart(order), status, createdAfter, createdBefore };
   return readPage({
     limit,
-    read: (most) => found(storage, { agent, tag, request }, { ...params, limit: most }),
+    read: (most) => found(storage, { agent, tag, request }, order, { ...params, limit: most }),
     item: (row) => listed(storage, row),
     cursor: ({ no }) => writeCursor(no),
   });
@@ -125,20 +124,26 @@ interface CheckedFilter {
 }
 
 /** The narrowest index leads; what it cannot tell is checked on the rows, page after page, until the page is full. */
-async function found(storage: Storage, by: CheckedFilter, params: SessionListParams): Promise<readonly SessionRow[]> {
+async function found(
+  storage: Storage,
+  by: CheckedFilter,
+  order: ListOrder,
+  params: SessionListParams,
+): Promise<readonly SessionRow[]> {
   const wanted = params.limit;
   const kept: SessionRow[] = [];
-  let { before } = params;
+  const suffix = order === "oldest" ? ".oldest" : "";
+  let { last: seen } = params;
   for (;;) {
-    const page = { ...params, before };
+    const page = { ...params, last: seen };
     const rows =
       by.tag !== undefined
-        ? await storage.query("sessions.byTag", { ...page, tag: by.tag })
+        ? await storage.query(`sessions.byTag${suffix}`, { ...page, tag: by.tag })
         : by.request !== undefined
-          ? await storage.query("sessions.byRequest", { ...page, request: by.request })
+          ? await storage.query(`sessions.byRequest${suffix}`, { ...page, request: by.request })
           : by.agent !== undefined
-            ? await storage.query("sessions.byAgent", { ...page, agent: by.agent })
-            : await storage.query("sessions.list", page);
+            ? await storage.query(`sessions.byAgent${suffix}`, { ...page, agent: by.agent })
+            : await storage.query(`sessions.list${suffix}`, page);
     kept.push(
       ...rows.filter(
         (row) =>
@@ -148,7 +153,7 @@ async function found(storage: Storage, by: CheckedFilter, params: SessionListPar
     );
     const last = rows.at(-1);
     if (kept.length >= wanted || rows.length < wanted || last === undefined) return kept.slice(0, wanted);
-    before = last.no;
+    seen = last.no;
   }
 }
 

@@ -1,7 +1,7 @@
 // Turns: one exchange in a session, from its beginning to the head it ends in.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Head } from "../contracts/heads.ts";
-import type { Turn, TurnStatus, Turns } from "../contracts/lineage.ts";
+import type { Turn, Turns } from "../contracts/lineage.ts";
 import type { EventDraft, Write } from "../contracts/storage/commit.ts";
 import type { TurnRow } from "../contracts/storage/lineage-queries.ts";
 import type { Payloads, Prepare } from "../contracts/storage/payloads.ts";
@@ -21,7 +21,7 @@ import { bindVerbs } from "../core/verbs.ts";
 import { type BranchPoint, branchEvent, positionOf } from "./branching.ts";
 import { decideHead, type HeadPlan, prepareHead } from "./publish.ts";
 
-const STATUSES: readonly TurnStatus[] = ["open", "done", "aborted"];
+const STATUSES: readonly Turn["status"][] = ["open", "done", "aborted"];
 const TURN = {
   first_seq: whole,
   branch: whole,

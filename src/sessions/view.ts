@@ -2,7 +2,7 @@
 // could disagree with the rows.
 
 import type { Counts } from "../contracts/heads.ts";
-import type { Invocation, InvocationStatus, InvocationType } from "../contracts/invocations.ts";
+import type { Invocation } from "../contracts/invocations.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { View } from "../contracts/lineage.ts";
 import type { Session } from "../contracts/session.ts";
@@ -91,8 +91,8 @@ export async function versions<R extends { readonly session: string; readonly fi
   return [...found.values()];
 }
 
-const TYPES: readonly InvocationType[] = ["spawn", "attach"];
-const STATUSES: readonly InvocationStatus[] = ["running", "done", "failed"];
+const TYPES: readonly Invocation["type"][] = ["spawn", "attach"];
+const STATUSES: readonly Invocation["status"][] = ["running", "done", "failed"];
 
 export function invocationOf(row: InvocationRow): Invocation {
   const { session } = row;

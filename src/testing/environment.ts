@@ -5,16 +5,14 @@ import type { Environment, LogLevel } from "../contracts/environment.ts";
 import { realEnvironment } from "../core/environment.ts";
 import type { Clock } from "./suite.ts";
 
-export interface LogEntry {
-  readonly at: number;
-  readonly level: LogLevel;
-  readonly event: string;
-  readonly fields: Readonly<Record<string, unknown>>;
-}
-
 export interface SimulatedEnvironment extends Environment, Clock {
   readonly seed: number;
-  readonly logs: readonly LogEntry[];
+  readonly logs: readonly {
+    readonly at: number;
+    readonly level: LogLevel;
+    readonly event: string;
+    readonly fields: Readonly<Record<string, unknown>>;
+  }[];
   /** How many are asleep. */
   sleepers(): number;
   /**
@@ -29,7 +27,7 @@ const START_MS = 1_767_225_600_000;
 
 export function simulatedEnvironment(seed: number): SimulatedEnvironment {
   const sleeping = new Sleepers();
-  const logs: LogEntry[] = [];
+  const logs: SimulatedEnvironment["logs"][number][] = [];
   const next = xorshift128(seed);
   let monotonic = 0;
   let skew = 0;

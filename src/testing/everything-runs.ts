@@ -66,7 +66,8 @@ async function fillAsked(runs: Runs): Promise<void> {
   await runs.start(pays, { session: "asked", id: "run-asked" });
   await cutOff(runs, pays, "run-asked", held.reached);
   await runs.resume(pays, "run-asked");
-  for (const { id } of await runs.pending({ run: "run-asked" })) await runs.answer(id, { verdict: "retry", by: "eve" });
+  for (const { id } of (await runs.pending({ run: "run-asked" })).items)
+    await runs.answer(id, { verdict: "retry", by: "eve" });
   held = gate();
   await cutOff(runs, pays, "run-asked", held.reached);
   await runs.resume(pays, "run-asked");

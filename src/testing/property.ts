@@ -7,10 +7,10 @@ import { TASK_STATUSES } from "../contracts/tasks.ts";
 import { AGENTS, NAMES, type Operation, observe, perform, RUNS, SESSIONS } from "./commands.ts";
 import { range } from "./expect.ts";
 import { naiveModel } from "./model.ts";
-import type { Clock, Harness } from "./suite.ts";
+import type { Clock, SuiteOptions } from "./suite.ts";
 
 /** The part of fast-check that is used. The package is handed in, because this one does not depend on it. */
-export interface FastCheck {
+interface FastCheck {
   readonly nat: (max: number) => Arbitrary<number>;
   readonly boolean: () => Arbitrary<boolean>;
   readonly string: (options: { maxLength: number; unit: "grapheme" }) => Arbitrary<string>;
@@ -18,16 +18,17 @@ export interface FastCheck {
   constantFrom<T>(...values: T[]): Arbitrary<T>;
   array<T>(of: Arbitrary<T>, options: { minLength?: number; maxLength: number; size?: "max" }): Arbitrary<T[]>;
   asyncProperty<T>(of: Arbitrary<T>, holds: (value: T) => Promise<void>): unknown;
-  assert(property: unknown, options: Settings): Promise<void> | void;
-}
-
-interface Settings {
-  readonly numRuns: number;
-  readonly seed?: number;
-  readonly path?: string;
-  /** Stops there with what was found so far: the smallest counterexample is no use to a test that has timed out. */
-  readonly interruptAfterTimeLimit: number;
-  readonly endOnFailure: boolean;
+  assert(
+    property: unknown,
+    options: {
+      readonly numRuns: number;
+      readonly seed?: number;
+      readonly path?: string;
+      /** Stops there with what was found so far: the smallest counterexample is no use to a test that has timed out. */
+      readonly interruptAfterTimeLimit: number;
+      readonly endOnFailure: boolean;
+    },
+  ): Promise<void> | void;
 }
 
 interface Arbitrary<T> {
@@ -46,7 +47,7 @@ export interface PropertyFixture {
 
 export interface PropertyOptions {
   readonly fc: FastCheck;
-  readonly harness?: Harness;
+  readonly harness?: SuiteOptions["harness"];
   /** Sequences tried; 50 when not given. */
   readonly runs?: number;
   /** Most operations of one; 40 when not given. */

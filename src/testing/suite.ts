@@ -6,15 +6,6 @@ import * as nodeTest from "node:test";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { ArchiveVerbs, SessionBasics } from "../contracts/sessions.ts";
 
-/** The part of a test framework that suites use. Vitest, Jest, Mocha and node:test all have it. */
-export interface Harness {
-  describe(name: string, body: () => void): unknown;
-  readonly test: {
-    (name: string, body: () => Promise<void>): unknown;
-    skip(name: string, body: () => Promise<void>): unknown;
-  };
-}
-
 /** A clock that tests can move. simulatedEnvironment() and adjustableEnvironment() are such clocks. */
 export interface Clock {
   now(): number;
@@ -71,19 +62,26 @@ export interface Case {
   run(offers: Partial<CaseContext>): Promise<void>;
 }
 
-export interface Skip {
-  readonly reason: string;
-  /** Titles, whole or their beginnings. */
-  readonly tests?: readonly string[];
-  /** Leaves out every case that needs one of these. */
-  readonly needs?: readonly ContextName[];
+export interface SuiteOptions {
+  readonly skip?: readonly {
+    readonly reason: string;
+    /** Titles, whole or their beginnings. */
+    readonly tests?: readonly string[];
+    /** Leaves out every case that needs one of these. */
+    readonly needs?: readonly (Extract<keyof Holdfast, string> | "lineage" | "archives" | "another")[];
+  }[];
+  /** The part of a test framework that suites use. Vitest, Jest, Mocha have it; Node's own test runner when not given. */
+  readonly harness?: {
+    describe(name: string, body: () => void): unknown;
+    readonly test: {
+      (name: string, body: () => Promise<void>): unknown;
+      skip(name: string, body: () => Promise<void>): unknown;
+    };
+  };
 }
 
-export interface SuiteOptions {
-  readonly skip?: readonly Skip[];
-  /** Node's own test runner when not given. */
-  readonly harness?: Harness;
-}
+export type Skip = NonNullable<SuiteOptions["skip"]>[number];
+export type Harness = NonNullable<SuiteOptions["harness"]>;
 
 export type MakeFixture = () => Promise<Fixture>;
 

@@ -1,7 +1,7 @@
 // A filled store with a way to change its rows as a fault would, and to check it with any kinds left out.
 import { runCheck } from "../../src/check/check.ts";
 import { kindsOf } from "../../src/check/kinds.ts";
-import type { CheckKind, CheckMode, CheckReport } from "../../src/contracts/check.ts";
+import type { CheckKind, CheckReport } from "../../src/contracts/check.ts";
 import type { Holdfast, OpenOptions } from "../../src/contracts/holdfast.ts";
 import { TABLES } from "../../src/contracts/storage/tables.ts";
 import { realEnvironment } from "../../src/core/environment.ts";
@@ -20,7 +20,7 @@ export interface DamagedStore {
   readonly storage: SqlStorage;
   readonly run: (sql: string, ...params: readonly Value[]) => Promise<unknown>;
   readonly read: (sql: string, ...params: readonly Value[]) => Promise<readonly Readonly<Record<string, unknown>>[]>;
-  readonly check: (mode: CheckMode, without?: CheckKind) => Promise<CheckReport>;
+  readonly check: (mode: CheckReport["mode"], without?: CheckKind) => Promise<CheckReport>;
   /** As it was when it had been filled. */
   readonly mend: () => Promise<void>;
   readonly end: () => Promise<void>;

@@ -52,7 +52,7 @@ async function readAgents(hf: Holdfast): Promise<unknown> {
   const blocks = [];
   for (const { id } of items) {
     for (const block of await hf.agents.loadBlocks(id)) {
-      blocks.push([block, await hf.agents.blockVersions(id, block.label)]);
+      blocks.push([block, (await hf.agents.blockVersions(id, block.label)).items]);
     }
   }
   return [items, blocks];
@@ -74,7 +74,7 @@ async function readRuns(hf: Holdfast): Promise<unknown> {
   for (const { id } of items) {
     runs.push([await hf.runs.get(id), await hf.runs.steps(id), await hf.runs.result(id), await hf.runs.checkpoint(id)]);
   }
-  return [items, runs, await hf.runs.decisions(), await hf.runs.pending()];
+  return [items, runs, await hf.runs.decisions(), (await hf.runs.pending()).items];
 }
 
 async function readCaptures(hf: Holdfast): Promise<unknown> {

@@ -206,7 +206,7 @@ describe.each(ENGINES)("tool loop on $name", (engine) => {
         await hf.runs.start(loop, { id: verdict, session: verdict, input: "Refund order 7" });
         expect((await hf.runs.resume(loop, verdict)).status).toBe("waiting");
         expect(done).toHaveLength(verdict === "retry" ? 0 : 1);
-        const [decision] = await hf.runs.pending({ run: verdict });
+        const [decision] = (await hf.runs.pending({ run: verdict })).items;
         expect(decision).toMatchObject({ reason: "approval", input: { order: 7 } });
         await hf.runs.answer(decision?.id ?? "", { verdict, note: "too much" });
         expect(await hf.runs.resume(loop, verdict)).toMatchObject({ status: "completed", value: { text: "ok" } });

@@ -1,5 +1,5 @@
 // A store on each engine, and what the tests of the tool loop look at: transcripts, models that follow a script.
-import type { ChatContent, ChatModel, ChatReply, ChatRequest } from "../../src/contracts/chat.ts";
+import type { ChatModel, ChatReply, ChatRequest } from "../../src/contracts/chat.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import type { ContentBlock } from "../../src/contracts/messages.ts";
 import type { ModelCall } from "../../src/contracts/models.ts";
@@ -45,7 +45,11 @@ export interface ScriptedModel extends ChatModel {
   readonly requests: ChatRequest[];
 }
 
-export type Answer = readonly ChatContent[] | string | Error | ((request: ChatRequest, call: ModelCall) => ChatReply);
+export type Answer =
+  | readonly ChatReply["content"][number][]
+  | string
+  | Error
+  | ((request: ChatRequest, call: ModelCall) => ChatReply);
 
 /** Answers one after the other; the last one again and again. */
 export function scripted(...answers: readonly Answer[]): ScriptedModel {
@@ -57,7 +61,8 @@ export function scripted(...answers: readonly Answer[]): ScriptedModel {
       requests.push(request);
       if (answer instanceof Error) throw answer;
       if (typeof answer === "function") return answer(request, call);
-      const content: readonly ChatContent[] = typeof answer === "string" ? [{ type: "text", text: answer }] : answer;
+      const content: readonly ChatReply["content"][number][] =
+        typeof answer === "string" ? [{ type: "text", text: answer }] : answer;
       const finish = content.some(({ type }) => type === "tool_use") ? "tools" : "stop";
       return { content, finish, inputTokens: 10, outputTokens: 5, cachedTokens: 4, costUsd: 0.25 };
     },
@@ -68,10 +73,10 @@ export function use(
   id: string,
   name: string,
   input: Extract<ContentBlock, { type: "tool_use" }>["input"] = {},
-): ChatContent {
+): ChatReply["content"][number] {
   return { type: "tool_use", id, name, input };
 }
 
-export function say(text: string): ChatContent {
+export function say(text: string): ChatReply["content"][number] {
   return { type: "text", text };
 }

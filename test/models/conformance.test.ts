@@ -1,7 +1,7 @@
 // Every adapter, with the real SDK behind it, against the fake server: the same script gives the same reply, whichever
 // interface it comes through, and what was kept goes back as it came.
 import { afterEach, describe, expect, test } from "vitest";
-import type { ChatContent, ChatReply, ChatRequest } from "../../src/contracts/chat.ts";
+import type { ChatReply, ChatRequest } from "../../src/contracts/chat.ts";
 import type { ContextMessage } from "../../src/contracts/context.ts";
 import type { ContentBlock, Role } from "../../src/contracts/messages.ts";
 import type { DescribedTool } from "../../src/contracts/tool-schemas.ts";
@@ -38,8 +38,8 @@ function request(...messages: readonly ContextMessage[]): ChatRequest {
 const HELLO = request(messageFrom("user", "Refund order 7"));
 
 /** What people and other providers see of it. */
-function visible({ content }: ChatReply): readonly ChatContent[] {
-  return content.flatMap((block): readonly ChatContent[] => {
+function visible({ content }: ChatReply): readonly ChatReply["content"][number][] {
+  return content.flatMap((block): readonly ChatReply["content"][number][] => {
     if (block.type === "opaque") return [];
     return block.type === "thinking" ? [{ type: "thinking", thinking: block.thinking }] : [block];
   });

@@ -1,8 +1,10 @@
 // The program of rerun.test.ts: a tool loop, run to its end. It is the same at every start, and knows nothing of those before.
 // It says "ready" when its store is open, "step" when the run goes on, "waits" when a person is asked, "end" with the value.
+
 import { appendFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ChatContent, open, type StepCall, tool, toolLoop } from "../../src/index.ts";
+import type { ChatReply } from "../../src/contracts/chat.ts";
+import { open, type StepCall, tool, toolLoop } from "../../src/index.ts";
 import { say } from "./say.ts";
 
 export interface ProgramArguments {
@@ -58,10 +60,13 @@ const loop = toolLoop({
       call.token(text);
     }
     const names = turn < TURNS ? ["charge", "note"] : turn === TURNS ? ["close"] : [];
-    const calls = names.map(
-      (name): ChatContent => ({ type: "tool_use", id: `${name}-${turn}`, name, input: { turn } }),
-    );
-    const content: readonly ChatContent[] = [{ type: "text", text: `Turn ${turn}` }, ...calls];
+    const calls = names.map((name): ChatReply["content"][number] => ({
+      type: "tool_use",
+      id: `${name}-${turn}`,
+      name,
+      input: { turn },
+    }));
+    const content: readonly ChatReply["content"][number][] = [{ type: "text", text: `Turn ${turn}` }, ...calls];
     return { content, finish: calls.length === 0 ? "stop" : "tools", inputTokens: 10, outputTokens: 5, costUsd: 0.01 };
   },
 });

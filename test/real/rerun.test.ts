@@ -47,7 +47,7 @@ class RandomPerson {
   }
 
   async answer(run: string): Promise<void> {
-    for (const { id, step, reason } of await this.#store.runs.pending({ run })) {
+    for (const { id, step, reason } of (await this.#store.runs.pending({ run })).items) {
       const done = effectsIn(this.#effects, run).find(({ key }) => key === step.idempotencyKey);
       if (reason === "approval" || done === undefined) await this.#store.runs.answer(id, { verdict: "retry", reason });
       else {

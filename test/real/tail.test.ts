@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { startPostgres } from "../../scripts/postgres.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
-import type { LogEvent, TailOptions } from "../../src/contracts/log.ts";
+import type { Log, LogEvent } from "../../src/contracts/log.ts";
 import { open } from "../../src/open.ts";
 import { allEvents, textOf } from "./examine.ts";
 import { type Child, Children } from "./process.ts";
@@ -30,7 +30,7 @@ class Follower {
   readonly #over: Promise<void>;
   #failure: unknown;
 
-  constructor(store: Holdfast, options: TailOptions = {}) {
+  constructor(store: Holdfast, options: NonNullable<Parameters<Log["tail"]>[1]> = {}) {
     const tail = store.log.tail("chat", { ...options, signal: this.#stop.signal });
     this.#over = this.#follow(tail).catch((error: unknown) => {
       this.#failure = error;

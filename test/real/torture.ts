@@ -223,7 +223,7 @@ export class Torture {
   }
 
   async #answer(runs: Holdfast["runs"]): Promise<void> {
-    for (const { id, step, input } of await runs.pending({ limit: 100 })) {
+    for (const { id, step, input } of (await runs.pending({ limit: 100 })).items) {
       const { idempotencyKey: key, name } = step;
       const isDone = readEffects(this.#effects).some((one) => one.key === key);
       // It had to fail twice first, which cannot be seen from outside: tried again.

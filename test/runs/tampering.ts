@@ -87,12 +87,12 @@ export async function cutOffStore(driver: Driver): Promise<TamperGround> {
 
 async function askedAndAnswered({ runs }: Holdfast, works: AgentDefinition): Promise<void> {
   const worker = runs.createWorker({ agents: [works], pollMs: 10 });
-  while ((await runs.pending()).length === 0) {
+  while ((await runs.pending()).items.length === 0) {
     await worker.look();
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   await worker.stop();
-  await runs.answer((await runs.pending())[0]?.id ?? "", { verdict: "result", result: 7, by: "jo" });
+  await runs.answer((await runs.pending()).items[0]?.id ?? "", { verdict: "result", result: 7, by: "jo" });
 }
 
 /**

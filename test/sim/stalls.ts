@@ -1,7 +1,7 @@
 // Processes, connections and disks that stand still. A peer that is frozen inside a commit, or whose connection hangs
 // there, holds what it locked: commits that need the same rows wait, all others go on, its run is taken over, and
 // stores close.
-import type { Client } from "../../src/testing/sim/client.ts";
+import type { SimulationClient } from "../../src/testing/sim/client.ts";
 import type { Fault, Opportunity } from "../../src/testing/sim/faults.ts";
 import type { Limits } from "../../src/testing/sim/scheduler.ts";
 import type { Simulation } from "../../src/testing/sim/simulate.ts";
@@ -70,7 +70,7 @@ function stalledPeer(seed: number, faults: readonly Fault[]): Simulation {
  * Writes to the sessions of all runs without waiting for that, and to one of its own, which must not wait for them; now and
  * then another handle does the same and is closed.
  */
-async function visit(client: Client, state: { readonly isOver: boolean }): Promise<void> {
+async function visit(client: SimulationClient, state: { readonly isOver: boolean }): Promise<void> {
   for (let n = 0; !state.isOver; n++) {
     visitRuns(client.store, n);
     await client.within(BOUNDS.unrelatedMs, "an append to another session", () =>
@@ -85,7 +85,7 @@ async function visit(client: Client, state: { readonly isOver: boolean }): Promi
   }
 }
 
-function visitRuns({ history }: Client["store"], n: number): void {
+function visitRuns({ history }: SimulationClient["store"], n: number): void {
   for (let i = 0; i < RUNS; i++) {
     // Whether it succeeds is not the point here.
     history.append({ session: `s-${i}`, agent: "visitor" }, { role: "user", content: `${n}` }).catch(() => {});
@@ -154,7 +154,7 @@ function working(seed: number, faults: readonly Fault[]): Simulation {
   };
 }
 
-async function expectAll(client: Client, acknowledged: ReadonlySet<string>): Promise<void> {
+async function expectAll(client: SimulationClient, acknowledged: ReadonlySet<string>): Promise<void> {
   const found: string[] = [];
   for (const session of ["s-0", "s-1", "own"]) {
     const messages = await client.patiently(() => client.store.history.get({ session, agent: "visitor" }));

@@ -3,8 +3,8 @@
 // to one end, and nothing is done twice unless the person asked for it.
 import type { AnswerInput, Decision } from "../../src/contracts/decisions.ts";
 import type { Run } from "../../src/contracts/run-record.ts";
-import type { Client } from "../../src/testing/sim/client.ts";
-import type { Effect, ExternalEffects } from "../../src/testing/sim/external-effects.ts";
+import type { SimulationClient } from "../../src/testing/sim/client.ts";
+import type { Effect, ObservedEffects } from "../../src/testing/sim/external-effects.ts";
 import type { Fault } from "../../src/testing/sim/faults.ts";
 import { rng } from "../../src/testing/sim/scheduler.ts";
 import type { Simulation } from "../../src/testing/sim/simulate.ts";
@@ -45,7 +45,7 @@ class RandomPerson {
   }
 
   /** Now and then nothing, and not always what is so. */
-  answer({ step }: Decision, world: ExternalEffects): AnswerInput | null {
+  answer({ step }: Decision, world: ObservedEffects): AnswerInput | null {
     const random = this.#rng();
     if (this.#isPatient && random < 0.3) return null;
     const done = world.effect(step.idempotencyKey);
@@ -55,7 +55,7 @@ class RandomPerson {
   }
 
   /** So many in all, also when another client continues the scenario. */
-  async meddle(client: Client): Promise<void> {
+  async meddle(client: SimulationClient): Promise<void> {
     while (this.#left-- > 0) {
       await client.sleep(this.#rng() ** 2 * 12_000);
       const { items } = await client.patiently(() => client.store.runs.list({ limit: 100 }));
@@ -65,7 +65,7 @@ class RandomPerson {
     this.#isPatient = false;
   }
 
-  async #act(client: Client, { id, iteration, endedAt }: Run, mayBegin: boolean): Promise<void> {
+  async #act(client: SimulationClient, { id, iteration, endedAt }: Run, mayBegin: boolean): Promise<void> {
     const { runs } = client.store;
     const next = `${id.slice(0, 40)}.${this.#left}`;
     const back = Math.floor(this.#rng() * (iteration + 1));
@@ -86,7 +86,7 @@ class RandomPerson {
 }
 
 /** Signals whatever waits for one, until all is over. */
-export async function finish(client: Client): Promise<void> {
+export async function finish(client: SimulationClient): Promise<void> {
   for (;;) {
     const { items } = await client.patiently(() => client.store.runs.list({ limit: 100 }));
     const alive = items.filter(({ endedAt }) => endedAt === null);

@@ -11,5 +11,4 @@ export {
   type QueryStart,
   type RestoredSession,
 } from "./persistent-query.ts";
-export { type ClaudeSessionStore, claudeSessionStore } from "./session-store.ts";
-export type { SessionsOf } from "./transcript-sessions.ts";
+export { claudeSessionStore } from "./session-store.ts";

@@ -3,12 +3,11 @@
 // gets a copy of every entry as it is written, and is never asked to load one.
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
-import type { FoldSessionSummary, ProjectScope, SessionStore } from "../../contracts/session-store.ts";
+import type { FoldSessionSummary, ProjectScope, SessionStore, SessionsOf } from "../../contracts/session-store.ts";
 import { invalid } from "../../core/check.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { type CaptureMoment, CaptureScheduler } from "./capturing.ts";
 import { claudeSessionStore } from "./session-store.ts";
-import type { SessionsOf } from "./transcript-sessions.ts";
 
 export type { CaptureMoment } from "./capturing.ts";
 

@@ -3,7 +3,12 @@
 import { type HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { MessageInput } from "../../contracts/messages.ts";
-import type { SessionStore, SessionStoreOptions } from "../../contracts/session-store.ts";
+import type {
+  ClaudeSessionStore,
+  SessionStore,
+  SessionStoreOptions,
+  SessionsOf,
+} from "../../contracts/session-store.ts";
 import { checkId, checkOneOf, checkOptionalId, checkRecord, invalid } from "../../core/check.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
 import { entryOf, messagesOf } from "./entries.ts";
@@ -12,15 +17,10 @@ import { Titles } from "./titles.ts";
 import {
   checkTranscriptKey,
   nameOf,
-  type SessionsOf,
   type Transcript,
   type TranscriptKey,
   TranscriptSessions,
 } from "./transcript-sessions.ts";
-
-/** All of it; summaries only when there is a fold to make them. */
-export type ClaudeSessionStore = Required<Omit<SessionStore, "listSessionSummaries">> &
-  Pick<SessionStore, "listSessionSummaries">;
 
 /** Sessions whose ids are remembered, so that an append is one commit. */
 const REMEMBERED = 1000;

@@ -6,11 +6,11 @@ import { isDeepStrictEqual } from "node:util";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { FoldSessionSummary, SessionSummaryEntry } from "../../contracts/session-store.ts";
+import type { FoldSessionSummary, SessionSummaryEntry, SessionsOf } from "../../contracts/session-store.ts";
 import { copyJson } from "../../core/check.ts";
 import { isObject } from "../../core/object.ts";
 import { entryOf } from "./entries.ts";
-import type { SessionsOf, Transcript, TranscriptKey } from "./transcript-sessions.ts";
+import type { Transcript, TranscriptKey } from "./transcript-sessions.ts";
 
 const KEY = "claude-summary";
 

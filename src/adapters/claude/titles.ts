@@ -5,8 +5,8 @@ import { firstPrompt } from "../../coding/conversation/session-metadata.ts";
 import { titleOf } from "../../coding/conversation/short-text.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { MessageInput } from "../../contracts/messages.ts";
+import type { SessionsOf } from "../../contracts/session-store.ts";
 import { entryOf } from "./entries.ts";
-import type { SessionsOf } from "./transcript-sessions.ts";
 
 /** Sessions that are known to have one. */
 const REMEMBERED = 1000;

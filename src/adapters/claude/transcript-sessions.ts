@@ -3,17 +3,13 @@
 // of its id: one is made only when the one before is known to be deleted, and so at most one of them is there.
 import { MIRROR } from "../../coding/conversation/sdk-mirror.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
-import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Session, SessionFilter } from "../../contracts/session.ts";
-import type { ProjectScope, SessionKey } from "../../contracts/session-store.ts";
+import type { ProjectScope, SessionKey, SessionsOf } from "../../contracts/session-store.ts";
 import type { SessionBasics } from "../../contracts/sessions.ts";
 import { MIRROR_TAG } from "../../core/agent-sessions.ts";
 import { encodeText, sha256, toHex } from "../../core/bytes.ts";
 import { checkSome, invalid } from "../../core/check.ts";
 import { isObject } from "../../core/object.ts";
-
-/** What this needs of a store, wherever it is. */
-export type SessionsOf = Pick<Holdfast, "history" | "state"> & { readonly sessions: SessionBasics };
 
 export interface TranscriptKey {
   readonly projectKey: string;

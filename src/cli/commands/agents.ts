@@ -1,5 +1,5 @@
 // holdfast agents: registered identities with their core blocks.
-import type { Agent, AgentFilter, AgentInput, Block } from "../../contracts/agents.ts";
+import type { Agent, AgentInput, Block } from "../../contracts/agents.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
@@ -31,14 +31,12 @@ const ls: Command = {
   ],
   run: async (context) => {
     const { args, output } = context;
-    const filter: { -readonly [K in keyof AgentFilter]: AgentFilter[K] } = {
-      ...{ limit: args.number("limit") ?? 50, order: readOrder(args) },
-    };
     const [tag, type, cursor] = [args.text("tag"), args.text("type"), args.text("cursor")];
-    if (tag !== undefined) filter.tag = tag;
-    if (type !== undefined) filter.agentType = type;
-    if (cursor !== undefined) filter.cursor = cursor;
-    const page = await (await context.open()).agents.list(filter);
+    const page = await (await context.open()).agents.list({
+      ...{ limit: args.number("limit") ?? 50, order: readOrder(args), cursor },
+      ...(tag === undefined ? {} : { tag }),
+      ...(type === undefined ? {} : { agentType: type }),
+    });
     const now = Date.now();
     await output.answer(page, () =>
       page.items.length === 0 ? ["no agents"] : table(columns(now), page.items, output.frame),

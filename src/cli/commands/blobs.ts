@@ -1,6 +1,6 @@
 // holdfast blobs: content-addressed bytes by their ref.
 
-import type { BlobReferrer, BlobStat, StoreOptions } from "../../contracts/blobs.ts";
+import type { BlobReferrer, BlobStat, Blobs } from "../../contracts/blobs.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
@@ -52,7 +52,7 @@ const put: Command = {
   },
 };
 
-function readStoreOptions({ args }: Context, file: string): StoreOptions {
+function readStoreOptions({ args }: Context, file: string): NonNullable<Parameters<Blobs["store"]>[1]> {
   const ttl = args.text("ttl");
   const ttlMs = ttl === undefined ? {} : { ttlMs: parseDurationOrNever(ttl, "--ttl") };
   const mediaType = args.text("media-type") ?? mediaTypeOf(file);

@@ -1,6 +1,7 @@
 // holdfast query: Datalog over everything the store holds, as a table or as JSON, and the SQL it becomes.
+
 import type { Json } from "../../contracts/json.ts";
-import type { Explanation, FactName } from "../../contracts/query.ts";
+import type { Explanation, Querying } from "../../contracts/query.ts";
 import { QUERY_VERBS } from "../../contracts/verbs/store.ts";
 import type { Find, FindElement } from "../../query/ast.ts";
 import { elementVariable } from "../../query/find.ts";
@@ -155,7 +156,7 @@ async function listFacts(context: Context): Promise<undefined> {
   const { output } = context;
   const holdfast = await context.open();
   const facts = await holdfast.facts();
-  const columns: readonly Column<FactName>[] = [
+  const columns: readonly Column<Awaited<ReturnType<Querying["facts"]>>[number]>[] = [
     { title: "ATTRIBUTE", cell: ({ name }) => name, colour: (text, _, style) => style.name(text) },
     { title: "VALUE", cell: ({ type, many }) => (many ? `${type}, many` : type) },
     { title: "OF", cell: ({ of }) => of },

@@ -1,6 +1,6 @@
 // holdfast runs pending, approve, deny: what runs ask people, and the answers.
 
-import type { AnswerInput, Decision, DecisionReason } from "../../contracts/decisions.ts";
+import type { AnswerInput, Decision } from "../../contracts/decisions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { Run } from "../../contracts/run-record.ts";
@@ -110,7 +110,7 @@ interface Wording {
 }
 
 /** How each kind of question is put, and its answers. */
-const WORDING: Readonly<Record<DecisionReason, Wording>> = {
+const WORDING: Readonly<Record<Decision["reason"], Wording>> = {
   "in-doubt": {
     question: (tool) => `did ${tool} happen?`,
     begun: (at) => `${formatTime(at)}, by a worker that died before it recorded the result`,
@@ -236,7 +236,7 @@ export const deny: Command = {
 };
 
 interface OpenQuestion {
-  readonly reason: DecisionReason;
+  readonly reason: Decision["reason"];
   /** Its step was approved, begun, and is in doubt now. */
   readonly wasApproved: boolean;
 }
@@ -246,8 +246,9 @@ async function findQuestion(holdfast: Holdfast, decision: string): Promise<OpenQ
   const { session, seq } = parseRowId(decision, "decision");
   const [intent] = await holdfast.log.read(session, { after: seq - 1, limit: 1 }).catch(() => []);
   if (intent?.seq !== seq || typeof intent.run !== "string") return null;
-  const open = await holdfast.runs.pending({ run: intent.run, limit: LIMITS.page }).catch(() => []);
-  const reason = open.find(({ id }) => id === decision)?.reason;
+  const filter = { run: intent.run, limit: LIMITS.page };
+  const open = await holdfast.runs.pending(filter).catch(() => null);
+  const reason = open?.items.find(({ id }) => id === decision)?.reason;
   if (reason === undefined) return null;
   return { reason, wasApproved: reason === "in-doubt" && intent.data.approval === true };
 }

@@ -1,5 +1,5 @@
 // holdfast runs recover: frees runs whose worker is gone, and prints what they had done.
-import type { Recovered, Recovery } from "../../contracts/runs.ts";
+import type { Recovery, Runs } from "../../contracts/runs.ts";
 import type { Step } from "../../contracts/steps.ts";
 import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
@@ -86,7 +86,9 @@ function nameOf(step: Step): string {
   return `${stepName(step)} (${step.path})`;
 }
 
-const columns = (nameOf: (id: string) => string): readonly Column<Recovered>[] => [
+const columns = (
+  nameOf: (id: string) => string,
+): readonly Column<Awaited<ReturnType<Runs["recoverAll"]>>[number]>[] => [
   { title: "RUN", cell: ({ run }) => nameOf(run.id), ...ID, colour: (text, _, style) => style.name(text) },
   { title: "SESSION", cell: ({ run }) => run.session, shrink: 2 },
   { title: "CONTINUES", cell: (one) => ("error" in one ? "" : `iteration ${one.resumeIteration}`) },

@@ -6,7 +6,7 @@ import { LIMITS } from "../../contracts/limits.ts";
 import type { LogEvent } from "../../contracts/log.ts";
 import type { Run } from "../../contracts/run-record.ts";
 import type { RunResult } from "../../contracts/run-results.ts";
-import type { Step, StepContent } from "../../contracts/steps.ts";
+import type { Step } from "../../contracts/steps.ts";
 import type { Command, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
 import type { Output } from "../output.ts";
@@ -102,7 +102,7 @@ function contentLines(steps: readonly Step[], moments: readonly Moment[], { outp
     ]);
 }
 
-function contentText(content: StepContent | undefined, output: Output): string {
+function contentText(content: NonNullable<Step["input"]> | undefined, output: Output): string {
   if (content === undefined) return "";
   if (content.value === undefined) return `${formatBytes(content.size)}, ${content.ref}`;
   const text = jsonLine(content.value, output.width - NAMES);

@@ -1,7 +1,9 @@
 // holdfast runs retry, fork, rewind: continue a run where it ended, or from one of its iterations.
+
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Run } from "../../contracts/run-record.ts";
-import type { ForkRunInput, RetryInput, RewindRunInput } from "../../contracts/run-travel.ts";
+import type { Runs } from "../../contracts/runs.ts";
+
 import type { Step } from "../../contracts/steps.ts";
 import type { Arguments } from "../arguments.ts";
 import type { Command, Context } from "../command.ts";
@@ -25,13 +27,13 @@ const STATE_OPTION = {
   state: { type: "text", value: "JSON", summary: "continue with this state instead of the one it had there" },
 } as const;
 
-function readLimits(args: Arguments): Pick<RetryInput, "limits"> {
+function readLimits(args: Arguments): Pick<NonNullable<Parameters<Runs["retry"]>[1]>, "limits"> {
   const limits = args.text("limits");
   return limits === undefined ? {} : { limits: readObject(limits, "--limits") };
 }
 
 /** The given state replaces the whole state. */
-function readState(args: Arguments): Pick<ForkRunInput, "state"> {
+function readState(args: Arguments): Pick<NonNullable<Parameters<Runs["fork"]>[1]>, "state"> {
   const state = args.text("state");
   return state === undefined ? {} : { state: readJson(state, "--state") };
 }
@@ -166,7 +168,7 @@ export const fork: Command = {
     const run = await needRun(holdfast, args.operand(0));
     const [iteration, session] = [args.number("iteration"), args.text("session")];
     const repeats = await confirmRepeats(context, holdfast, run, iteration ?? run.iteration);
-    const input: ForkRunInput = {
+    const input: NonNullable<Parameters<Runs["fork"]>[1]> = {
       ...{ ...readState(args), ...readLimits(args) },
       ...(iteration === undefined ? {} : { iteration }),
       ...(session === undefined ? {} : { session }),
@@ -202,7 +204,7 @@ export const rewind: Command = {
     const holdfast = await context.open();
     const run = await needRun(holdfast, args.operand(0));
     const repeats = await confirmRepeats(context, holdfast, run, iteration);
-    const input: RewindRunInput = { iteration, ...readState(args), ...readLimits(args) };
+    const input: Parameters<Runs["rewind"]>[1] = { iteration, ...readState(args), ...readLimits(args) };
     return answerWithRun(context, await holdfast.runs.rewind(run.id, input), run.id, repeats);
   },
 };

@@ -1,9 +1,11 @@
 // holdfast tasks: the Kanban boards of a session. --json prints the field names of the task list contract (adapters/task-list.ts). A
 // user can name a session for its root board, and a task by its number on the board.
+
 import { taskListOf } from "../../adapters/task-list.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import { type Board, type BoardOptions, TASK_STATUSES, type Task, type TaskStatus } from "../../contracts/tasks.ts";
+import type { Tasks } from "../../contracts/tasks.ts";
+import { type Board, TASK_STATUSES, type Task, type TaskStatus } from "../../contracts/tasks.ts";
 import { boardLines } from "../board.ts";
 import type { Command, CommandGroup } from "../command.ts";
 import { checkChoice } from "../command-line.ts";
@@ -90,7 +92,7 @@ async function makeBoard(
   holdfast: Holdfast,
   conversation: string,
   titles: readonly string[],
-  options: BoardOptions,
+  options: NonNullable<Parameters<Tasks["create"]>[2]>,
 ): Promise<Board | null> {
   try {
     return await holdfast.tasks.create(conversation, titles, { ...options, ifAbsent: true });
@@ -108,7 +110,7 @@ async function boardOf(holdfast: Holdfast, conversation: string, agent: string):
 }
 
 /** An existing board keeps its label, parent and limit: options that say something else are refused. */
-function refuseOtherSettings(board: Board, wanted: BoardOptions): void {
+function refuseOtherSettings(board: Board, wanted: NonNullable<Parameters<Tasks["create"]>[2]>): void {
   const given = [
     ["--label", wanted.label, board.label],
     ["--parent", wanted.parent, board.parent],
@@ -127,7 +129,7 @@ function refuseOtherSettings(board: Board, wanted: BoardOptions): void {
 function readBoardOptions(args: {
   text(name: string): string | undefined;
   number(name: string): number | undefined;
-}): BoardOptions {
+}): NonNullable<Parameters<Tasks["create"]>[2]> {
   const [label, parent, maxRetries] = [args.text("label"), args.text("parent"), args.number("max-retries")];
   return {
     ...(label === undefined ? {} : { label }),

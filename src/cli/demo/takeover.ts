@@ -110,7 +110,7 @@ async function askPerson(
       "so the run does not guess. It waits, and asks:",
   );
   await narrator.run("runs", "pending", run.id, ...narrator.store);
-  const [decision] = await holdfast.runs.pending({ run: run.id });
+  const [decision] = (await holdfast.runs.pending({ run: run.id })).items;
   const payment = readBook(book).find(({ bill }) => bill === INTERRUPTED_BILL);
   if (decision === undefined || payment === undefined) throw new Error("bug: the demo has nothing to decide");
   const { receipt, bill, eur } = payment;

@@ -1,6 +1,6 @@
 // Runs a coding agent whose session is kept: saves what earlier runs left, restores the session, starts the agent, saves its sessions
 // while it works and after its end, all within the grace time. The caller parses options, prints and chooses the exit code.
-import type { ClaimedWork } from "../../contracts/captures.ts";
+import type { RequestClaim } from "../../contracts/captures.ts";
 import { type HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { formatSpan } from "../../core/format-numbers.ts";
@@ -84,7 +84,7 @@ export async function superviseAgent(run: SupervisedRun): Promise<SupervisedEnd>
   const leftovers: Saved[] = [];
   const start = await findStart(run, (saved) => void leftovers.push(saved));
   if (run.refuseNewSession !== null && !(await canResume(run, start))) throw run.refuseNewSession(start);
-  const describe = (work: ClaimedWork) => {
+  const describe = (work: Parameters<RequestClaim["describe"]>[0]) => {
     claimed?.claim.describe(work).catch((error: unknown) => log("warn", "capture.claim", { error: String(error) }));
   };
   const resume = start.how === "resumed" ? start.restored.sessionId : null;

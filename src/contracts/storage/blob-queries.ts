@@ -18,7 +18,8 @@ export interface BlobQueries {
   "blob.payload": Read<{ sha256: Uint8Array }, StoredPayload>;
   "blob.head": Read<{ sha256: Uint8Array }, BlobRow>;
   /** Newest first, with everything that is part of another. */
-  "blobs.list": Read<{ beforeNo: number; limit: number }, BlobRow>;
+  "blobs.list": Read<{ last: number; limit: number }, BlobRow>;
+  "blobs.list.oldest": Read<{ last: number; limit: number }, BlobRow>;
   /** Largest first, without what is part of another. */
   "blobs.largest": Read<{ size: number; beforeNo: number; limit: number }, BlobRow>;
   /** Newest first. */

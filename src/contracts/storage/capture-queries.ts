@@ -27,16 +27,20 @@ export interface CaptureRow {
   readonly expires_at: number | null;
 }
 
-/** Before which number, now, each filter twice, whether also those beside the newest, the limit. */
-type CaptureListParams = { before: number; now: number; agent: string | null; diverged: number; limit: number };
+/** The number of the last that was seen, now, each filter twice, whether also those beside the newest, the limit. */
+type CaptureListParams = { last: number; now: number; agent: string | null; diverged: number; limit: number };
 
 export interface CaptureQueries {
   "capture.get": Read<{ id: string }, CaptureRow>;
   "capture.newest": Read<{ request: string; agent: string; agentSession: string }, CaptureRow>;
   "captures.list": Read<CaptureListParams, CaptureRow>;
+  "captures.list.oldest": Read<CaptureListParams, CaptureRow>;
   "captures.byRequest": Read<CaptureListParams & { request: string }, CaptureRow>;
+  "captures.byRequest.oldest": Read<CaptureListParams & { request: string }, CaptureRow>;
   "captures.bySession": Read<CaptureListParams & { agentSession: string }, CaptureRow>;
+  "captures.bySession.oldest": Read<CaptureListParams & { agentSession: string }, CaptureRow>;
   "captures.byBoth": Read<CaptureListParams & { request: string; agentSession: string }, CaptureRow>;
+  "captures.byBoth.oldest": Read<CaptureListParams & { request: string; agentSession: string }, CaptureRow>;
   "capture.stored": Read<{ sha256: Uint8Array }, { readonly stored: number; readonly size: number }>;
   /** Also those whose time is over. */
   "captures.ofRequest": Read<{ request: string; limit: number }, CaptureRow>;

@@ -1,5 +1,6 @@
 // The one write verb's data: what a commit touches, relies on and writes, and its outcome.
-import type { Compaction, Counts, HeadStatus } from "../heads.ts";
+import type { Context } from "../context.ts";
+import type { Counts, Head } from "../heads.ts";
 import type { JsonObject } from "../json.ts";
 import type { HeadRow } from "./lineage-queries.ts";
 import type { RestoredRow } from "./portable-rows.ts";
@@ -172,7 +173,7 @@ export interface EventDraft {
  * commit, so that writers that only add to the log do not make the decision stale.
  */
 export interface HeadDraft {
-  readonly status: HeadStatus;
+  readonly status: Head["status"];
   /** What it continues when its branch has no head of its own; null when it has one. */
   readonly inherits: {
     /** The newest head before the branch, when it is of the same session. */
@@ -180,7 +181,7 @@ export interface HeadDraft {
     readonly source: { readonly session: string; readonly branch: number; readonly seq: number } | null;
     /** Of the lineage before the branch. */
     readonly counts: Counts;
-    readonly compaction: Compaction | null;
+    readonly compaction: NonNullable<Context["compaction"]> | null;
   } | null;
   /** What the events before it in this commit add to its counts. */
   readonly adds: Partial<Counts>;
@@ -188,7 +189,7 @@ export interface HeadDraft {
   readonly commits: { readonly final: string | null; readonly vars: string | null; readonly summary: string | null };
   readonly columns: Pick<HeadRow, "final" | "salt" | "final_summary" | "fingerprint" | "turn_seq" | "cache_id">;
   /** What is covered by the message that the event before it adds. */
-  readonly compacts: Omit<Compaction, "summary"> | null;
+  readonly compacts: Omit<NonNullable<Context["compaction"]>, "summary"> | null;
 }
 
 /** A head as a commit has published it. */

@@ -1,8 +1,8 @@
 // What the engine's own check says about its pages, its indexes and the tables it has: what no comparison of rows can
 // see, because a row is read through them.
-import type { CheckedEngine } from "../check.ts";
+import type { CheckReport } from "../check.ts";
 
-export interface EngineReport extends CheckedEngine {
+export interface EngineReport extends NonNullable<CheckReport["engine"]> {
   readonly damages: readonly EngineDamage[];
 }
 

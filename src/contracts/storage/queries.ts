@@ -54,9 +54,13 @@ export interface Queries
   "alias.get": Read<{ name: string }, { readonly session: string }>;
   "session.aliases": Read<{ session: string }, { readonly name: string }>;
   "sessions.list": Read<SessionListParams, SessionRow>;
+  "sessions.list.oldest": Read<SessionListParams, SessionRow>;
   "sessions.byAgent": Read<SessionListParams & { agent: string }, SessionRow>;
+  "sessions.byAgent.oldest": Read<SessionListParams & { agent: string }, SessionRow>;
   "sessions.byTag": Read<SessionListParams & { tag: string }, SessionRow>;
+  "sessions.byTag.oldest": Read<SessionListParams & { tag: string }, SessionRow>;
   "sessions.byRequest": Read<SessionListParams & { request: string }, SessionRow>;
+  "sessions.byRequest.oldest": Read<SessionListParams & { request: string }, SessionRow>;
 
   // log
   "events.read": Read<{ session: string; after: number; limit: number }, PlacedEventRow>;
@@ -118,20 +122,8 @@ export interface Queries
   "blocks.users": Read<{ agent: string }, BlockUserRow>;
   /** Of the agent's blocks, blobs of values that "block.drop" leaves to be taken apart or removed outside the database. */
   "blocks.discarded": Read<{ agent: string }, DiscardedRow>;
-  "block.versions": Read<
-    { id: string; before: number; limit: number },
-    {
-      readonly version: number;
-      readonly edit: string;
-      readonly at: number;
-      readonly sha256: Uint8Array;
-      readonly size: number;
-      readonly form: number;
-      readonly body: Uint8Array | null;
-      readonly store: string;
-      readonly blob_key: string | null;
-    }
-  >;
+  "block.versions": Read<{ id: string; last: number; limit: number }, BlockVersionRow>;
+  "block.versions.oldest": Read<{ id: string; last: number; limit: number }, BlockVersionRow>;
 
   // tasks: boards in order of creation, tasks in their order
   "board.get": Read<{ id: string }, BoardRow>;
@@ -159,10 +151,23 @@ export interface Queries
   >;
 }
 
+interface BlockVersionRow {
+  readonly version: number;
+  readonly edit: string;
+  readonly at: number;
+  readonly sha256: Uint8Array;
+  readonly size: number;
+  readonly form: number;
+  readonly body: Uint8Array | null;
+  readonly store: string;
+  readonly blob_key: string | null;
+}
+
 type AgentListParams = { last: number; agentType: Filter<string>; limit: number };
 
 export type SessionListParams = {
-  before: number;
+  /** The number of the last that was seen. */
+  last: number;
   status: Filter<string>;
   createdAfter: number;
   createdBefore: number;

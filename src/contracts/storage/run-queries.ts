@@ -74,7 +74,8 @@ export interface CheckpointRow extends JournalRow {
 }
 
 export type RunListParams = {
-  before: number;
+  /** The number of the last that was seen. */
+  last: number;
   session: Filter<string>;
   agent: Filter<string>;
   status: Filter<string>;
@@ -97,9 +98,13 @@ export interface RunQueries {
   "runs.beginning": Read<{ from: string; to: string; limit: number }, RunRow>;
   "run.active": Read<{ session: string }, RunRow>;
   "runs.list": Read<RunListParams, ListedRunRow>;
+  "runs.list.oldest": Read<RunListParams, ListedRunRow>;
   "runs.bySession": Read<RunListParams & { session: string }, ListedRunRow>;
+  "runs.bySession.oldest": Read<RunListParams & { session: string }, ListedRunRow>;
   "runs.byAgent": Read<RunListParams & { agent: string }, ListedRunRow>;
+  "runs.byAgent.oldest": Read<RunListParams & { agent: string }, ListedRunRow>;
   "runs.byStatus": Read<RunListParams & { status: string }, ListedRunRow>;
+  "runs.byStatus.oldest": Read<RunListParams & { status: string }, ListedRunRow>;
   "runs.children": Read<{ parent: string }, RunRow>;
   /** Runs that have an owner. */
   "runs.newest": Read<{ session: string }, { readonly value: number | null }>;

@@ -1,19 +1,18 @@
 // The verbs of agents and their blocks.
 import {
   BOOLEAN,
-  CURSOR,
   ID,
   input,
   JSON_OBJECT,
-  limit,
   list,
   nullable,
-  ORDER,
   optional,
   options,
   orElse,
+  PAGE,
   param,
   read,
+  readPage,
   set,
   text,
   whole,
@@ -51,18 +50,7 @@ const EDIT = param("options", options({ version: optional(whole()) }));
 export const AGENT_VERBS = {
   create: write(param("agent", options({ id: optional(ID), ...described }))),
   get: read(param("id", ID)),
-  list: read(
-    param(
-      "filter",
-      options({
-        tag: optional(ID),
-        agentType: orElse(ID, null),
-        limit: limit("page", 1000),
-        cursor: CURSOR,
-        order: ORDER,
-      }),
-    ),
-  ),
+  list: readPage(param("filter", options({ ...PAGE, tag: optional(ID), agentType: orElse(ID, null) }))),
   update: write(param("id", ID), param("patch", input({ ...described, version: optional(whole(1)) }))),
   delete: write(param("id", ID)),
   saveBlocks: write(AGENT, param("blocks", list(BLOCK, "blocksPerAgent"))),
@@ -72,10 +60,6 @@ export const AGENT_VERBS = {
   replaceInBlock: write(AGENT, LABEL, param("find", BLOCK_TEXT), param("put", BLOCK_TEXT), EDIT),
   rethinkBlock: write(AGENT, LABEL, param("value", BLOCK_TEXT), EDIT),
   shareBlock: write(AGENT, LABEL, param("withAgent", ID)),
-  blockVersions: read(
-    AGENT,
-    LABEL,
-    param("options", options({ limit: limit("page", 1000), before: orElse(whole(), Number.MAX_SAFE_INTEGER) })),
-  ),
+  blockVersions: readPage(AGENT, LABEL, param("page", options(PAGE))),
   restoreBlock: write(AGENT, LABEL, param("version", whole(1, Number.MAX_SAFE_INTEGER - 1))),
 };

@@ -1,5 +1,6 @@
 // The verbs of blobs.
-import type { BlobSource } from "../blobs.ts";
+import type { Blobs } from "../blobs.ts";
+
 import {
   BOOLEAN,
   checked,
@@ -11,11 +12,13 @@ import {
   optional,
   options,
   orElse,
+  PAGE,
   PAIR_CURSOR,
   param,
   REF,
   read,
   readBytes,
+  readPage,
   streamBytes,
   whole,
   write,
@@ -30,7 +33,7 @@ const stored = {
 
 export const BLOB_VERBS = {
   store: write(
-    param("data", checked<BlobSource>("bytes, a text, or pieces of bytes")),
+    param("data", checked<Parameters<Blobs["store"]>[0]>("bytes, a text, or pieces of bytes")),
     param("options", options({ mediaType: optional(ID), ...stored })),
   ),
   storeJson: write(param("value", JSON_VALUE), param("options", options(stored))),
@@ -40,10 +43,15 @@ export const BLOB_VERBS = {
   stream: streamBytes(BLOB),
   exists: read(BLOB),
   stat: read(BLOB),
-  list: read(
+  list: readPage(
     param(
-      "range",
-      options({ limit: limit("page", 100), cursor: PAIR_CURSOR, sort: orElse(choice(["age", "size"]), "age") }),
+      "filter",
+      options({
+        ...PAGE,
+        order: optional(choice(["newest", "oldest"])),
+        cursor: PAIR_CURSOR,
+        sort: orElse(choice(["age", "size"]), "age"),
+      }),
     ),
   ),
   referrers: read(BLOB, param("range", options({ limit: limit("page", 100) }))),

@@ -2,6 +2,7 @@
 // verb may be missing or left over, and each must answer and take what its interface says.
 import type { Checking } from "../check.ts";
 import type { Holdfast } from "../holdfast.ts";
+import type { Page } from "../json.ts";
 import type { Querying } from "../query.ts";
 import type { Tracing } from "../trace.ts";
 import { AGENT_VERBS } from "./agents.ts";
@@ -51,8 +52,8 @@ interface StoreParts {
   readonly handle: Pick<Holdfast, "clock" | "close">;
 }
 
-/** What no verb is: facts about the store, nouns that only others implement, and another name of close. */
-type NoVerbs = "info" | "vectors" | "graph" | "memory" | typeof Symbol.asyncDispose;
+/** What no verb is: facts about the store, and another name of close. */
+type NoVerbs = "info" | typeof Symbol.asyncDispose;
 
 type Nouns = Omit<Holdfast, NoVerbs | MembersOf<StoreParts>>;
 type MembersOf<P> = { [K in keyof P]: keyof P[K] }[keyof P];
@@ -68,7 +69,13 @@ type KindOf<F> = F extends (...args: never[]) => Promise<unknown>
 type ResultOf<F> = F extends (...args: never[]) => infer R
   ? FormOf<R extends Promise<infer T> ? T : R extends AsyncIterable<infer T> ? T : R>
   : never;
-type FormOf<T> = [T] extends [Uint8Array] ? "bytes" : HasMethods<T> extends true ? "live" : "json";
+type FormOf<T> = [T] extends [Page<unknown>]
+  ? "page"
+  : [T] extends [Uint8Array]
+    ? "bytes"
+    : HasMethods<T> extends true
+      ? "live"
+      : "json";
 type HasMethods<T> = T extends object
   ? T extends readonly unknown[]
     ? false

@@ -5,7 +5,6 @@ import type { Json } from "../json.ts";
 import type { At } from "../locators.ts";
 import { ATTACH_FIELDS, CALLER, INVOCATION_FIELDS } from "./sessions.ts";
 import {
-  CURSOR,
   callback,
   checked,
   choice,
@@ -15,16 +14,16 @@ import {
   input,
   JSON_VALUE,
   LOCATOR,
-  limit,
   list,
   nullable,
-  ORDER,
   optional,
   options,
   orElse,
+  PAGE,
   param,
   ROW_ID,
   read,
+  readPage,
   record,
   text,
   whole,
@@ -44,10 +43,7 @@ export const HEAD_VERBS = {
   get: read(param("head", HEAD)),
   find: read(param("prefix", ID)),
   current: read(param("at", LOCATOR)),
-  list: read(
-    param("at", LOCATOR),
-    param("range", options({ limit: limit("page", 100), cursor: CURSOR, order: ORDER })),
-  ),
+  list: readPage(param("at", LOCATOR), param("page", options(PAGE))),
   publish: write(param("session", currentSession("a head is published")), param("head", HEAD_INPUT)),
   compact: write(
     param("session", currentSession("a session is compacted")),

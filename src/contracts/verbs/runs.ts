@@ -5,7 +5,6 @@ import {
   AGENT,
   amount,
   BOOLEAN,
-  CURSOR,
   callback,
   choice,
   ID,
@@ -14,14 +13,15 @@ import {
   list,
   localLive,
   nullable,
-  ORDER,
   optional,
   options,
   orElse,
+  PAGE,
   PAIR_CURSOR,
   param,
   ROW_ID,
   read,
+  readPage,
   record,
   SIGNAL,
   sessionId,
@@ -116,7 +116,7 @@ export const WORKER_OPTIONS = record("worker", {
 const RUN = param("run", ID);
 const BY_AGENT = param("agent", AGENT);
 const VERIFY = param("options", options(VERIFY_FIELD));
-const DECISION_FIELDS = { run: optional(ID), limit: limit("page", 100), order: ORDER };
+const DECISION_FIELDS = { ...PAGE, cursor: PAIR_CURSOR, run: optional(ID) };
 
 /** The verbs whose code is loaded with the first call of one of them. */
 export const RUN_CALLS = {
@@ -124,17 +124,16 @@ export const RUN_CALLS = {
   start: write(BY_AGENT, param("run", RUN_INPUT)),
   resume: write(BY_AGENT, RUN, param("options", RESUME_OPTIONS)),
   get: read(RUN),
-  list: read(
+  list: readPage(
     param(
       "filter",
       options({
+        ...PAGE,
         session: optional(sessionId("runs are listed")),
         agent: optional(ID),
         status: optional(choice(["running", "paused", "waiting", "recovering", "completed", "failed", "cancelled"])),
         createdAfter: orElse(whole(), 0),
         createdBefore: orElse(whole(), Number.MAX_SAFE_INTEGER),
-        limit: limit("page", 100),
-        cursor: CURSOR,
       }),
     ),
   ),
@@ -151,8 +150,8 @@ export const RUN_CALLS = {
   delete: write(RUN),
   recover: write(RUN, VERIFY),
   recoverAll: write(VERIFY),
-  pending: read(param("filter", options(DECISION_FIELDS))),
-  decisions: read(param("filter", options({ ...DECISION_FIELDS, answered: optional(BOOLEAN), cursor: PAIR_CURSOR }))),
+  pending: readPage(param("filter", options(DECISION_FIELDS))),
+  decisions: readPage(param("filter", options({ ...DECISION_FIELDS, answered: optional(BOOLEAN) }))),
   answer: write(param("decision", ROW_ID), param("answer", ANSWER_INPUT)),
   checkpoint: read(RUN, param("iteration", optional(whole(1)))),
   saveCheckpoint: write(param("checkpoint", CHECKPOINT_INPUT)),

@@ -1,9 +1,9 @@
 // The verbs of sessions.
-import type { ArchiveSource } from "../archive.ts";
+
 import type { ContextOptions } from "../context.ts";
+import type { Sessions } from "../sessions.ts";
 import {
   BOOLEAN,
-  CURSOR,
   callback,
   checked,
   choice,
@@ -17,10 +17,12 @@ import {
   optional,
   options,
   orElse,
+  PAGE,
   param,
   ROW_ID,
   read,
   readLive,
+  readPage,
   record,
   set,
   streamBytes,
@@ -62,18 +64,17 @@ const AT = param("at", LOCATOR);
 export const SESSION_VERBS = {
   create: write(param("session", NEW_SESSION)),
   get: read(AT),
-  list: read(
+  list: readPage(
     param(
       "filter",
       options({
+        ...PAGE,
         agent: optional(ID),
         tag: optional(ID),
         status: orElse(STATUS, null),
         request: optional(ID),
         createdAfter: orElse(whole(), 0),
         createdBefore: orElse(whole(), Number.MAX_SAFE_INTEGER),
-        limit: limit("page", 100),
-        cursor: CURSOR,
       }),
     ),
   ),
@@ -115,7 +116,7 @@ export const ARCHIVE_VERBS = {
     AT,
     param("options", options({ children: orElse(BOOLEAN, false), aliases: orElse(BOOLEAN, true) })),
   ),
-  import: write(param("source", checked<ArchiveSource>("an archive, whole or in pieces"))),
+  import: write(param("source", checked<Parameters<Sessions["import"]>[0]>("an archive, whole or in pieces"))),
   markdown: read(AT),
   diff: read(param("a", LOCATOR), param("b", LOCATOR)),
   cost: read(param("at", optional(LOCATOR))),

@@ -8,8 +8,8 @@ import type { At, Locator } from "../locators.ts";
 /** read and write answer with a promise, stream with an async iterable, local at once and without the store. */
 export type VerbKind = "read" | "write" | "stream" | "local";
 
-/** live: an object with methods, which stays in this process. */
-export type ResultForm = "json" | "bytes" | "live";
+/** page: a page of a list. live: an object with methods, which stays in this process. */
+export type ResultForm = "json" | "page" | "bytes" | "live";
 
 export interface Verb {
   readonly kind: VerbKind;
@@ -136,13 +136,14 @@ export const nullable = <S extends Schema>(schema: S) => ({ ...schema, nullable:
 export const orElse = <S extends Schema, const D extends string | number | boolean | null>(schema: S, fallback: D) =>
   ({ ...schema, optional: true, fallback }) as S & { readonly optional: true; readonly fallback: D };
 
-/** Pages of every list: how many rows, and after which one. */
 export const limit = <const D extends number>(name: LimitName, fallback: D) =>
   orElse({ kind: "limit", limit: name } as const, fallback);
 export const CURSOR = orElse({ kind: "cursor" } as const, null);
 /** Of a list in order of two things, whose implementation reads the cursor. */
 export const PAIR_CURSOR = optional(checked<string>("one that a list returned as `next`"));
 export const ORDER = orElse(choice(["newest", "oldest"]), "newest");
+/** The fields of every list; `cursor` is another where a list is in order of two things. */
+export const PAGE = { limit: limit("page", 100), cursor: CURSOR, order: ORDER };
 
 export const sessionId = (action: string, hint?: string) =>
   ({ kind: "session", use: "id", action, ...(hint === undefined ? {} : { hint }) }) as SessionSchema<"id">;
@@ -167,6 +168,7 @@ export const read = declare("read", "json");
 export const write = declare("write", "json");
 export const stream = declare("stream", "json");
 export const local = declare("local", "json");
+export const readPage = declare("read", "page");
 export const readBytes = declare("read", "bytes");
 export const streamBytes = declare("stream", "bytes");
 export const readLive = declare("read", "live");

@@ -1,9 +1,12 @@
 // Blobs as callers see them: one by its ref, or all there are, page by page.
-import type { BlobRange, BlobStat } from "../../contracts/blobs.ts";
+import type { BlobStat } from "../../contracts/blobs.ts";
 import type { Page } from "../../contracts/json.ts";
 import type { BlobRow } from "../../contracts/storage/rows.ts";
+import type { BLOB_VERBS } from "../../contracts/verbs/blobs.ts";
+import type { ValuesOf } from "../../contracts/verbs/vocabulary.ts";
 import { toHex, toRef } from "../../core/bytes.ts";
-import { readCursor, readPage, readPairCursor, writeCursor, writePairCursor } from "../../core/cursor.ts";
+import { invalid } from "../../core/check.ts";
+import { type ListOrder, listStart, readCursor, readPage, readPairCursor, writeCursor, writePairCursor } from "../../core/cursor.ts";
 import type { BlobContext } from "./byte-store.ts";
 import { FORM, NO_TIME } from "./claims.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
@@ -37,28 +40,29 @@ const ROWS = 1000;
 
 export async function listBlobs(
   context: BlobContext,
-  range: BlobRange & { readonly limit: number },
+  { limit, sort, cursor, order: given }: ValuesOf<typeof BLOB_VERBS.list>[0],
 ): Promise<Page<BlobStat>> {
-  const { limit, sort, cursor } = range;
+  if (sort === "size" && given !== undefined) throw invalid("order", "left out where the largest come first", given);
   if (sort === "size") return listLargest(context, limit, cursor);
+  const order = given ?? "newest";
   return readPage({
     limit,
-    read: (most) => readWhole(context, readCursor(cursor) ?? Number.MAX_SAFE_INTEGER, most),
+    read: (most) => readWhole(context, order, readCursor(cursor) ?? listStart(order), most),
     item: (row) => statOf(context, row),
     cursor: ({ no }) => writeCursor(no),
   });
 }
 
 /** The next rows of whole blobs; there are more than `most` if a read brings more. */
-async function readWhole({ storage }: BlobContext, from: number, most: number): Promise<readonly BlobRow[]> {
+async function readWhole({ storage }: BlobContext, order: ListOrder, from: number, most: number): Promise<readonly BlobRow[]> {
   const found: BlobRow[] = [];
-  let before = from;
+  let seen = from;
   for (let asked = most; found.length < most; asked = ROWS) {
-    const rows = await storage.query("blobs.list", { beforeNo: before, limit: asked });
+    const rows = await storage.query(order === "newest" ? "blobs.list" : "blobs.list.oldest", { last: seen, limit: asked });
     for (const row of rows) if (!isMerePart(row)) found.push(row);
     const last = rows.at(-1);
     if (last === undefined || rows.length < asked) break;
-    before = last.no;
+    seen = last.no;
     await yieldToEventLoop(storage.environment);
   }
   return found;

@@ -1,6 +1,6 @@
 // Which rows refer to a blob, in the words of the callers.
 
-import type { BlobReferrer, ReferrerKind } from "../../contracts/blobs.ts";
+import type { BlobReferrer } from "../../contracts/blobs.ts";
 import type { ReferrerRow } from "../../contracts/storage/blob-queries.ts";
 import { rowId } from "../../core/row-id.ts";
 import type { BlobContext } from "./byte-store.ts";
@@ -24,13 +24,13 @@ export async function findReferrers(
   return [...new Map(found.map((one) => [`${one.kind} ${one.id}`, one])).values()].slice(0, limit);
 }
 
-const KINDS: Readonly<Record<string, ReferrerKind>> = {
+const KINDS: Readonly<Record<string, BlobReferrer["kind"]>> = {
   ...{ annotations: "annotation", state: "state", evals: "eval", calls: "call", snapshots: "snapshot" },
   ...{ heads: "head", captures: "capture", blocks: "block" },
 };
 
 /** By the type of an event, the first that it begins with. */
-const EVENT_KINDS: readonly (readonly [prefix: string, kind: ReferrerKind])[] = [
+const EVENT_KINDS: readonly (readonly [prefix: string, kind: BlobReferrer["kind"]])[] = [
   ["message/", "message"],
   ["step/", "step"],
   ["iteration/", "checkpoint"],

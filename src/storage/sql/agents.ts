@@ -56,7 +56,11 @@ export const queries = () => ({
   "block.versions": `
     SELECT v.version, v.edit, v.at, ${PAYLOAD}
     FROM block_versions v LEFT JOIN blobs p ON p.no = v.value
-    WHERE v.block_id = :id AND v.version < :before ORDER BY v.version DESC LIMIT :limit`,
+    WHERE v.block_id = :id AND v.version < :last ORDER BY v.version DESC LIMIT :limit`,
+  "block.versions.oldest": `
+    SELECT v.version, v.edit, v.at, ${PAYLOAD}
+    FROM block_versions v LEFT JOIN blobs p ON p.no = v.value
+    WHERE v.block_id = :id AND v.version > :last ORDER BY v.version LIMIT :limit`,
 });
 
 export const statements = () => ({

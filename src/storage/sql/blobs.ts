@@ -39,7 +39,8 @@ export const queries = () => ({
   "blob.payload":
     "SELECT b.sha256, b.size, b.form, b.body, b.store, b.key AS blob_key FROM blobs b WHERE b.sha256 = :sha256",
   "blob.head": `SELECT ${HEAD} FROM blobs b WHERE b.sha256 = :sha256`,
-  "blobs.list": `SELECT ${HEAD} FROM blobs b WHERE b.no < :beforeNo ORDER BY b.no DESC LIMIT :limit`,
+  "blobs.list": `SELECT ${HEAD} FROM blobs b WHERE b.no < :last ORDER BY b.no DESC LIMIT :limit`,
+  "blobs.list.oldest": `SELECT ${HEAD} FROM blobs b WHERE b.no > :last ORDER BY b.no LIMIT :limit`,
   "blobs.largest": `
     SELECT ${HEAD} FROM blobs b WHERE (b.size, b.no) < (:size, :beforeNo) AND b.form <> 4
     AND (b.expires_at IS NULL OR b.expires_at > 0 OR b.refs > 0 OR b.pinned > 0) ORDER BY b.size DESC, b.no DESC LIMIT :limit`,

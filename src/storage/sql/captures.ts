@@ -1,4 +1,6 @@
 // Captures: for every request and session of a coding agent the newest, and beside it those that went another way.
+import { NEWEST_FIRST, OLDEST_FIRST, type Order } from "./list-order.ts";
+
 const COLUMNS =
   "c.no, c.id, s.id AS session, c.session_no, c.seq, c.request, c.agent, c.agent_session, c.generation, c.diverged, c.cwd, " +
   "c.config_dir, c.project_key, c.agent_version, b.sha256 AS manifest, c.salt, c.files, c.size, c.stored, c.created_at, " +
@@ -9,11 +11,11 @@ const CAPTURES = `SELECT ${COLUMNS} FROM captures c JOIN sessions s ON s.no = c.
 /** An archive may have brought another, of another session. */
 const LAST = "ORDER BY c.no DESC LIMIT 1";
 
-/** Newest first, as long as their time is not over. */
-function list(where: string): string {
+/** As long as their time is not over. */
+function list(where: string, order: Order): string {
   return (
-    `${CAPTURES} WHERE ${where}c.no < :before AND (c.expires_at IS NULL OR c.expires_at > :now) ` +
-    "AND (CAST(:agent AS TEXT) IS NULL OR c.agent = :agent) AND c.diverged <= :diverged ORDER BY c.no DESC LIMIT :limit"
+    `${CAPTURES} WHERE ${where}c.no ${order.past} :last AND (c.expires_at IS NULL OR c.expires_at > :now) ` +
+    `AND (CAST(:agent AS TEXT) IS NULL OR c.agent = :agent) AND c.diverged <= :diverged ORDER BY c.no${order.direction} LIMIT :limit`
   );
 }
 
@@ -25,10 +27,14 @@ export const queries = () => ({
   "capture.newest":
     `${CAPTURES} WHERE c.request = :request AND c.agent = :agent AND c.agent_session = :agentSession ` +
     `AND c.diverged = 0 ${LAST}`,
-  "captures.list": list(""),
-  "captures.byRequest": list("c.request = :request AND "),
-  "captures.bySession": list("c.agent_session = :agentSession AND "),
-  "captures.byBoth": list("c.request = :request AND c.agent_session = :agentSession AND "),
+  "captures.list": list("", NEWEST_FIRST),
+  "captures.list.oldest": list("", OLDEST_FIRST),
+  "captures.byRequest": list("c.request = :request AND ", NEWEST_FIRST),
+  "captures.byRequest.oldest": list("c.request = :request AND ", OLDEST_FIRST),
+  "captures.bySession": list("c.agent_session = :agentSession AND ", NEWEST_FIRST),
+  "captures.bySession.oldest": list("c.agent_session = :agentSession AND ", OLDEST_FIRST),
+  "captures.byBoth": list("c.request = :request AND c.agent_session = :agentSession AND ", NEWEST_FIRST),
+  "captures.byBoth.oldest": list("c.request = :request AND c.agent_session = :agentSession AND ", OLDEST_FIRST),
   /** Everything that a blob is part of, including blobs that other captures use. */
   "capture.stored": `
     SELECT CAST(b.stored + coalesce((SELECT sum(p.stored) FROM blob_links l JOIN blobs p ON p.no = l.child_no

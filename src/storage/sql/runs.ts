@@ -1,5 +1,6 @@
 // Runs, and what must be found of them without reading their log: signals that were not received, decisions that were
 // not answered, and the position of the last checkpoint.
+import { NEWEST_FIRST, OLDEST_FIRST, type Order } from "./list-order.ts";
 
 const COLUMNS =
   "r.no, r.id, s.id AS session, r.session_no, r.first_seq, r.seq, r.branch, r.parent, r.nested, a.id AS agent, " +
@@ -18,12 +19,13 @@ const LISTED =
   "WHERE e.session_no = r.session_no AND e.seq = r.seq) END AS ending FROM runs r JOIN sessions s ON s.no = r.session_no " +
   "JOIN agents a ON a.no = r.agent_no";
 
-/** Newest first. Parameters: before which number, then each filter twice, the times, the limit. */
-function list(first: string): string {
+/** Parameters: the number of the last that was seen, then each filter twice, the times, the limit. */
+function list(first: string, order: Order): string {
   const or = (column: string, name: string) => `(CAST(:${name} AS TEXT) IS NULL OR ${column} = :${name})`;
   return (
-    `${LISTED} WHERE ${first}r.no < :before AND ${or("s.id", "session")} AND ${or("a.id", "agent")} AND ${or("r.status", "status")} ` +
-    "AND r.created_at >= :after AND r.created_at <= :until ORDER BY r.no DESC LIMIT :limit"
+    `${LISTED} WHERE ${first}r.no ${order.past} :last AND ${or("s.id", "session")} ` +
+    `AND ${or("a.id", "agent")} AND ${or("r.status", "status")} ` +
+    `AND r.created_at >= :after AND r.created_at <= :until ORDER BY r.no${order.direction} LIMIT :limit`
   );
 }
 
@@ -48,8 +50,8 @@ const DECISIONS =
 const ALIVE = "EXISTS (SELECT 1 FROM runs r WHERE r.id = d.run AND r.ended_at IS NULL)";
 
 /** By session and place in its log. */
-const NEWEST_FIRST = "(d.session_no, d.seq) < (:session, :seq) ORDER BY d.session_no DESC, d.seq DESC LIMIT :limit";
-const OLDEST_FIRST = "(d.session_no, d.seq) > (:session, :seq) ORDER BY d.session_no, d.seq LIMIT :limit";
+const NEWEST_DECISIONS = "(d.session_no, d.seq) < (:session, :seq) ORDER BY d.session_no DESC, d.seq DESC LIMIT :limit";
+const OLDEST_DECISIONS = "(d.session_no, d.seq) > (:session, :seq) ORDER BY d.session_no, d.seq LIMIT :limit";
 
 /**
  * What stays of a deleted run: its id, so that it is never used again. No session has the number 0, and no worker has
@@ -77,10 +79,26 @@ export const queries = () => ({
   "runs.beginning": `${RUNS} WHERE r.id >= :from AND r.id < :to AND s.deleted_at IS NULL ORDER BY r.id LIMIT :limit`,
   /** The root run; or, where that has ended, its children in the session that have not noticed yet. */
   "run.active": `${RUNS} WHERE s.id = :session AND s.deleted_at IS NULL AND r.ended_at IS NULL ORDER BY r.nested, r.no LIMIT 1`,
-  "runs.list": list("s.deleted_at IS NULL AND "),
-  "runs.bySession": list("r.session_no = (SELECT no FROM sessions WHERE id = :session AND deleted_at IS NULL) AND "),
-  "runs.byAgent": list("s.deleted_at IS NULL AND r.agent_no = (SELECT no FROM agents WHERE id = :agent) AND "),
-  "runs.byStatus": list("s.deleted_at IS NULL AND r.status = :status AND "),
+  "runs.list": list("s.deleted_at IS NULL AND ", NEWEST_FIRST),
+  "runs.list.oldest": list("s.deleted_at IS NULL AND ", OLDEST_FIRST),
+  "runs.bySession": list(
+    "r.session_no = (SELECT no FROM sessions WHERE id = :session AND deleted_at IS NULL) AND ",
+    NEWEST_FIRST,
+  ),
+  "runs.bySession.oldest": list(
+    "r.session_no = (SELECT no FROM sessions WHERE id = :session AND deleted_at IS NULL) AND ",
+    OLDEST_FIRST,
+  ),
+  "runs.byAgent": list(
+    "s.deleted_at IS NULL AND r.agent_no = (SELECT no FROM agents WHERE id = :agent) AND ",
+    NEWEST_FIRST,
+  ),
+  "runs.byAgent.oldest": list(
+    "s.deleted_at IS NULL AND r.agent_no = (SELECT no FROM agents WHERE id = :agent) AND ",
+    OLDEST_FIRST,
+  ),
+  "runs.byStatus": list("s.deleted_at IS NULL AND r.status = :status AND ", NEWEST_FIRST),
+  "runs.byStatus.oldest": list("s.deleted_at IS NULL AND r.status = :status AND ", OLDEST_FIRST),
   "runs.createdAfter":
     `SELECT ${EVENT}, e.run FROM events e ${BLOB} WHERE e.session_no = :session AND e.seq > :after AND e.type = 'run/created' ` +
     "ORDER BY e.seq LIMIT :limit",
@@ -106,18 +124,18 @@ export const queries = () => ({
   "signal.next":
     `SELECT ${EVENT} FROM signals g JOIN events e ON e.session_no = g.session_no AND e.seq = g.seq ${BLOB} ` +
     "WHERE g.run = :run AND g.name = :name AND g.taken_seq IS NULL AND e.run = g.run ORDER BY g.seq LIMIT 1",
-  "decisions.open": `${DECISIONS} AND d.answered_seq IS NULL AND ${ALIVE} AND ${NEWEST_FIRST}`,
-  "decisions.open.oldest": `${DECISIONS} AND d.answered_seq IS NULL AND ${ALIVE} AND ${OLDEST_FIRST}`,
-  "decisions.answered": `${DECISIONS} AND d.answered_seq IS NOT NULL AND ${NEWEST_FIRST}`,
-  "decisions.answered.oldest": `${DECISIONS} AND d.answered_seq IS NOT NULL AND ${OLDEST_FIRST}`,
-  "decisions.list": `${DECISIONS} AND ${NEWEST_FIRST}`,
-  "decisions.list.oldest": `${DECISIONS} AND ${OLDEST_FIRST}`,
-  "decisions.openByRun": `${DECISIONS} AND d.run = :run AND d.answered_seq IS NULL AND ${ALIVE} AND ${NEWEST_FIRST}`,
-  "decisions.openByRun.oldest": `${DECISIONS} AND d.run = :run AND d.answered_seq IS NULL AND ${ALIVE} AND ${OLDEST_FIRST}`,
-  "decisions.answeredByRun": `${DECISIONS} AND d.run = :run AND d.answered_seq IS NOT NULL AND ${NEWEST_FIRST}`,
-  "decisions.answeredByRun.oldest": `${DECISIONS} AND d.run = :run AND d.answered_seq IS NOT NULL AND ${OLDEST_FIRST}`,
-  "decisions.byRun": `${DECISIONS} AND d.run = :run AND ${NEWEST_FIRST}`,
-  "decisions.byRun.oldest": `${DECISIONS} AND d.run = :run AND ${OLDEST_FIRST}`,
+  "decisions.open": `${DECISIONS} AND d.answered_seq IS NULL AND ${ALIVE} AND ${NEWEST_DECISIONS}`,
+  "decisions.open.oldest": `${DECISIONS} AND d.answered_seq IS NULL AND ${ALIVE} AND ${OLDEST_DECISIONS}`,
+  "decisions.answered": `${DECISIONS} AND d.answered_seq IS NOT NULL AND ${NEWEST_DECISIONS}`,
+  "decisions.answered.oldest": `${DECISIONS} AND d.answered_seq IS NOT NULL AND ${OLDEST_DECISIONS}`,
+  "decisions.list": `${DECISIONS} AND ${NEWEST_DECISIONS}`,
+  "decisions.list.oldest": `${DECISIONS} AND ${OLDEST_DECISIONS}`,
+  "decisions.openByRun": `${DECISIONS} AND d.run = :run AND d.answered_seq IS NULL AND ${ALIVE} AND ${NEWEST_DECISIONS}`,
+  "decisions.openByRun.oldest": `${DECISIONS} AND d.run = :run AND d.answered_seq IS NULL AND ${ALIVE} AND ${OLDEST_DECISIONS}`,
+  "decisions.answeredByRun": `${DECISIONS} AND d.run = :run AND d.answered_seq IS NOT NULL AND ${NEWEST_DECISIONS}`,
+  "decisions.answeredByRun.oldest": `${DECISIONS} AND d.run = :run AND d.answered_seq IS NOT NULL AND ${OLDEST_DECISIONS}`,
+  "decisions.byRun": `${DECISIONS} AND d.run = :run AND ${NEWEST_DECISIONS}`,
+  "decisions.byRun.oldest": `${DECISIONS} AND d.run = :run AND ${OLDEST_DECISIONS}`,
   "decision.get": `${DECISIONS} AND s.id = :session AND d.step_seq = :step ORDER BY d.seq DESC LIMIT 1`,
   "checkpoint.last": `${CHECKPOINTS} ORDER BY c.seq DESC LIMIT 1`,
   "checkpoint.at": `${CHECKPOINTS} AND c.iteration = :iteration ORDER BY c.seq DESC LIMIT 1`,

@@ -1,5 +1,6 @@
 // Sessions, their tags and aliases.
 import { rowChecksumSql } from "./checksum.ts";
+import { NEWEST_FIRST, OLDEST_FIRST, type Order } from "./list-order.ts";
 
 const COLUMNS =
   "s.no, s.id, a.id AS agent, s.title, s.status, s.tags, s.metadata, s.request, s.created_at, s.updated_at, " +
@@ -11,13 +12,21 @@ const FROM = "FROM sessions s LEFT JOIN agents a ON a.no = s.agent_no";
 /** The session that an alias names; "" when it is no longer there. */
 const HOLDER = "coalesce((SELECT s.id FROM sessions s WHERE s.no = l.session_no AND s.deleted_at IS NULL), '')";
 
-/** Newest first; parameters: before, status (twice), createdAfter, createdBefore, limit. */
-function listed(number: string): string {
+/** Parameters: last, status (twice), createdAfter, createdBefore, limit. */
+function listed(number: string, order: Order): string {
   return (
-    `s.deleted_at IS NULL AND ${number} < :before AND (CAST(:status AS TEXT) IS NULL OR s.status = :status) ` +
-    `AND s.created_at >= :createdAfter AND s.created_at <= :createdBefore ORDER BY ${number} DESC LIMIT :limit`
+    `s.deleted_at IS NULL AND ${number} ${order.past} :last AND (CAST(:status AS TEXT) IS NULL OR s.status = :status) ` +
+    `AND s.created_at >= :createdAfter AND s.created_at <= :createdBefore ORDER BY ${number}${order.direction} LIMIT :limit`
   );
 }
+
+const SELECT = `SELECT ${COLUMNS} ${FROM}`;
+const listAll = (order: Order) => `${SELECT} WHERE ${listed("s.no", order)}`;
+const listByAgent = (order: Order) =>
+  `${SELECT} WHERE s.agent_no = (SELECT no FROM agents WHERE id = :agent) AND ${listed("s.no", order)}`;
+const listByTag = (order: Order) =>
+  `${SELECT} JOIN session_tags t ON t.session_no = s.no WHERE t.tag = :tag AND ${listed("t.session_no", order)}`;
+const listByRequest = (order: Order) => `${SELECT} WHERE s.request = :request AND ${listed("s.no", order)}`;
 
 export const queries = () => ({
   "session.get": `SELECT ${COLUMNS} ${FROM} WHERE s.id = :id`,
@@ -25,10 +34,14 @@ export const queries = () => ({
   "alias.get": `SELECT ${HOLDER} AS session FROM aliases l WHERE l.name = :name`,
   "session.aliases":
     "SELECT l.name FROM aliases l JOIN sessions s ON s.no = l.session_no WHERE s.id = :session ORDER BY l.name",
-  "sessions.list": `SELECT ${COLUMNS} ${FROM} WHERE ${listed("s.no")}`,
-  "sessions.byAgent": `SELECT ${COLUMNS} ${FROM} WHERE s.agent_no = (SELECT no FROM agents WHERE id = :agent) AND ${listed("s.no")}`,
-  "sessions.byTag": `SELECT ${COLUMNS} ${FROM} JOIN session_tags t ON t.session_no = s.no WHERE t.tag = :tag AND ${listed("t.session_no")}`,
-  "sessions.byRequest": `SELECT ${COLUMNS} ${FROM} WHERE s.request = :request AND ${listed("s.no")}`,
+  "sessions.list": listAll(NEWEST_FIRST),
+  "sessions.list.oldest": listAll(OLDEST_FIRST),
+  "sessions.byAgent": listByAgent(NEWEST_FIRST),
+  "sessions.byAgent.oldest": listByAgent(OLDEST_FIRST),
+  "sessions.byTag": listByTag(NEWEST_FIRST),
+  "sessions.byTag.oldest": listByTag(OLDEST_FIRST),
+  "sessions.byRequest": listByRequest(NEWEST_FIRST),
+  "sessions.byRequest.oldest": listByRequest(OLDEST_FIRST),
 });
 
 /** Parameters: title, status, metadata, version. */

@@ -1,9 +1,11 @@
 // What the model remembers: a list of sessions, each with everything it holds.
+
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import type { At } from "../../contracts/locators.ts";
 import type { Message } from "../../contracts/messages.ts";
-import type { SessionStatus } from "../../contracts/session.ts";
+import type { Session } from "../../contracts/session.ts";
+
 import type { Board, Task } from "../../contracts/tasks.ts";
 
 /** A message and its place among all messages of the store. */
@@ -25,7 +27,7 @@ export interface ModelSession {
   readonly request: string | null;
   readonly createdAt: number;
   title: string | null;
-  status: SessionStatus;
+  status: Session["status"];
   tags: readonly string[];
   metadata: JsonObject;
   updatedAt: number;

@@ -9,7 +9,7 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Run } from "../../contracts/run-record.ts";
 import type { RunResult } from "../../contracts/run-results.ts";
 import type { RunInput } from "../../contracts/runs.ts";
-import type { ExternalEffects } from "./external-effects.ts";
+import type { ExternalEffects, ObservedEffects } from "./external-effects.ts";
 import type { Faults } from "./faults.ts";
 import { never, type Process } from "./scheduler.ts";
 
@@ -34,7 +34,37 @@ const FEW_TRIES = 6;
 /** Whether a run is as it is waited for. */
 const LOOK_MS = 8000;
 
-export class Client {
+/** What a scenario works with. */
+export interface SimulationClient {
+  readonly store: Holdfast;
+  readonly world: ObservedEffects;
+  /** Another process with a store of its own. */
+  open(name: string): Promise<{ readonly store: Holdfast; readonly kill: () => void }>;
+  readonly now: number;
+  sleep(ms: number): Promise<void>;
+  /** The agent of that id, as this process has it. */
+  agent(id: string): AgentDefinition;
+  /** Again while the store says that it may succeed later. */
+  patiently<T>(call: () => Promise<T>): Promise<T>;
+  /** Begins the run of that id for a worker to take; it may have been begun before. */
+  start(agent: string, input: RunInput & { readonly id: string }): Promise<void>;
+  signal(run: string, name: string, payload?: unknown): Promise<void>;
+  answer(decision: string, answer: AnswerInput): Promise<void>;
+  /** Asked for a few times while the store has trouble; that it cannot be done now is an answer like others. */
+  attempt(call: () => Promise<unknown>): Promise<void>;
+  /** When it is over. */
+  ended(run: string): Promise<RunResult>;
+  /** When the run is as the condition says. */
+  until(run: string, isSo: (run: Run) => boolean): Promise<Run>;
+  /**
+   * What the call answers, again while the store says that it may succeed later. Ends the scenario when that takes longer, by
+   * the clock of the simulation. A client that stands still itself is late: let the faults spare it.
+   */
+  within<T>(ms: number, what: string, call: () => Promise<T>): Promise<T>;
+  expect(holds: boolean, what: string): void;
+}
+
+export class Client implements SimulationClient {
   readonly store: Holdfast;
   readonly world: ExternalEffects;
   readonly open: ClientOptions["open"];

@@ -26,7 +26,17 @@ export interface Effect {
 
 const MODEL_FAULTS: readonly FaultKind[] = ["modelTimeout", "modelRateLimit", "modelGarbage"];
 
-export class ExternalEffects {
+/** What the tools and models of a simulation really did. */
+export interface ObservedEffects {
+  /** Answers of models, including those that were never recorded. */
+  readonly modelCalls: number;
+  effects(): readonly Effect[];
+  effect(key: string): Effect | undefined;
+  /** How often a tool really did something. */
+  times(tool: string, run?: string): number;
+}
+
+export class ExternalEffects implements ObservedEffects {
   readonly #effects = new Map<string, Effect>();
   readonly #faults: Faults;
   /** The process that ended each run. */

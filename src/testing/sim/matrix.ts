@@ -11,19 +11,19 @@ const MOST_FAILED = 5;
 /** A failure that can be caught, before and after the commit; a death, before, amid and after it. */
 const WAYS = ["writeFail", "errorAfter", "crashBefore", "crashDuring", "crashAfter"] satisfies readonly FaultKind[];
 
-export interface MatrixPoint {
-  /** From 0. */
-  readonly commit: number;
-  readonly way: (typeof WAYS)[number];
-  readonly process: string;
-  readonly events: readonly string[];
-}
-
 export interface Matrix {
-  readonly points: readonly MatrixPoint[];
+  /** Every commit of the undisturbed simulation, from 0, and every way in which it failed. */
+  readonly points: readonly {
+    readonly commit: number;
+    readonly way: "writeFail" | "errorAfter" | "crashBefore" | "crashDuring" | "crashAfter";
+    readonly process: string;
+    readonly events: readonly string[];
+  }[];
   /** Each names its point. */
   readonly problems: readonly string[];
 }
+
+type MatrixPoint = Matrix["points"][number];
 
 /**
  * With a person that answers truthfully, every effect of the undisturbed simulation happens, and once where that

@@ -11,11 +11,11 @@ import { sha256Hex } from "../../core/bytes.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import type { Driver } from "../../storage/sql/driver.ts";
 import { faultyBlobs, type SharedBytes, sharedBlobs } from "./blobs.ts";
-import { Client, retryWithDeadline } from "./client.ts";
+import { Client, retryWithDeadline, type SimulationClient } from "./client.ts";
 import { Disk, onDisk } from "./disk.ts";
 import { faultyDriver, type SeenCommit } from "./driver.ts";
 import { engine } from "./engine.ts";
-import { type Effect, ExternalEffects } from "./external-effects.ts";
+import { type Effect, ExternalEffects, type ObservedEffects } from "./external-effects.ts";
 import { type Fault, type FaultKind, Faults } from "./faults.ts";
 import { brokenInvariants, readAll } from "./invariants.ts";
 import { type PostgresTimeouts, postgresDriver, TIMEOUTS } from "./postgres.ts";
@@ -37,9 +37,9 @@ export interface Simulation {
   readonly leaseMs?: number;
   readonly pollMs?: number;
   /** Run from its beginning by another client when the first one died: it must find what is there already. */
-  readonly scenario: (client: Client) => Promise<void>;
+  readonly scenario: (client: SimulationClient) => Promise<void>;
   /** Answers what only a person can know; null: not now. When not given: what the world says. */
-  readonly person?: (decision: Decision, external: ExternalEffects) => AnswerInput | null;
+  readonly person?: (decision: Decision, external: ObservedEffects) => AnswerInput | null;
   /**
    * What an effect is for: at most one for each, in a run and those that take it up, unless a person or a recorded failure
    * called for another. When not given: the step's place.
@@ -47,7 +47,13 @@ export interface Simulation {
   readonly purpose?: (effect: Effect) => string;
   /** Blobs live outside the database, where they can be damaged. */
   readonly blobs?: boolean;
-  readonly limits?: Partial<Limits>;
+  /** When the simulation is given up: after so many steps, so long by its clock, or so long without anything happening. */
+  readonly limits?: {
+    readonly steps?: number;
+    readonly ms?: number;
+    readonly quietMs?: number;
+    readonly calmMs?: number;
+  };
 }
 
 /** A bug that is planted to see it found: between the rules and storage, or around the engine's driver. */
@@ -69,7 +75,11 @@ export interface SimulationReport {
   readonly runs: readonly Run[];
   /** The order of the commits, as one hash. */
   readonly interleaving: string;
-  readonly commits: readonly SeenCommit[];
+  readonly commits: readonly {
+    readonly process: string;
+    readonly events: readonly string[];
+    readonly ends: readonly string[];
+  }[];
   readonly steps: number;
   /** By the clock of the simulation. */
   readonly ms: number;
@@ -245,7 +255,8 @@ class Simulator {
       open: () => Promise.reject(new Error("bug: a person opens no stores")),
     });
     for (;;) {
-      for (const decision of await client.patiently(() => client.store.runs.pending())) {
+      const { items } = await client.patiently(() => client.store.runs.pending());
+      for (const decision of items) {
         const answer = person(decision, this.#external);
         // Meant for this question: a second delivery must not answer the next one about the same step.
         if (answer !== null) await client.answer(decision.id, { ...answer, reason: decision.reason });

@@ -90,7 +90,7 @@ export const blockEditCases: readonly Case[] = [
     await agents.rethinkBlock("a", "notes", "three");
     await agents.saveBlocks("a", [{ label: "notes", value: "four" }]);
     await agents.saveBlocks("a", [{ label: "notes", description: "numbers" }]);
-    const versions = await agents.blockVersions("a", "notes");
+    const versions = (await agents.blockVersions("a", "notes")).items;
     assert.deepEqual(
       versions.map(({ version, value, edit }) => [version, value, edit]),
       [
@@ -104,9 +104,12 @@ export const blockEditCases: readonly Case[] = [
     );
     assert.ok(versions.every((version) => version.block === block?.id));
     assert.ok(present(versions[5]).at >= start && present(versions[4]).at >= start + 1_000);
-    assert.deepEqual(await agents.blockVersions("a", "notes", { limit: 2 }), versions.slice(0, 2));
-    assert.deepEqual(await agents.blockVersions("a", "notes", { before: 4, limit: 2 }), versions.slice(3, 5));
-    assert.deepEqual(await agents.blockVersions("a", "notes", { before: 1 }), []);
+    const first = await agents.blockVersions("a", "notes", { limit: 3 });
+    assert.deepEqual(first.items, versions.slice(0, 3));
+    const second = await agents.blockVersions("a", "notes", { cursor: present(first.next), limit: 2 });
+    assert.deepEqual(second.items, versions.slice(3, 5));
+    const third = await agents.blockVersions("a", "notes", { cursor: present(second.next), limit: 2 });
+    assert.deepEqual(third, { items: versions.slice(5), next: null });
   }),
 
   prove("ME8 restoring makes the old value a new version", ["agents"], async ({ agents }) => {
@@ -117,7 +120,7 @@ export const blockEditCases: readonly Case[] = [
     assert.equal(restored.value, "one");
     assert.equal(restored.version, 4);
     assert.deepEqual(await agents.getBlock("a", "notes"), restored);
-    const versions = await agents.blockVersions("a", "notes");
+    const versions = (await agents.blockVersions("a", "notes")).items;
     assert.deepEqual(
       versions.map(({ value }) => value),
       ["one", "three", "two", "one"],

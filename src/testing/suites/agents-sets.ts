@@ -68,7 +68,7 @@ export const blockSetCases: readonly Case[] = [
     assert.deepEqual(await agents.saveBlocks("a", inputs), first);
     const turned = await agents.saveBlocks("a", inputs.toReversed());
     assert.deepEqual(turned, first.toReversed(), "another order is no edit");
-    assert.equal((await agents.blockVersions("a", "one")).length, 1);
+    assert.equal((await agents.blockVersions("a", "one")).items.length, 1);
   }),
 
   prove("ME8 a set is saved whole or not at all", ["agents"], async ({ agents }) => {
@@ -108,7 +108,7 @@ export const blockSetCases: readonly Case[] = [
     assert.deepEqual(await agents.getBlock("a", "team"), edited);
     assert.equal((await agents.rethinkBlock("a", "team", "all")).value, "all");
     assert.equal(present(await agents.getBlock("b", "team")).value, "all");
-    assert.deepEqual(await agents.blockVersions("b", "team"), await agents.blockVersions("a", "team"));
+    assert.deepEqual((await agents.blockVersions("b", "team")).items, (await agents.blockVersions("a", "team")).items);
   }),
 
   prove("ME8 a block is shared by its id too, and stays with who is left", ["agents"], async ({ agents }) => {

@@ -1,6 +1,6 @@
 // The suite of the agents contract: identities here, their blocks in the files beside.
 import assert from "node:assert/strict";
-import type { AgentFilter, Agents } from "../../contracts/agents.ts";
+import type { Agents } from "../../contracts/agents.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
@@ -131,7 +131,11 @@ const identityCases: readonly Case[] = [
   }),
 ];
 
-async function pages(agents: Agents, filter: AgentFilter, between?: () => Promise<unknown>): Promise<string[]> {
+async function pages(
+  agents: Agents,
+  filter: Parameters<Agents["list"]>[0],
+  between?: () => Promise<unknown>,
+): Promise<string[]> {
   const ids: string[] = [];
   for (let cursor: string | undefined; ; ) {
     const { items, next } = await agents.list(cursor === undefined ? filter : { ...filter, cursor });

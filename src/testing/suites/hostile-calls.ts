@@ -209,7 +209,7 @@ function agentCalls({ store, agentCursor }: CallTargets): Call[] {
     appendBlock: [[3, id("a"), id("notes"), text("t"), version]],
     replaceInBlock: [[4, id("a"), id("notes"), text("one"), text("two"), { version: int(2) }]],
     rethinkBlock: [[3, id("a"), id("notes"), text("t"), { version: int(3) }]],
-    blockVersions: [[2, id("a"), id("notes"), { limit: limit(5), before: int(9) }]],
+    blockVersions: [[2, id("a"), id("notes"), { limit: limit(5) }]],
     restoreBlock: [[3, id("a"), id("notes"), int(1)]],
     shareBlock: [[3, id("a"), id("notes"), id("b")]],
     saveBlocks: [[2, id("a"), [block]]],

@@ -64,6 +64,7 @@ export async function makeExamples(store: Holdfast): Promise<Examples> {
       "one that a list returned as `next`": present((await store.blobs.list({ limit: 1, sort: "size" })).next),
     },
     absent: [
+      "filter.order",
       "range.last",
       "compaction.keep",
       "attach.session",

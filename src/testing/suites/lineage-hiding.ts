@@ -1,7 +1,9 @@
 // Lineage suite: what hides what, and which part of it is read. A clear hides what a fork inherited, and a value hides the
 // ones before it, also when the session that held it is gone.
+
 import assert from "node:assert/strict";
-import type { ViewRange } from "../../contracts/lineage.ts";
+import type { View } from "../../contracts/lineage.ts";
+
 import { refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 
@@ -42,7 +44,7 @@ export const hidingCases: readonly Case[] = [
     const head = await heads.publish("fork");
     await say("fork", "ada", "later");
     const view = await sessions.at(`fork@${head.id}`);
-    const shown = async (range: ViewRange) =>
+    const shown = async (range: NonNullable<Parameters<View["messages"]>[0]>) =>
       (await view.messages(range))
         .map((one) => ("erased" in one ? "-" : one.content.map((block) => (block.type === "text" ? block.text : "?"))))
         .join("");
@@ -60,7 +62,11 @@ export const hidingCases: readonly Case[] = [
     assert.equal(await shown({ after: all[2]?.id ?? "", last: 3 }), "4");
     assert.equal(await shown({ last: 0 }), "");
     for (const range of [{ last: 1, limit: 1 }, { after: "nobody#1" }, { after: -1 }, { limit: -1 }, { until: 1 }]) {
-      await refuses("InvalidArgument", () => view.messages(range as ViewRange), JSON.stringify(range));
+      await refuses(
+        "InvalidArgument",
+        () => view.messages(range as NonNullable<Parameters<View["messages"]>[0]>),
+        JSON.stringify(range),
+      );
     }
   }),
 ];

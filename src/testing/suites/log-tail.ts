@@ -1,7 +1,7 @@
 // Log suite: the live tail. It replays, then waits; the reader pulls, so a slow one misses nothing; it ends when the
 // signal aborts, the session is erased or the store closes.
 import assert from "node:assert/strict";
-import type { Log, LogEvent, TailOptions } from "../../contracts/log.ts";
+import type { Log, LogEvent } from "../../contracts/log.ts";
 import { collect, present, range } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 
@@ -12,7 +12,7 @@ const say = (n: number) => ({ role: "user", content: `${n}` }) as const;
 class Reader {
   readonly #events: AsyncIterator<LogEvent>;
 
-  constructor(log: Log, options?: TailOptions) {
+  constructor(log: Log, options?: NonNullable<Parameters<Log["tail"]>[1]>) {
     this.#events = log.tail("chat", options)[Symbol.asyncIterator]();
   }
 

@@ -23,7 +23,7 @@ export const approvalCases: readonly Case[] = [
     const waiting = await begin(runs, pays, { session: "s", id: "r" });
     assert.equal(waiting.status, "waiting");
     assert.equal(recorder.effects.length, 0, "nothing happens before the answer");
-    const [decision, ...others] = await runs.pending({ run: "r" });
+    const [decision, ...others] = (await runs.pending({ run: "r" })).items;
     const asked = present(decision);
     assert.deepEqual(others, []);
     assert.deepEqual(waiting.run.waitsFor, [{ kind: "decision", decision: asked.id }]);
@@ -37,7 +37,7 @@ export const approvalCases: readonly Case[] = [
     );
     // Nothing wakes it: it keeps waiting, and asks no second time.
     assert.equal((await runs.resume(pays, "r")).status, "waiting");
-    assert.equal((await runs.pending({ run: "r" })).length, 1);
+    assert.equal((await runs.pending({ run: "r" })).items.length, 1);
     await runs.answer(asked.id, { verdict: "retry", by: "eve" });
     const { status, value, run } = await runs.resume(pays, "r");
     assert.deepEqual([status, value], ["completed", "paid"]);
@@ -67,7 +67,7 @@ export const approvalCases: readonly Case[] = [
       ["given", { verdict: "result", result: "by hand" }, "by hand", "done"],
     ] as const) {
       await begin(runs, pays, { session: id, id });
-      const [decision] = await runs.pending({ run: id });
+      const [decision] = (await runs.pending({ run: id })).items;
       await runs.answer(present(decision).id, answer);
       const { value, run } = await runs.resume(pays, id);
       assert.deepEqual(value, wanted);
@@ -120,10 +120,10 @@ export const approvalCases: readonly Case[] = [
     await worker.look();
     await held.reached;
     // Asked while something else of the iteration is still at work.
-    let asked = await runs.pending({ run: id });
+    let asked = (await runs.pending({ run: id })).items;
     while (asked.length < 2) {
       await new Promise((turn) => setTimeout(turn, 5));
-      asked = await runs.pending({ run: id });
+      asked = (await runs.pending({ run: id })).items;
     }
     assert.deepEqual(asked.map(({ input }) => input).toSorted(), [1, 2]);
     for (const one of asked) await runs.answer(one.id, { verdict: one.input === 1 ? "retry" : "fail" });
@@ -144,7 +144,7 @@ export const approvalCases: readonly Case[] = [
         tools: { pay: recorder.tool("pay", () => held.pass().then(() => "paid"), { approve: true, effect }) },
       });
       await begin(runs, pays, { session: effect, id: effect });
-      const [first] = await runs.pending({ run: effect });
+      const [first] = (await runs.pending({ run: effect })).items;
       const asked = present(first);
       await runs.answer(asked.id, { verdict: "retry", reason: "approval" });
       await cutOff(runs, pays, effect, held.reached);
@@ -152,7 +152,7 @@ export const approvalCases: readonly Case[] = [
       const next = await runs.resume(pays, effect);
       if (effect === "non-idempotent") {
         assert.deepEqual([next.status, recorder.effects.length], ["waiting", 1], "asked anew, and not done again");
-        const [second] = await runs.pending({ run: effect });
+        const [second] = (await runs.pending({ run: effect })).items;
         assert.deepEqual([second?.reason, second?.id, second?.step.status], ["in-doubt", asked.id, "started"]);
         // An answer to the first question is refused with the reason.
         await refuses("Conflict", () => runs.answer(asked.id, { verdict: "retry", reason: "approval" }));
@@ -198,7 +198,7 @@ export const approvalCases: readonly Case[] = [
     );
     const { id } = await runs.start(pays, { session: "s", leaseMs: 1000 });
     await cutOff(runs, pays, id, held.reached);
-    while ((await runs.pending({ run: id })).length === 0) await new Promise((turn) => setTimeout(turn, 5));
+    while ((await runs.pending({ run: id })).items.length === 0) await new Promise((turn) => setTimeout(turn, 5));
     const recovery = await runs.recover(id);
     assert.deepEqual(
       [recovery.cached, recovery.inDoubt, recovery.asked].map((steps) => steps.map(({ name }) => name)),
@@ -210,7 +210,7 @@ export const approvalCases: readonly Case[] = [
       ["look", null],
       ["pay", 5],
     ]);
-    const [decision] = await runs.pending({ run: id });
+    const [decision] = (await runs.pending({ run: id })).items;
     await runs.answer(present(decision).id, { verdict: "retry" });
     held.open();
     const { status, run } = await runs.resume(pays, id);
@@ -237,7 +237,7 @@ export const approvalCases: readonly Case[] = [
       };
       const pays = agent(async (it) => it.done(await it.tool("pay")), { tools });
       const answer = async (id: string, verdict: "retry" | "fail") => {
-        const [decision] = await runs.pending({ run: id });
+        const [decision] = (await runs.pending({ run: id })).items;
         await runs.answer(present(decision).id, { verdict });
         return runs.resume(pays, id);
       };
@@ -270,15 +270,15 @@ export const approvalCases: readonly Case[] = [
         { tools },
       );
       assert.equal((await begin(runs, both, { session: "t", id: "t1" })).status, "failed");
-      assert.deepEqual(await runs.pending({ run: "t1" }), []);
+      assert.deepEqual((await runs.pending({ run: "t1" })).items, []);
       await runs.retry("t1", { id: "t2" });
       const mended = { ...both, tools: { ...tools, fail: recorder.tool("fail", () => "mended") } };
       assert.equal((await runs.resume(mended, "t2")).status, "waiting");
       assert.deepEqual(
-        (await runs.pending({ run: "t2" })).map(({ reason }) => reason),
+        (await runs.pending({ run: "t2" })).items.map(({ reason }) => reason),
         ["approval"],
       );
-      const [decision] = await runs.pending({ run: "t2" });
+      const [decision] = (await runs.pending({ run: "t2" })).items;
       await runs.answer(present(decision).id, { verdict: "retry" });
       const last = await runs.resume(mended, "t2");
       assert.deepEqual([last.value, recorder.count("pay")], [["paid", "mended"], 3]);
@@ -304,7 +304,7 @@ export const approvalCases: readonly Case[] = [
         },
       });
       await begin(runs, pays, { session: "s", id: "r" });
-      const [decision] = await runs.pending({ run: "r" });
+      const [decision] = (await runs.pending({ run: "r" })).items;
       await runs.answer(present(decision).id, { verdict: "retry" });
       const { value, run } = await runs.resume(pays, "r");
       assert.deepEqual([value, recorder.count("pay")], ["paid", 2]);

@@ -36,7 +36,7 @@ export const boundsCases: readonly Case[] = [
     await runs.start(pays, { session: "s", id: "r" });
     await cutOff(runs, pays, "r", held.reached);
     await runs.resume(pays, "r");
-    const [question] = await runs.pending();
+    const [question] = (await runs.pending()).items;
     const { id } = present(question);
     await refuses("InvalidArgument", () => runs.answer(id, { verdict: "result" } as never));
     await refuses("InvalidArgument", () => runs.answer(id, { verdict: "fail", result: 1 } as never));

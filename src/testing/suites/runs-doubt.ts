@@ -25,7 +25,7 @@ export const doubtCases: readonly Case[] = [
       const before = recorder.count("pay");
       const asked = await runs.resume(pays, id);
       assert.deepEqual([asked.status, recorder.count("pay")], ["waiting", before], "it asks, and does nothing");
-      const [decision, ...others] = await runs.pending({ run: id });
+      const [decision, ...others] = (await runs.pending({ run: id })).items;
       const { id: question, step, input } = present(decision);
       assert.equal(others.length, 0);
       assert.deepEqual([step.name, step.status, input], ["pay", "started", { amount: 5 }]);
@@ -66,7 +66,7 @@ export const doubtCases: readonly Case[] = [
     await cutOff(runs, pays, id, held.reached);
     for (const round of [1, 2]) {
       await runs.resume(pays, id);
-      const [decision] = await runs.pending({ run: id });
+      const [decision] = (await runs.pending({ run: id })).items;
       await runs.answer(present(decision).id, { verdict: "retry" });
       held = gate();
       await cutOff(runs, pays, id, held.reached);

@@ -28,7 +28,7 @@ export const hardExecuteCases: readonly Case[] = [
       await later(600);
       const claims = (await log.read("s", { limit: 1000 })).filter(({ type }) => type === "run/claimed").length;
       assert.ok(claims <= 2, `${claims} claims while it waited`);
-      const [question] = await runs.pending();
+      const [question] = (await runs.pending()).items;
       await runs.answer(present(question).id, { verdict: "retry" });
       assert.deepEqual([(await done).value, recorder.count("pay")], ["paid", 1]);
     },
@@ -114,7 +114,7 @@ export const hardExecuteCases: readonly Case[] = [
     await cutOff(runs, careless, "r1", held.reached);
     held.open();
     assert.equal((await runs.resume(careless, "r1")).status, "waiting");
-    const [question] = await runs.pending();
+    const [question] = (await runs.pending()).items;
     await runs.answer(present(question).id, { verdict: "result", result: "seen" });
     const done = await runs.resume(careless, "r1");
     assert.deepEqual([done.status, done.value, recorder.count("pay")], ["completed", "ok", 1]);
@@ -133,7 +133,7 @@ export const hardExecuteCases: readonly Case[] = [
     );
     const waiting = await runs.execute(careless, { session: "s", id: "r1" }, { wait: false });
     assert.deepEqual([waiting.status, waiting.run.iteration], ["waiting", 0]);
-    const [question] = await runs.pending();
+    const [question] = (await runs.pending()).items;
     await runs.answer(present(question).id, { verdict: "retry" });
     const done = await runs.execute(careless, { session: "s", id: "r1" });
     assert.deepEqual([done.status, done.value, recorder.count("pay")], ["completed", 1, 1]);

@@ -64,7 +64,7 @@ async function takenUp(nouns: Nouns, limits: RunLimits, end: () => Promise<unkno
   await runs.retry("r1", { id: "r2", limits: {} });
   const asks = await runs.resume(charges, "r2");
   assert.equal(asks.status, "waiting");
-  const [question, ...more] = await runs.pending({ run: "r2" });
+  const [question, ...more] = (await runs.pending({ run: "r2" })).items;
   assert.deepEqual([present(question).input, more], [2, []]);
   await runs.answer(present(question).id, { verdict: "result", result: "charged" });
   const done = await runs.resume(charges, "r2");
@@ -166,7 +166,7 @@ export const leftCases: readonly Case[] = [
       await cutOff(runs, ships, "r", paying.reached);
       isUp = true;
       assert.equal((await runs.resume(ships, "r")).status, "waiting");
-      const [question] = await runs.pending();
+      const [question] = (await runs.pending()).items;
       await runs.signal("r", "go");
       const working = runs.resume(ships, "r");
       await fetching.reached;
@@ -203,7 +203,7 @@ export const leftCases: readonly Case[] = [
     await runs.cancel("r1");
     await runs.retry("r1", { id: "r2" });
     assert.equal((await runs.resume(pays, "r2")).status, "waiting");
-    const [question] = await runs.pending();
+    const [question] = (await runs.pending()).items;
     await runs.answer(present(question).id, { verdict: "result", result: "by bank" });
     await cutOff(runs, pays, "r2", next.reached);
     next.open();
@@ -276,7 +276,7 @@ export const leftCases: readonly Case[] = [
     await runs.cancel("r1");
     await runs.retry("r1", { id: "r2" });
     assert.equal((await runs.resume(pays, "r2")).status, "waiting");
-    const [question] = await runs.pending();
+    const [question] = (await runs.pending()).items;
     assert.equal(present(question).run, "r2");
     await runs.answer(present(question).id, { verdict: "result", result: 7 });
     const done = await runs.resume(pays, "r2");
@@ -328,7 +328,7 @@ export const leftCases: readonly Case[] = [
       await cutOff(runs, works, "r", reached.look.promise);
       await cutOff(runs, works, "r", reached.pay.promise);
       assert.deepEqual([(await runs.resume(works, "r")).status, recorder.count("pay")], ["waiting", 1]);
-      const [question] = await runs.pending();
+      const [question] = (await runs.pending()).items;
       await runs.answer(present(question).id, { verdict: "retry" });
       const done = await runs.resume(works, "r");
       assert.deepEqual(done.value, ["look", "pay"]);
@@ -420,10 +420,10 @@ export const leftCases: readonly Case[] = [
         await runs.retry("r1", { id: "r2" });
         const worker = runs.createWorker({ agents: [asks, helps], pollMs: 20 });
         worker.start();
-        let [question] = await runs.pending();
+        let [question] = (await runs.pending()).items;
         while (question === undefined) {
           await new Promise((resolve) => setTimeout(resolve, 20));
-          [question] = await runs.pending();
+          [question] = (await runs.pending()).items;
         }
         assert.deepEqual([question.step.name, question.input], ["pay", 2]);
         await runs.answer(question.id, { verdict: "result", result: "paid" });

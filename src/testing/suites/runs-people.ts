@@ -17,7 +17,7 @@ async function asking({ runs }: Pick<Nouns, "runs">, session: string, id: string
   await runs.start(pays, { session, id });
   await cutOff(runs, pays, id, held.reached);
   await runs.resume(pays, id);
-  const [decision] = await runs.pending({ run: id });
+  const [decision] = (await runs.pending({ run: id })).items;
   return { pays, held, decision: present(decision).id };
 }
 
@@ -50,7 +50,7 @@ const lostResultCases = LOST_RESULTS.map(([what, more, result]) =>
       const { id } = await runs.retry("r");
       await runs.execute(pays, { session: "s", id: "r" }, { wait: false });
       assert.equal(recorder.count("pay"), 1);
-      const [asked] = await runs.pending({ run: id });
+      const [asked] = (await runs.pending({ run: id })).items;
       assert.equal(asked?.reason, "in-doubt");
       assert.equal(asked?.step.idempotencyKey, recorder.effects[0]?.key);
       await runs.answer(present(asked).id, { verdict: "result", result: "receipt 7" });
@@ -93,7 +93,7 @@ export const peopleCases: readonly Case[] = [
       tools: { pay: recorder.tool("pay", () => give()) },
     });
     const work = { session: "s", id: "r" };
-    const pending = async (run: string) => present((await runs.pending({ run }))[0]).id;
+    const pending = async (run: string) => present((await runs.pending({ run })).items[0]).id;
     await runs.execute(pays, work);
     const second = (await runs.retry("r")).id;
     await runs.execute(pays, work, { wait: false });
@@ -135,7 +135,7 @@ export const peopleCases: readonly Case[] = [
         },
       );
       const work = { session: "s", id: "r" };
-      const pending = async (run: string) => present((await runs.pending({ run }))[0]).id;
+      const pending = async (run: string) => present((await runs.pending({ run })).items[0]).id;
       assert.equal((await runs.execute(pays, work)).status, "failed");
       const second = (await runs.retry("r")).id;
       isRetry = true;
@@ -163,7 +163,7 @@ export const peopleCases: readonly Case[] = [
     for (const [id, answer] of Object.entries(answers)) {
       const { pays, held, decision } = await asking(nouns, `s-${id}`, id);
       await runs.answer(decision, answer);
-      assert.deepEqual(await runs.pending({ run: id }), []);
+      assert.deepEqual((await runs.pending({ run: id })).items, []);
       held.open();
       await endedOnce(nouns, (await runs.resume(pays, id)).run);
     }
@@ -187,7 +187,7 @@ export const peopleCases: readonly Case[] = [
     const at = (type: string) => present(events.find((event) => event.type === type)).at;
     assert.deepEqual([one?.askedAt, one?.answer?.at, one?.input], [at("step/asked"), at("run/answered"), "s-r1"]);
     const waiting = await runs.decisions({ answered: false });
-    assert.deepEqual(waiting.items, await runs.pending());
+    assert.deepEqual(waiting.items, (await runs.pending()).items);
     assert.deepEqual(
       waiting.items.map(({ id, answer, step }) => [id, answer, step.status]),
       [[open.decision, null, "started"]],
@@ -225,7 +225,7 @@ export const peopleCases: readonly Case[] = [
     for (const by of ["eve", "bob"]) {
       await cutOff(runs, pays, "r", held.reached);
       await runs.resume(pays, "r");
-      const [decision] = await runs.pending({ run: "r" });
+      const [decision] = (await runs.pending({ run: "r" })).items;
       await runs.answer(present(decision).id, { verdict: "retry", by });
       held = gate();
     }

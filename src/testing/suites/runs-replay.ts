@@ -72,7 +72,7 @@ export const replayCases: readonly Case[] = [
         const asked = await runs.resume(made(all), id);
         if (effect === "non-idempotent") {
           assert.equal(asked.status, "waiting", "it is asked about, whatever others tried");
-          const [pending] = await runs.pending();
+          const [pending] = (await runs.pending()).items;
           await runs.answer(present(pending).id, { verdict: "result", result: done });
         }
         const { status, value, run } = asked.status === "waiting" ? await runs.resume(made(all), id) : asked;

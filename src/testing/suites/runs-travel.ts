@@ -123,7 +123,7 @@ export const travelCases: readonly Case[] = [
       await runs.cancel("old");
       await runs.retry("old", { id: "new" });
       assert.equal((await runs.resume(pays, "new")).status, "waiting");
-      const [decision, ...others] = await runs.pending();
+      const [decision, ...others] = (await runs.pending()).items;
       assert.deepEqual([decision?.run, decision?.step.name, decision?.input, others.length], ["new", "pay", 5, 0]);
       await refuses("Conflict", () => runs.delete("old"));
       await runs.answer(present(decision).id, { verdict: "result", result: "it was" });

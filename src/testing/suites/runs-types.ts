@@ -169,7 +169,7 @@ export const typesCases: readonly Case[] = [
       const doubtful = await runs.start(asks, { session: "t" });
       await cutOff(runs, asks, doubtful.id, cut.reached);
       await runs.resume(asks, doubtful.id);
-      assert.deepEqual((await runs.pending({ run: doubtful.id }))[0]?.input, { order: "8" });
+      assert.deepEqual((await runs.pending({ run: doubtful.id })).items[0]?.input, { order: "8" });
     },
   ),
   prove(

@@ -265,11 +265,11 @@ export const waitingCases: readonly Case[] = [
     await worker.stop({ graceMs: 0 });
     const asked = await runs.resume(pays, id);
     assert.deepEqual([asked.status, asked.run.waitsFor.length], ["waiting", 2]);
-    const pending = await runs.pending();
+    const pending = (await runs.pending()).items;
     assert.deepEqual(pending.map(({ input }) => input).sort(), ["a", "b"]);
     await runs.answer(present(pending[0]).id, { verdict: "result", result: 1 });
     const half = await runs.resume(pays, id);
-    assert.deepEqual([half.status, half.run.waitsFor.length, (await runs.pending()).length], ["waiting", 1, 1]);
+    assert.deepEqual([half.status, half.run.waitsFor.length, (await runs.pending()).items.length], ["waiting", 1, 1]);
     await runs.answer(present(pending[1]).id, { verdict: "result", result: 2 });
     const done = await runs.resume(pays, id);
     assert.deepEqual(

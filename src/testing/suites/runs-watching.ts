@@ -1,8 +1,10 @@
 // What others see of runs: the trace of why something happened, and what a worker says of its work.
+
 import assert from "node:assert/strict";
 import { HoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
-import type { StepContent } from "../../contracts/steps.ts";
+import type { Step } from "../../contracts/steps.ts";
+
 import type { WorkerNote } from "../../contracts/workers.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
@@ -38,7 +40,7 @@ export const watchingCases: readonly Case[] = [
         "only when asked for",
       );
       const steps = await runs.steps(run.id, { io: true });
-      const shown = (content: StepContent | undefined) =>
+      const shown = (content: NonNullable<Step["input"]> | undefined) =>
         content === undefined ? "none" : (content.value ?? "left out");
       assert.deepEqual(
         steps.map(({ kind, name, input, result }) => [kind, name, shown(input), shown(result)]),
@@ -131,7 +133,7 @@ export const watchingCases: readonly Case[] = [
     await runs.execute(asks, { session: "asks", id: "asks" }, { wait: false });
     const STATUS = `[:find ?status . :where [?s :step/run "asks"] [?s :step/status ?status]]`;
     assert.deepEqual([(await runs.steps("asks"))[0]?.status, await query(STATUS)], ["asked", "asked"]);
-    await runs.answer(present((await runs.pending({ run: "asks" }))[0]).id, { verdict: "retry" });
+    await runs.answer(present((await runs.pending({ run: "asks" })).items[0]).id, { verdict: "retry" });
     await runs.resume(asks, "asks");
     assert.deepEqual([(await runs.steps("asks"))[0]?.status, await query(STATUS)], ["done", "done"]);
     const failed = await query(
@@ -160,7 +162,7 @@ export const watchingCases: readonly Case[] = [
       const { id } = await runs.start(pays, { session: "s" });
       await cutOff(runs, pays, id, held.reached);
       await runs.resume(pays, id);
-      const [decision] = await runs.pending({ run: id });
+      const [decision] = (await runs.pending({ run: id })).items;
       await runs.answer(present(decision).id, { verdict: "retry", by: "eve" });
       held.open();
       await runs.resume(pays, id);

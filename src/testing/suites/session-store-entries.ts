@@ -1,16 +1,16 @@
 // What the parts of the suite of a SessionStore share: how a store is made, and entries to put into it.
 import type {
+  ClaudeSessionStore,
   SessionKey,
   SessionStore,
   SessionStoreEntry,
   SessionStoreOptions,
+  SessionsOf,
 } from "../../contracts/session-store.ts";
 import type { CaseContext } from "../suite.ts";
 
 /** What a store is made over. */
-export type SessionStoreNouns = Pick<CaseContext, "sessions" | "history" | "state">;
-export type FullSessionStore = Required<Omit<SessionStore, "listSessionSummaries">> & SessionStore;
-export type MakeSessionStore = (over: SessionStoreNouns, options?: SessionStoreOptions) => FullSessionStore;
+export type MakeSessionStore = (over: SessionsOf, options?: SessionStoreOptions) => ClaudeSessionStore;
 
 export const KEY: SessionKey = { projectKey: "-srv-app", sessionId: "0c1d6a5e-0000-4000-8000-000000000001" };
 export const NEEDS = ["sessions", "history", "state"] as const;

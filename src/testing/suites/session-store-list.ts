@@ -1,9 +1,9 @@
 // Part of the suite of a SessionStore: sessions listed, summed up, found from other projects, deleted.
 import assert from "node:assert/strict";
-import type { FoldSessionSummary, SessionKey } from "../../contracts/session-store.ts";
+import type { ClaudeSessionStore, FoldSessionSummary, SessionKey } from "../../contracts/session-store.ts";
 import { present, range, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { entryOf, type FullSessionStore, KEY, type MakeSessionStore, NEEDS } from "./session-store-entries.ts";
+import { entryOf, KEY, type MakeSessionStore, NEEDS } from "./session-store-entries.ts";
 
 export function sessionStoreListCases(over: MakeSessionStore): readonly Case[] {
   return [...projectCases(over), ...deleteCases(over), ...summaryCases(over)];
@@ -12,7 +12,7 @@ export function sessionStoreListCases(over: MakeSessionStore): readonly Case[] {
 const SUB = { ...KEY, subpath: "subagents/agent-1" };
 const ELSEWHERE = { ...KEY, projectKey: "-srv-elsewhere" };
 
-async function idsOf(store: FullSessionStore, projectKey = KEY.projectKey): Promise<readonly string[]> {
+async function idsOf(store: ClaudeSessionStore, projectKey = KEY.projectKey): Promise<readonly string[]> {
   return (await store.listSessions(projectKey)).map(({ sessionId }) => sessionId).sort();
 }
 

@@ -3,7 +3,13 @@
 import assert from "node:assert/strict";
 import { setImmediate as macrotask } from "node:timers/promises";
 import type { Json } from "../../contracts/json.ts";
-import type { SessionKey, SessionStoreEntry } from "../../contracts/session-store.ts";
+import type {
+  ClaudeSessionStore,
+  SessionKey,
+  SessionStoreEntry,
+  SessionStoreOptions,
+  SessionsOf,
+} from "../../contracts/session-store.ts";
 import { present, range, refuses } from "../expect.ts";
 import { scaled } from "../scale.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
@@ -13,11 +19,13 @@ import { sessionStoreListCases } from "./session-store-list.ts";
 /** Of a thousand entries each. */
 const BATCHES = scaled({ short: 5, long: 20 });
 
-export interface SessionStoreSuiteOptions extends SuiteOptions {
-  readonly sessionStore: MakeSessionStore;
-}
-
-export function runSessionStoreSuite(name: string, make: MakeFixture, options: SessionStoreSuiteOptions): void {
+export function runSessionStoreSuite(
+  name: string,
+  make: MakeFixture,
+  options: SuiteOptions & {
+    readonly sessionStore: (over: SessionsOf, options?: SessionStoreOptions) => ClaudeSessionStore;
+  },
+): void {
   const over = options.sessionStore;
   const cases = [...transcriptCases(over), ...replayCases(over), ...hostileCases(over), ...sessionStoreListCases(over)];
   runCases(`session store: ${name}`, cases, make, options);

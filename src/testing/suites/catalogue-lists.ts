@@ -1,0 +1,127 @@
+// Every list of the catalogue (rule ST19): the same options with the same defaults, the same orders, and pages that put together are
+// the whole. A verb that answers with a page is tried because it is declared so, and one without rows to list fails here.
+import assert from "node:assert/strict";
+import type { AgentDefinition } from "../../contracts/agent-definitions.ts";
+import type { Holdfast } from "../../contracts/holdfast.ts";
+import type { Page, PageOptions } from "../../contracts/json.ts";
+import { CATALOGUE } from "../../contracts/verbs/catalogue.ts";
+import { PAGE, type Param, type Verb } from "../../contracts/verbs/vocabulary.ts";
+import { noise, present, range } from "../expect.ts";
+import { type Case, prove } from "../suite.ts";
+import { memberOf, type NounName } from "./hostile-catalogue.ts";
+
+const ROWS = 5;
+
+/** Makes rows for a list, and gives the arguments before its options. */
+const MAKE: Readonly<Record<string, (store: Holdfast) => Promise<readonly unknown[]>>> = {
+  "agents.list": async ({ agents }) => {
+    for (const n of range(ROWS)) await agents.create({ id: `a${n}` });
+    return [];
+  },
+  "agents.blockVersions": async ({ agents }) => {
+    await agents.create({ id: "a" });
+    for (const n of range(ROWS)) await agents.saveBlocks("a", [{ label: "notes", value: `${n}` }]);
+    return ["a", "notes"];
+  },
+  "sessions.list": async ({ sessions }) => {
+    for (const n of range(ROWS)) await sessions.create({ id: `s${n}` });
+    return [];
+  },
+  "heads.list": async ({ sessions, heads }) => {
+    await sessions.create({ id: "s" });
+    for (const _ of range(ROWS)) await heads.publish("s");
+    return ["s"];
+  },
+  "captures.list": async ({ captures }) => {
+    for (const n of range(ROWS)) {
+      const sessionId = `00000000-0000-4000-8000-00000000000${n}`;
+      const files = [{ role: "transcript" as const, path: `project/${sessionId}.jsonl`, content: new Uint8Array(1) }];
+      await captures.save({ request: "r", agent: "claude-code", sessionId, cwd: "/", files });
+    }
+    return [];
+  },
+  "blobs.list": async ({ blobs }) => {
+    for (const n of range(ROWS)) await blobs.store(noise(100, n));
+    return [];
+  },
+  "runs.list": async (store) => {
+    await askingRuns(store);
+    return [];
+  },
+  "runs.pending": async (store) => {
+    await askingRuns(store);
+    return [];
+  },
+  "runs.decisions": async (store) => {
+    await askingRuns(store);
+    return [];
+  },
+};
+
+/** Runs that each wait for a person. */
+async function askingRuns({ runs }: Holdfast): Promise<void> {
+  const agent: AgentDefinition = {
+    ...{ id: "asker", version: "1" },
+    tools: { pay: { approve: true, execute: () => null } },
+    iterate: async (it) => {
+      await it.tool("pay", {});
+      return it.done();
+    },
+  };
+  for (const n of range(ROWS)) {
+    const { status } = await runs.execute(agent, { session: `s${n}`, id: `r${n}` }, { wait: false });
+    assert.equal(status, "waiting");
+  }
+}
+
+type ListVerb = (...args: readonly unknown[]) => Promise<Page<unknown>>;
+
+async function proveList(list: ListVerb, before: readonly unknown[], what: string): Promise<void> {
+  const page = (options?: PageOptions) => list(...before, ...(options === undefined ? [] : [options]));
+  const newest = await page();
+  assert.equal(newest.items.length, ROWS, `${what} lists all rows by default`);
+  assert.equal(newest.next, null, what);
+  assert.deepEqual(await page({ order: "newest" }), newest, `${what} is newest first by default`);
+  const oldest = await page({ order: "oldest" });
+  assert.deepEqual(oldest.items, newest.items.toReversed(), `${what}: oldest is newest turned round`);
+  for (const [order, whole] of [["newest", newest] as const, ["oldest", oldest] as const]) {
+    const items: unknown[] = [];
+    let cursor: string | undefined;
+    for (const n of range(ROWS)) {
+      const one = await page({ order, limit: 2, cursor });
+      items.push(...one.items);
+      assert.equal(one.next === null, n === Math.ceil(ROWS / 2) - 1, `${what}: next is null at the end`);
+      if (one.next === null) break;
+      cursor = one.next;
+    }
+    assert.deepEqual(items, whole.items, `${what}: pages by ${order} are the whole`);
+  }
+}
+
+/** The options of a list: its last parameter, a record with the fields of every list. */
+function checkDeclaration({ params, result }: Verb, what: string): void {
+  const { schema } = params.at(-1) ?? ({ schema: { kind: "boolean" } } as Param);
+  const fields = schema.kind === "record" ? schema.fields : {};
+  if (result !== "page") {
+    assert.equal("cursor" in fields, false, `${what} takes a cursor, and does not answer with a page`);
+    return;
+  }
+  assert.deepEqual(fields.limit, PAGE.limit, `${what}: limit`);
+  for (const name of ["cursor", "order"]) assert.equal(fields[name]?.optional, true, `${what}: ${name}`);
+}
+
+export const listCases: readonly Case[] = (Object.keys(CATALOGUE) as NounName[]).flatMap((noun) =>
+  Object.entries<Verb>(CATALOGUE[noun]).flatMap(([name, verb]) => {
+    const what = `${noun}.${name}`;
+    checkDeclaration(verb, what);
+    if (verb.result !== "page") return [];
+    return [
+      prove(`ST19 ${what}: pages, orders and defaults are those of every list`, ["lineage"], async (given) => {
+        // A store that offers the lineage offers every noun.
+        const store = given.lineage as Holdfast;
+        const before = await present(MAKE[what], `rows for ${what}`)(store);
+        await proveList(memberOf(store, noun, name) as ListVerb, before, what);
+      }),
+    ];
+  }),
+);
