@@ -183,9 +183,16 @@ function place(finished: string, agent: Agent, folder: string): boolean {
 async function runNpm(npm: string, agent: Agent, cwd: string, signal: AbortSignal | undefined): Promise<void> {
   fs.writeFileSync(path.join(cwd, "package.json"), JSON.stringify({ private: true }));
   const flags = [
-    ...["--omit=optional", "--omit=peer", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"],
+    "--omit=optional",
+    "--omit=peer",
+    "--ignore-scripts",
+    "--no-audit",
+    "--no-fund",
+    "--no-package-lock",
     // Without a network it should say so soon: by default npm tries for more than a minute.
-    ...["--fetch-retry-mintimeout=2000", "--fetch-retry-maxtimeout=10000", "--loglevel=error"],
+    "--fetch-retry-mintimeout=2000",
+    "--fetch-retry-maxtimeout=10000",
+    "--loglevel=error",
   ];
   const packages = agent.packages.map((name) => `${name}@${agent.version}`);
   const stop = AbortSignal.any([AbortSignal.timeout(INSTALL_TIMEOUT_MS), ...(signal ? [signal] : [])]);

@@ -100,7 +100,12 @@ async function bundleEdge(folder: string): Promise<void> {
     external: [/^node:/, "postgres"],
   });
   await build.write({
-    ...{ dir: folder, format: "esm", sourcemap: true, minify: false, comments: false, entryFileNames: "[name].js" },
+    dir: folder,
+    format: "esm",
+    sourcemap: true,
+    minify: false,
+    comments: false,
+    entryFileNames: "[name].js",
     codeSplitting: false,
   });
   await build.close();

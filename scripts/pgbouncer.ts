@@ -84,8 +84,14 @@ export async function startPgBouncer(
   fs.chmodSync(folder, 0o755);
   const port = await freePort();
   const lines = {
-    ...{ listen_addr: "127.0.0.1", listen_port: String(port), unix_socket_dir: "", auth_type: "plain" },
-    ...{ auth_file: path.join(folder, "users"), max_client_conn: "200", default_pool_size: "4", ...settings },
+    listen_addr: "127.0.0.1",
+    listen_port: String(port),
+    unix_socket_dir: "",
+    auth_type: "plain",
+    auth_file: path.join(folder, "users"),
+    max_client_conn: "200",
+    default_pool_size: "4",
+    ...settings,
   };
   const users = `"${decodeURIComponent(to.username)}" "${decodeURIComponent(to.password)}"\n`;
   fs.writeFileSync(path.join(folder, "users"), users, { mode: 0o644 });

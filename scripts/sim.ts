@@ -31,14 +31,14 @@ function parse(args: readonly string[]) {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      ...{
-        seed: { type: "string" },
-        seeds: { type: "string" },
-        scenario: { type: "string" },
-        rate: { type: "string" },
-      },
-      ...{ forget: { type: "boolean", default: false }, json: { type: "boolean", default: false } },
-      ...{ hashes: { type: "boolean", default: false }, help: { type: "boolean", default: false } },
+      seed: { type: "string" },
+      seeds: { type: "string" },
+      scenario: { type: "string" },
+      rate: { type: "string" },
+      forget: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+      hashes: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
     },
   });
   const range = /^(\d+)\.\.(\d+)$/.exec(

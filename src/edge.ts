@@ -87,7 +87,10 @@ export async function openEdge(
   const { sessions, captures, history } = composeStores(storage, createSessionLookup(storage, info), claims);
   const close = () => lifetime.close();
   return {
-    ...{ info, clock, close, [Symbol.asyncDispose]: close },
+    info,
+    clock,
+    close,
+    [Symbol.asyncDispose]: close,
     sessions: lifetime.of(sessions, SESSION_VERBS),
     captures: lifetime.of(captures, CAPTURE_VERBS),
     history: lifetime.of(history, HISTORY_VERBS),
@@ -105,7 +108,11 @@ function composeStores(storage: Storage, lookup: SessionLookup, claims: OpenClai
   const stores: ImportStores & Fencing & StoredCaptures = {
     ...nouns,
     captures: createCaptures({
-      ...{ storage, payloads, blobs: nouns.blobs, sessions: nouns.sessions, claims },
+      storage,
+      payloads,
+      blobs: nouns.blobs,
+      sessions: nouns.sessions,
+      claims,
       importConversation: (capture) => catchUpCapture(stores, capture),
     }),
     [FENCE]: (session) => createFence(storage, session, createOn),

@@ -92,8 +92,12 @@ async function openDriver(
   const storage = between(opened.storage);
   const lazy = new LazyParts();
   const base: Base = {
-    ...{ storage, payloads: createPayloads(storage, options.blobs), settings: { ...settings, environment }, options },
-    ...{ lookup: createSessionLookup(storage, info), lazy },
+    storage,
+    payloads: createPayloads(storage, options.blobs),
+    settings: { ...settings, environment },
+    options,
+    lookup: createSessionLookup(storage, info),
+    lazy,
   };
   const composed = compose(info, base);
   // A simulation is the time itself: none of it may pass between a call and what the call does.
@@ -190,9 +194,18 @@ function createNouns({ storage, payloads, settings, options, lookup, lazy }: Bas
   const noun = <N extends keyof Nouns>(name: N): Nouns[N] =>
     lazy.members<Nouns, Nouns[N]>(part, (nouns) => nouns[name], NOUN_VERBS[name] as LazyVerbs<Nouns[N]>);
   return {
-    ...{ agents: noun("agents"), sessions: noun("sessions"), heads: noun("heads"), turns: noun("turns") },
-    ...{ calls: noun("calls"), evals: noun("evals"), snapshots: noun("snapshots"), log: noun("log") },
-    ...{ invocations: noun("invocations"), state: noun("state"), tasks: noun("tasks"), blobs: noun("blobs") },
+    agents: noun("agents"),
+    sessions: noun("sessions"),
+    heads: noun("heads"),
+    turns: noun("turns"),
+    calls: noun("calls"),
+    evals: noun("evals"),
+    snapshots: noun("snapshots"),
+    log: noun("log"),
+    invocations: noun("invocations"),
+    state: noun("state"),
+    tasks: noun("tasks"),
+    blobs: noun("blobs"),
     history: lazy.inOrder(createHistory(storage, payloads, lookup)),
   };
 }

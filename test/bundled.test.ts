@@ -77,7 +77,10 @@ async function bundled(options: BuildOptions): Promise<string> {
     metafile: true,
   } as const;
   const { metafile, warnings } = await build({
-    ...{ ...common, ...options, entryPoints: ["app.mjs"], outExtension: { ".js": ".mjs" } },
+    ...common,
+    ...options,
+    entryPoints: ["app.mjs"],
+    outExtension: { ".js": ".mjs" },
     external: ["postgres", "@anthropic-ai/claude-agent-sdk"],
   });
   expect(warnings).toEqual([]);

@@ -158,9 +158,18 @@ test("all of them compile in a strict project that checks every declaration, and
   const hasClaude = fs.existsSync(path.join(project, "node_modules/@anthropic-ai/claude-agent-sdk"));
   const compiled = ["mistakes.ts", ...files.filter((name) => hasClaude || !name.startsWith("claude"))];
   const compilerOptions = {
-    ...{ module: "nodenext", target: "es2023", lib: ["es2024"], types: ["node"], noEmit: true },
-    ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false },
-    ...{ erasableSyntaxOnly: true, verbatimModuleSyntax: true, allowImportingTsExtensions: true },
+    module: "nodenext",
+    target: "es2023",
+    lib: ["es2024"],
+    types: ["node"],
+    noEmit: true,
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    skipLibCheck: false,
+    erasableSyntaxOnly: true,
+    verbatimModuleSyntax: true,
+    allowImportingTsExtensions: true,
   };
   fs.writeFileSync(path.join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: compiled }));
   const tsc = path.join(root, "node_modules/typescript/bin/tsc");

@@ -63,8 +63,15 @@ for (const { session, says, waitMs: pause = 0, until } of sessions) {
   if (!hasty) register(sessionId);
   const started = { type: "mode", mode: "normal", sessionId };
   const line = {
-    ...{ type: "user", uuid: randomUUID(), parentUuid: null, sessionId, cwd: process.cwd(), version: "2.1.325" },
-    ...{ isSidechain: false, timestamp: new Date().toISOString(), message: { role: "user", content: says } },
+    type: "user",
+    uuid: randomUUID(),
+    parentUuid: null,
+    sessionId,
+    cwd: process.cwd(),
+    version: "2.1.325",
+    isSidechain: false,
+    timestamp: new Date().toISOString(),
+    message: { role: "user", content: says },
     ...(process.env.PADDING ? { padding: "x1y2z3 ".repeat(Number(process.env.PADDING) / 7) } : {}),
   };
   appendFileSync(path.join(project, `${sessionId}.jsonl`), `${JSON.stringify(says === "" ? started : line)}\n`);

@@ -282,8 +282,11 @@ function* writeResponses(reply: FakeReply, turn: number): Generator<string> {
     });
   }
   const usage = {
-    ...{ input_tokens: USAGE.plain, input_tokens_details: { cached_tokens: USAGE.cached, cache_write_tokens: 0 } },
-    ...{ output_tokens: USAGE.output, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: 120 },
+    input_tokens: USAGE.plain,
+    input_tokens_details: { cached_tokens: USAGE.cached, cache_write_tokens: 0 },
+    output_tokens: USAGE.output,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 120,
   };
   const reason = finish === "length" ? "max_output_tokens" : "content_filter";
   if (finish === undefined) yield say("response.completed", { response: { ...response, status: "completed", usage } });
@@ -304,7 +307,9 @@ const READ: Readonly<Record<FakeApi, (body: any) => RequestContent>> = {
       const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
       const of = (type: string) => blocks.filter((block: any) => block.type === type);
       return {
-        ...{ role, text: textOf(of("text")), calls: of("tool_use").map(({ id, name }: any) => ({ id, name })) },
+        role,
+        text: textOf(of("text")),
+        calls: of("tool_use").map(({ id, name }: any) => ({ id, name })),
         results: of("tool_result").map((one: any) => ({ id: one.tool_use_id, text: textOf(one.content ?? "") })),
       };
     }),

@@ -111,10 +111,16 @@ function importSession(database: DatabaseSync, { info, messages }: { info: Value
   const run = (sql: string, ...values: unknown[]) => database.prepare(sql).run(...values.map(sqlValue));
   const time = (info.time ?? {}) as Value;
   const values: Value = {
-    ...{ id: info.id, project_id: "global", parent_id: info.parentID, slug: info.slug ?? "fake-slug" },
-    ...{ directory: (isOld ? info.directory : undefined) ?? process.cwd(), title: info.title, version: info.version },
-    ...{ share_url: (info.share as Value | undefined)?.url },
-    ...{ time_created: time.created ?? 500, time_updated: time.updated ?? 1000 },
+    id: info.id,
+    project_id: "global",
+    parent_id: info.parentID,
+    slug: info.slug ?? "fake-slug",
+    directory: (isOld ? info.directory : undefined) ?? process.cwd(),
+    title: info.title,
+    version: info.version,
+    share_url: (info.share as Value | undefined)?.url,
+    time_created: time.created ?? 500,
+    time_updated: time.updated ?? 1000,
     ...(isOld ? {} : { path: process.cwd().slice(1) }),
   };
   const names = Object.keys(values);

@@ -185,7 +185,8 @@ describe("calls that wait for their code", () => {
       const [{ content }] = await hf.history.get({ session: "early", agent: "a" });
       console.log(JSON.stringify({ state: await hf.state.get("early"), blob: [...(await hf.blobs.resolve(ref))], content }));`);
     expect(printed(text)).toEqual({
-      ...{ state: { list: [{ n: 1 }], bytes: 1 }, blob: [1, 2, 3] },
+      state: { list: [{ n: 1 }], bytes: 1 },
+      blob: [1, 2, 3],
       content: [{ type: "text", text: "as it was" }],
     });
   });

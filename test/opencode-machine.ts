@@ -40,7 +40,8 @@ export function newMachine(schema?: "1.2" | "new"): Machine {
   const log = path.join(root, "commands");
   const env = {
     ...COMPILED,
-    ...{ PATH: process.env.PATH ?? "", HOME: home },
+    PATH: process.env.PATH ?? "",
+    HOME: home,
     ...(schema === undefined ? {} : { FAKE_SCHEMA: schema }),
   };
   const command = [process.execPath, path.join(import.meta.dirname, "fake-opencode.ts")] as const;

@@ -210,15 +210,17 @@ describe("a project that installed it", () => {
     );
     expect(files.map((file) => path.basename(file))).toEqual(expect.arrayContaining(["usage.ts", "wrong.ts"]));
     const compilerOptions = {
-      ...{
-        module: "nodenext",
-        target: "es2023",
-        lib: ["es2024", "dom"],
-        noEmit: true,
-        allowImportingTsExtensions: true,
-      },
-      ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false },
-      ...{ typeRoots: [path.join(root, "node_modules/@types")], types: ["node"] },
+      module: "nodenext",
+      target: "es2023",
+      lib: ["es2024", "dom"],
+      noEmit: true,
+      allowImportingTsExtensions: true,
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      skipLibCheck: false,
+      typeRoots: [path.join(root, "node_modules/@types")],
+      types: ["node"],
     };
     fs.writeFileSync(path.join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
     succeed(folder, "node", path.join(root, "node_modules/typescript/bin/tsc"), "-p", ".");

@@ -32,7 +32,9 @@ function userEnvironment(cwd: string, node = process.execPath): Record<string, s
 export function run(cwd: string, command: readonly string[], node = process.execPath): Output {
   const [program = "", ...flags] = command;
   const { error, status, stdout, stderr } = spawnSync(program, flags, {
-    ...{ cwd, env: userEnvironment(cwd, node), encoding: "utf8" },
+    cwd,
+    env: userEnvironment(cwd, node),
+    encoding: "utf8",
   });
   if (error) throw error;
   return { status, stdout, stderr: stderr.replace(/^npm (warn|notice).*\n/gim, "") };

@@ -111,8 +111,15 @@ export function newStore(): string {
   return path.join(folder, `store-${randomUUID()}.db`);
 }
 export const lineOf = (store: string, request: string, ...more: string[]) => [
-  ...["--store", store, "--request", request, ...more],
-  ...["--", "claude", "-p", "go"],
+  "--store",
+  store,
+  "--request",
+  request,
+  ...more,
+  "--",
+  "claude",
+  "-p",
+  "go",
 ];
 
 /** The words of every capture of a request. */

@@ -38,13 +38,11 @@ async function fill(hf: Holdfast): Promise<Objects> {
   await hf.sessions.create({ id: "going" });
   const capture = await hf.captures.save(captureInput("first"));
   return {
-    ...{
-      ...filled,
-      archive: await exportSession(),
-      board: board.id,
-      task: board.tasks[0]?.id ?? "",
-      capture: capture.id,
-    },
+    ...filled,
+    archive: await exportSession(),
+    board: board.id,
+    task: board.tasks[0]?.id ?? "",
+    capture: capture.id,
     blob: await hf.blobs.store("a blob that nothing refers to"),
     openTurn: (await hf.turns.begin("going")).id,
     openCall: (await hf.calls.start("going", { type: "leaf", request: { q: 1 } })).id,

@@ -106,7 +106,9 @@ function resultOf(
   what: string,
 ): Result {
   return {
-    ...{ metric, unit: "ms", ...compare(ours, bare) },
+    metric,
+    unit: "ms",
+    ...compare(ours, bare),
     targets: [{ of: "ratio", must: "atMost", limit }],
     note: `${what}, a whole run; baseline: OpenCode without \`holdfast run\``,
   };

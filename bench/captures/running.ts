@@ -117,7 +117,11 @@ class RunBench {
     const hf = await open(this.#url);
     const file = { role: "transcript", path: `project/${sessionId}.jsonl`, content, grows: true } as const;
     const capture = await hf.captures.save({
-      ...{ request, agent: "claude-code", sessionId, cwd: this.#machines.folder, files: [file] },
+      request,
+      agent: "claude-code",
+      sessionId,
+      cwd: this.#machines.folder,
+      files: [file],
     });
     // As the run before has left it.
     await importCaptured(hf, capture);
@@ -160,7 +164,11 @@ function resultOf(
   const baseline = median(bare);
   const added = median(ours.map((ms, round) => ms - (bare[round] ?? Number.NaN)));
   return {
-    ...{ metric, value: added, unit: "ms", baseline, ratio: (baseline + added) / baseline },
+    metric,
+    value: added,
+    unit: "ms",
+    baseline,
+    ratio: (baseline + added) / baseline,
     ...(limit === undefined ? {} : { targets: [{ of: "value", must: "atMost", limit }] }),
     note: `added by \`holdfast run\` to ${what}; baseline: Claude Code without it`,
   };

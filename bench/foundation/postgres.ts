@@ -205,8 +205,12 @@ async function sameRows(
       chains[i] ?? null,
     ]);
     const fresh = (i: number): Record<string, Param> => ({
-      ...{ session_no: numbers[i] ?? 0, seq: seq + 1, hash: hashes[i] ?? null, sha256: bodies.sha256() },
-      ...{ salt: bodies.salt(), words: bodies.words() },
+      session_no: numbers[i] ?? 0,
+      seq: seq + 1,
+      hash: hashes[i] ?? null,
+      sha256: bodies.sha256(),
+      salt: bodies.salt(),
+      words: bodies.words(),
     });
     const given = ADD_INLINE_CONTENT.columns.filter((column) => column.value === "?").map((column) => column.name);
     const events = numbers.map((_, i) => {

@@ -32,11 +32,14 @@ function casesOn(engine: "sqlite" | "postgres"): Record<string, ConversationCase
   return {
     [ours]: { ...holdfast, against: null, options: { heads: false }, note: "two appended messages a turn" },
     [`${ours}-heads`]: {
-      ...{ ...holdfast, against: ours, options: { heads: true } },
+      ...holdfast,
+      against: ours,
+      options: { heads: true },
       note: "the same with a head a turn, which can be forked and rewound to as a checkpoint can",
     },
     [`langgraph-${engine}`]: {
-      ...{ ...langgraph, options: { delta: false } },
+      ...langgraph,
+      options: { delta: false },
       note: `${saver}, a graph of one node, one invocation a turn; baseline: Holdfast with a head a turn`,
     },
   };
@@ -44,7 +47,10 @@ function casesOn(engine: "sqlite" | "postgres"): Record<string, ConversationCase
 
 /** On SQLite alone: on PostgreSQL a turn reads all earlier writes, and the bench would take several times as long. */
 const DELTA: ConversationCase = {
-  ...{ engine: "sqlite", program: "talk-langgraph", against: "holdfast-sqlite-heads", options: { delta: true } },
+  engine: "sqlite",
+  program: "talk-langgraph",
+  against: "holdfast-sqlite-heads",
+  options: { delta: true },
   note: "SqliteSaver with the messages in a delta channel, which LangGraph calls beta",
 };
 

@@ -23,8 +23,10 @@ export function peers(): Suite {
   return {
     about: "durable steps, conversations and recovery beside LangGraph, DBOS and Restate",
     benches: [
-      ...[sequentialSteps(built, server), concurrentSteps(built, server)],
-      ...[conversation(built, server), recovery(built, server)],
+      sequentialSteps(built, server),
+      concurrentSteps(built, server),
+      conversation(built, server),
+      recovery(built, server),
     ].map(prepared),
     pragmas: PRAGMAS.map((pragma) => pragma.replace(" = ", "=")).join(" "),
     peers: peerVersions(),

@@ -26,7 +26,8 @@ class Laps {
   constructor(hf: Holdfast) {
     this.#hf = hf;
     const agent: AgentDefinition = {
-      ...{ ...ACT, id: "bench" },
+      ...ACT,
+      id: "bench",
       initial: () => ({ n: 0 }),
       iterate: async (it, state) => {
         const isOver = !(await this.#lap());
@@ -158,7 +159,8 @@ async function cutOff(file: string): Promise<void> {
   let left = CUT_OFF;
   const all = Promise.withResolvers<void>();
   const agent: AgentDefinition = {
-    ...{ ...ACT, id: "bench" },
+    ...ACT,
+    id: "bench",
     tools: {
       ...ACT.tools,
       hang: {
@@ -199,7 +201,10 @@ export const recover: Bench = {
     return [
       { metric: "recover.1000", unit: "s", value: seconds, ...alone, note },
       {
-        ...{ metric: "recover.1000.run", unit: "ms", value: (seconds * 1000 - LEASE_MS) / CUT_OFF, ...alone },
+        metric: "recover.1000.run",
+        unit: "ms",
+        value: (seconds * 1000 - LEASE_MS) / CUT_OFF,
+        ...alone,
         note: "per run, without the lease",
       },
     ];

@@ -31,7 +31,8 @@ export async function hold(hf: Holdfast, session: string): Promise<HeldRun> {
   const reached = Promise.withResolvers<Iteration>();
   const over = Promise.withResolvers<void>();
   const agent: AgentDefinition = {
-    ...{ ...ACT, id: "bench" },
+    ...ACT,
+    id: "bench",
     async iterate(it) {
       reached.resolve(it);
       await over.promise;

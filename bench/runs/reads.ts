@@ -23,7 +23,9 @@ async function measureReads(metric: string, hf: Holdfast, seconds: number): Prom
   const reached = Promise.withResolvers<Iteration>();
   const over = Promise.withResolvers<void>();
   const agent: AgentDefinition = {
-    ...{ id: "bench", version: "1", tools: { commit: { execute: () => null } } },
+    id: "bench",
+    version: "1",
+    tools: { commit: { execute: () => null } },
     async iterate(it) {
       reached.resolve(it);
       await over.promise;
@@ -51,7 +53,9 @@ async function measureReads(metric: string, hf: Holdfast, seconds: number): Prom
   over.resolve();
   await working;
   return {
-    ...{ metric, unit: "ms", ...compare(ours, plain) },
+    metric,
+    unit: "ms",
+    ...compare(ours, plain),
     targets: [{ of: "ratio", must: "atMost", limit: 1.3 }],
     note: `p50 of it.context() of ${MESSAGES} messages; baseline: hf.sessions.context() of the same`,
   };

@@ -21,7 +21,8 @@ const PROGRAM = path.join(import.meta.dirname, "rerun-program.ts");
 async function overheadOf(hf: Holdfast, seconds: number, prefix: string): Promise<readonly Result[]> {
   let spentMs = 0;
   const agent: AgentDefinition = {
-    ...{ ...ACT, id: "bench" },
+    ...ACT,
+    id: "bench",
     async iterate(it) {
       for (let n = 0; n < STEPS; n++) {
         const start = performance.now();

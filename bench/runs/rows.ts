@@ -156,7 +156,12 @@ export function sameRowsOn(db: DatabaseSync, parts: readonly WrittenRows[]): () 
 }
 
 const CASTS: Readonly<Record<ColumnType, string>> = {
-  ...{ serial: "bigint", int: "bigint", blobref: "bigint", real: "double precision", text: "text", bytes: "bytea" },
+  serial: "bigint",
+  int: "bigint",
+  blobref: "bigint",
+  real: "double precision",
+  text: "text",
+  bytes: "bytea",
 };
 
 /** The same on PostgreSQL: each commit is one prepared statement that commits by itself. */

@@ -169,7 +169,8 @@ async function heldAfter(file: string, steps: number): Promise<{ readonly hf: Ho
   const over = Promise.withResolvers<void>();
   const ready = { is: false };
   const agent: AgentDefinition = {
-    ...{ ...ACT, id: "bench" },
+    ...ACT,
+    id: "bench",
     initial: () => 0,
     async iterate(it, done) {
       if (Number(done) < steps / STEPS_PER_ITERATION) {

@@ -144,7 +144,9 @@ async function measureDisk(folder: string): Promise<Result> {
   return {
     metric: "disk.turns500",
     unit: "bytes",
-    ...{ value: bytes, baseline: text, ratio: bytes / text },
+    value: bytes,
+    baseline: text,
+    ratio: bytes / text,
     targets: [{ of: "ratio", must: "atMost", limit: 2 }],
     note: "growth of the file by 500 turns, a message of 1 kB and a head each; baseline: the text itself",
   };
@@ -188,7 +190,8 @@ async function measureChain(hf: Holdfast): Promise<Result> {
   return {
     metric: "chain.verify",
     unit: "/s",
-    ...{ value: median(ours), baseline: median(floor) },
+    value: median(ours),
+    baseline: median(floor),
     ratio: median(ours.map((rate, round) => rate / (floor[round] ?? Number.NaN))),
     targets: [{ of: "ratio", must: "atLeast", limit: 0.3 }],
     note: "events verified per second, words and commitments too; baseline: bare SHA-256 of the same bytes",

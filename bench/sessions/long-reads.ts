@@ -63,7 +63,9 @@ async function measureLoop(
     {
       metric,
       unit: "ms",
-      ...{ value, baseline: idle.p99, ratio: value / idle.p99 },
+      value,
+      baseline: idle.p99,
+      ratio: value / idle.p99,
       targets: [{ of: "value", must: "atMost", limit: MOST_MS }],
       note: `the worst p99 of: ${each.join(", ")}; ${EVENTS.toLocaleString("en-US")} events; baseline: an idle loop`,
     },

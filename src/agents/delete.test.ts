@@ -16,8 +16,11 @@ const DESCRIPTION = ["quux-system", "frotz-name", "zork-metadata", "gnusto-tag"]
 
 async function fill(hf: Holdfast): Promise<void> {
   await hf.agents.create({
-    ...{ id: "helper", name: "frotz-name", system: "quux-system ".repeat(50) },
-    ...{ tags: ["gnusto-tag"], metadata: { note: "zork-metadata" } },
+    id: "helper",
+    name: "frotz-name",
+    system: "quux-system ".repeat(50),
+    tags: ["gnusto-tag"],
+    metadata: { note: "zork-metadata" },
   });
   // One of a megabyte and more, which is kept in parts.
   const large = Array.from({ length: 130_000 }, (_, i) => `grue-large ${i}`)

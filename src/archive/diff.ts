@@ -69,7 +69,11 @@ async function sideOf(side: Side, other: Side, payloads: Payloads, slice: TimeSl
   const calls = [...side.calls].filter(([id]) => !other.calls.has(id)).map(([, row]) => row);
   const { session, head, branch, seq } = side.view;
   return {
-    ...{ session: session.id, head, branch, seq, counts: await side.view.counts() },
+    session: session.id,
+    head,
+    branch,
+    seq,
+    counts: await side.view.counts(),
     messages: await messagesOf(own, payloads, slice),
     spent: sumSpending(calls),
   };

@@ -166,7 +166,11 @@ async function* blobFrames(
   const [row] = await storage.query("blob.head", { sha256: digest });
   if (row === undefined) throw erasedMeanwhile(digest);
   const head: BlobHead = {
-    ...{ sha256: toHex(digest), size: row.size, media: row.media, utf8: row.utf8 === 1, at: row.created_at },
+    sha256: toHex(digest),
+    size: row.size,
+    media: row.media,
+    utf8: row.utf8 === 1,
+    at: row.created_at,
     ...(names.length === 0 ? {} : { names: names.map(toHex) }),
   };
   yield encodeFrame("blob", encodeText(JSON.stringify(head)));

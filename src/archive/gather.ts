@@ -249,7 +249,7 @@ async function headline(storage: Storage, no: number): Promise<PortableRow> {
 /** What a tombstone keeps, and where the stretches end. */
 function remainsRow(row: PortableRow, seq: number, chain: Uint8Array): PortableRow {
   const { id, created_at, kind } = row;
-  const kept = { ...{ id, created_at, kind }, updated_at: created_at, deleted_at: created_at } as PortableRow;
+  const kept = { id, created_at, kind, updated_at: created_at, deleted_at: created_at } as PortableRow;
   return { ...kept, status: "open", version: IN_PART, branch: 1, seq, chain, messages: 0, state_seq: 0 };
 }
 

@@ -185,8 +185,12 @@ async function decideImport(
   const aliases = await freeAliases(storage, manifest, fresh);
   const inherited = contents.filter(({ whole }) => !whole).map(({ id }) => id);
   const report = {
-    ...{ session: manifest.session, sessions, blobs: blobs.size, aliasesTaken: aliases.taken },
-    ...{ inherited, partial: await notWhole(storage, inherited) },
+    session: manifest.session,
+    sessions,
+    blobs: blobs.size,
+    aliasesTaken: aliases.taken,
+    inherited,
+    partial: await notWhole(storage, inherited),
   };
   const continued = contents.filter(({ whole }) => !whole);
   if (fresh.length === 0) return nothingNew(await knownErasures(storage, continued), { ...report, rows: 0 });

@@ -44,7 +44,9 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with 
     const storage = new SqlStorage(ground.driver, environment);
     let isOver = false;
     const waiting: Storage = Object.assign(Object.create(null), {
-      ...{ engine: storage.engine, words: storage.fragments, environment },
+      engine: storage.engine,
+      words: storage.fragments,
+      environment,
       query: storage.query.bind(storage),
       changed: storage.changed.bind(storage),
       reclaim: storage.reclaim.bind(storage),

@@ -28,7 +28,9 @@ function namedBy(first: Body, end: Body): LinkNames {
   const { callee, mode, source: from } = dataOf(first);
   const source = plainObject.read(from) ?? {};
   return {
-    ...{ callee_session: text(callee), source_session: text(source.session), source_head: text(source.head) },
+    callee_session: text(callee),
+    source_session: text(source.session),
+    source_head: text(source.head),
     // An invocation that continues a session begins at the head it had.
     callee_head_before: mode === "continue" ? text(source.head) : null,
     callee_head_after: end === undefined ? null : text(dataOf(end).calleeHead),
@@ -137,8 +139,18 @@ async function strangers(
 /** A session of which nothing came but its name. */
 function nameOnly(id: string, at: number): RestoredRow {
   const row: PortableRow = {
-    ...{ id, status: "open", version: IN_PART, branch: 1, seq: 0, chain: genesis(id), messages: 0, state_seq: 0 },
-    ...{ kind: "entry", created_at: at, updated_at: at, deleted_at: at },
+    id,
+    status: "open",
+    version: IN_PART,
+    branch: 1,
+    seq: 0,
+    chain: genesis(id),
+    messages: 0,
+    state_seq: 0,
+    kind: "entry",
+    created_at: at,
+    updated_at: at,
+    deleted_at: at,
   };
   return { table: "sessions", row };
 }

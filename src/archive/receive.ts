@@ -147,7 +147,12 @@ function readBlobHead(bytes: Uint8Array): AnnouncedBlob {
   if (named.some((name) => name?.length !== 32)) throw corrupted("a blob names what cannot be one");
   if (new Set(names).size !== names.length) throw corrupted("a blob names another one twice");
   return {
-    ...{ hex: toHex(digest), sha256: digest, size, media: idOf(media), utf8, at: Number(at) },
+    hex: toHex(digest),
+    sha256: digest,
+    size,
+    media: idOf(media),
+    utf8,
+    at: Number(at),
     names: named.filter((name) => name !== null),
   };
 }

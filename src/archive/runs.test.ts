@@ -73,7 +73,9 @@ describe("archives of runs", () => {
     });
     await store.runs.delete("run-pauses");
     await expect(store.sessions.import([file])).rejects.toMatchObject({
-      ...{ code: "Conflict", retryable: false, details: { kind: "run", deleted: true } },
+      code: "Conflict",
+      retryable: false,
+      details: { kind: "run", deleted: true },
     });
     expect(await store.sessions.get("pauses")).toBeNull();
     await store.close();

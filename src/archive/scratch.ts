@@ -73,7 +73,9 @@ async function restoreInto(
   const links = [...names].flatMap(([parent, children]) =>
     children.map(
       (child, i): Write => ({
-        ...{ op: "insert", table: "blob_links", row: { parent_no: parent, ord: -1 - i, child_no: child } },
+        op: "insert",
+        table: "blob_links",
+        row: { parent_no: parent, ord: -1 - i, child_no: child },
       }),
     ),
   );
@@ -101,8 +103,18 @@ async function restoreInto(
 function placeholder(hex: string, at: number): BlobWrite {
   const sha256 = fromHex(hex) ?? new Uint8Array();
   return {
-    ...{ sha256, size: 0, media: "application/octet-stream", utf8: false, form: 0, body: new Uint8Array() },
-    ...{ stored: 0, store: "", key: null, refs: 0, expiresAt: null, at },
+    sha256,
+    size: 0,
+    media: "application/octet-stream",
+    utf8: false,
+    form: 0,
+    body: new Uint8Array(),
+    stored: 0,
+    store: "",
+    key: null,
+    refs: 0,
+    expiresAt: null,
+    at,
   };
 }
 

@@ -141,7 +141,8 @@ async function grown(storage: Storage, source: ArchivedSession, row: SessionRow)
   // Where nothing is kept, whatever its row says is of nothing.
   const below = held.size === 0 ? Number.MAX_SAFE_INTEGER : Number(end.seq);
   const moved: Write = {
-    ...{ op: "run", statement: "session.remainsTo" },
+    op: "run",
+    statement: "session.remainsTo",
     params: [Number(end.seq), end.hash as Uint8Array, created_at, kind, created_at, id, below],
   };
   return { ...NOTHING, grown: [id], guards, restores, writes: [...erased.writes, moved], cleared: erased.cleared };

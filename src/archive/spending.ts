@@ -9,8 +9,13 @@ import { addUsd, roundUsd } from "../core/money.ts";
 import { versions } from "../sessions/view.ts";
 
 const NOTHING: Spending = {
-  ...{ calls: 0, inputTokens: 0, outputTokens: 0, cachedTokens: 0 },
-  ...{ unknownTokens: 0, costUsd: 0, unknownCosts: 0 },
+  calls: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedTokens: 0,
+  unknownTokens: 0,
+  costUsd: 0,
+  unknownCosts: 0,
 };
 
 export function sumSpending(calls: readonly CallRow[]): Spending {
@@ -19,9 +24,13 @@ export function sumSpending(calls: readonly CallRow[]): Spending {
 
 function ofCall({ tokens_in, tokens_out, tokens_cached, cost_usd }: CallRow): Spending {
   return {
-    ...{ calls: 1, inputTokens: tokens_in ?? 0, outputTokens: tokens_out ?? 0, cachedTokens: tokens_cached ?? 0 },
+    calls: 1,
+    inputTokens: tokens_in ?? 0,
+    outputTokens: tokens_out ?? 0,
+    cachedTokens: tokens_cached ?? 0,
     unknownTokens: tokens_in === null || tokens_out === null ? 1 : 0,
-    ...{ costUsd: cost_usd ?? 0, unknownCosts: cost_usd === null ? 1 : 0 },
+    costUsd: cost_usd ?? 0,
+    unknownCosts: cost_usd === null ? 1 : 0,
   };
 }
 
@@ -39,8 +48,13 @@ export function addSpending(a: Spending, b: Spending): Spending {
 
 function ofRow(row: SpendingRow): Spending {
   return {
-    ...{ calls: row.calls, inputTokens: row.tokens_in, outputTokens: row.tokens_out, cachedTokens: row.tokens_cached },
-    ...{ unknownTokens: row.unknown_tokens, costUsd: roundUsd(row.cost_usd), unknownCosts: row.unknown_costs },
+    calls: row.calls,
+    inputTokens: row.tokens_in,
+    outputTokens: row.tokens_out,
+    cachedTokens: row.tokens_cached,
+    unknownTokens: row.unknown_tokens,
+    costUsd: roundUsd(row.cost_usd),
+    unknownCosts: row.unknown_costs,
   };
 }
 

@@ -71,8 +71,13 @@ async function cutTo(storage: Storage, whole: TreeSession, stretches: readonly S
   const last = branches.flatMap(({ heads }) => heads).findLast(({ status }) => status === "complete");
   const [newestOne] = stretches;
   return {
-    ...{ ...whole, messages, branches, invocations: invoked.map(invocationOf).map(shortInvocation) },
-    ...{ seq: newestOne?.upTo ?? whole.seq, branch: newestOne?.branch ?? whole.branch, head: last?.id ?? null },
+    ...whole,
+    messages,
+    branches,
+    invocations: invoked.map(invocationOf).map(shortInvocation),
+    seq: newestOne?.upTo ?? whole.seq,
+    branch: newestOne?.branch ?? whole.branch,
+    head: last?.id ?? null,
   };
 }
 
@@ -91,7 +96,15 @@ async function readSession(storage: Storage, row: SessionRow): Promise<TreeSessi
   const stretches = numbers.map((branch) => ({ session: id, no: row.no, branch, upTo: NOW, horizon: NOW, hides: [] }));
   const invoked = await versions(stretches.toReversed(), (stretch) => storage.query("invocations.at", stretch));
   return {
-    ...{ id, title, status, kind, messages, seq, head, branch: row.branch, branches },
+    id,
+    title,
+    status,
+    kind,
+    messages,
+    seq,
+    head,
+    branch: row.branch,
+    branches,
     from: made === undefined ? null : derivationOf(made),
     invocations: invoked.map(invocationOf).map(shortInvocation),
     createdAt,
@@ -120,7 +133,9 @@ function parentOf({ parent_session, parent_branch, cut_seq }: PortableRow): Tree
 function derivationOf(row: PortableRow): TreeSession["from"] {
   return {
     type: row.type as NonNullable<TreeSession["from"]>["type"],
-    ...{ session: String(row.source_session), branch: Number(row.source_branch), seq: Number(row.source_seq) },
+    session: String(row.source_session),
+    branch: Number(row.source_branch),
+    seq: Number(row.source_seq),
     head: row.source_head === null ? null : String(row.source_head),
   };
 }

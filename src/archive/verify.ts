@@ -63,7 +63,8 @@ export function* verifyArchive(
     const own = Map.groupBy(bySession.get(id) ?? [], ({ table }) => table);
     yield;
     contents.push({
-      ...{ id, whole },
+      id,
+      whole,
       tables: new Map([...own].map(([table, found]) => [table, found.map(({ row }) => row)])),
     });
     yield;

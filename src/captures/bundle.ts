@@ -58,7 +58,10 @@ export interface FilesToSave {
 export function filesToSave(found: BundleCapture): FilesToSave {
   const { files, contents, left } = sanitizeBundle(found);
   const taken = files.map(({ role, path }) => ({
-    ...{ role, path, content: contents.get(path) ?? new Uint8Array(0), grows: path.endsWith(".jsonl") },
+    role,
+    path,
+    content: contents.get(path) ?? new Uint8Array(0),
+    grows: path.endsWith(".jsonl"),
   }));
   return { files: taken, left };
 }

@@ -15,7 +15,10 @@ export function change(storage: Storage, id: string, expiresAt: number | null): 
     const { session } = row;
     const at = storage.environment.now();
     const event: EventDraft = {
-      ...{ session, type: "capture/changed", at, data: { capture: id, expires_at: expiresAt } },
+      session,
+      type: "capture/changed",
+      at,
+      data: { capture: id, expires_at: expiresAt },
       writes: [{ op: "run", statement: "capture.expire", params: [expiresAt, { slot: "seq" }, id] }],
     };
     return {
@@ -66,7 +69,10 @@ export function prefer(storage: Storage, id: string): Promise<Capture> {
 
 function renewed({ id, session }: CaptureRow, diverged: 0 | 1, at: number): EventDraft {
   return {
-    ...{ session, type: "capture/changed", at, data: { capture: id, diverged } },
+    session,
+    type: "capture/changed",
+    at,
+    data: { capture: id, diverged },
     writes: [{ op: "run", statement: "capture.diverge", params: [diverged, { slot: "seq" }, id] }],
   };
 }

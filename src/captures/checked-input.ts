@@ -63,7 +63,9 @@ export function checkCapture(input: unknown): CheckedCapture {
     request: checkId(given.request, "capture.request"),
     ...checkSession(given),
     cwd: checkText(given.cwd, "capture.cwd", "titleBytes"),
-    ...{ configDir: optionalText("configDir"), key: optionalText("key"), agentVersion: optionalText("agentVersion") },
+    configDir: optionalText("configDir"),
+    key: optionalText("key"),
+    agentVersion: optionalText("agentVersion"),
     basis: basis === undefined || basis === null ? basis : checkBasis(basis),
     keeps:
       given.onConflict !== undefined &&

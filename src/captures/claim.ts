@@ -304,9 +304,16 @@ export function decodeClaim(text: string): ClaimRecord | null {
   if (typeof owner !== "string" || typeof epoch !== "number" || typeof beat !== "number") return null;
   if (typeof leaseMs !== "number" || typeof since !== "number" || typeof at !== "number") return null;
   return {
-    ...{ owner, epoch, beat, leaseMs: Math.min(leaseMs, LONGEST_LEASE_MS), since, at },
+    owner,
+    epoch,
+    beat,
+    leaseMs: Math.min(leaseMs, LONGEST_LEASE_MS),
+    since,
+    at,
     isReleased: row.isReleased === true,
-    ...{ worker: textOf(row.worker), sessionId: textOf(row.sessionId), capture: textOf(row.capture) },
+    worker: textOf(row.worker),
+    sessionId: textOf(row.sessionId),
+    capture: textOf(row.capture),
     unsaved: decodeUnsaved(row.unsaved),
   };
 }
@@ -338,8 +345,16 @@ function takenRecord(
   { owner, leaseMs, at }: Pick<ClaimRecord, "owner" | "leaseMs" | "at">,
 ): ClaimRecord {
   return {
-    ...{ owner, epoch: (seen?.epoch ?? 0) + 1, beat: 0, leaseMs, since: at, at, isReleased: false },
-    ...{ worker: null, sessionId: null, capture: seen?.capture ?? null },
+    owner,
+    epoch: (seen?.epoch ?? 0) + 1,
+    beat: 0,
+    leaseMs,
+    since: at,
+    at,
+    isReleased: false,
+    worker: null,
+    sessionId: null,
+    capture: seen?.capture ?? null,
     unsaved: seen === null ? [] : unsavedAfter(seen, at),
   };
 }

@@ -48,7 +48,10 @@ function removeOne({ storage }: CaptureContext, id: string, why: RemovalReason):
         guards: [unchangedGuard(row, session)],
         events: [
           {
-            ...{ session, type: "capture/removed", at, data: { capture: id, why } },
+            session,
+            type: "capture/removed",
+            at,
+            data: { capture: id, why },
             writes: [...releaseWrites(["capture"], at, { id }), ...forgetWrites(["capture"], { id })],
           },
         ],

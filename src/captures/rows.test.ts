@@ -26,7 +26,10 @@ test.each([
   const url = path.join(folder, "store.db");
   const [mine, other] = [randomUUID(), randomUUID()];
   const capture = (sessionId: string): NewCapture => ({
-    ...{ request: "r", agent: "claude-code", cwd: "/w", sessionId },
+    request: "r",
+    agent: "claude-code",
+    cwd: "/w",
+    sessionId,
     files: [{ role: "transcript", path: `project/${sessionId}.jsonl`, content: Buffer.from("{}\n") }],
   });
   try {

@@ -14,15 +14,23 @@ import { checkPath } from "../core/paths.ts";
 import type { StoredCapture } from "../core/stored-capture.ts";
 
 const SHAPE = {
-  ...{ id: text, session: text, request: text, agent: oneOf(AGENTS), agent_session: text, generation: whole },
-  ...{
-    diverged: whole,
-    cwd: utf8,
-    config_dir: optional(utf8),
-    project_key: optional(utf8),
-    agent_version: optional(utf8),
-  },
-  ...{ files: whole, size: whole, stored: whole, created_at: whole, saved_at: whole, expires_at: optional(whole) },
+  id: text,
+  session: text,
+  request: text,
+  agent: oneOf(AGENTS),
+  agent_session: text,
+  generation: whole,
+  diverged: whole,
+  cwd: utf8,
+  config_dir: optional(utf8),
+  project_key: optional(utf8),
+  agent_version: optional(utf8),
+  files: whole,
+  size: whole,
+  stored: whole,
+  created_at: whole,
+  saved_at: whole,
+  expires_at: optional(whole),
 };
 
 export function captureOf(row: CaptureRow): Capture {
@@ -35,9 +43,16 @@ export function captureOf(row: CaptureRow): Capture {
     session: found.session,
     generation: found.generation,
     diverged: found.diverged === 1,
-    ...{ cwd: found.cwd, configDir: found.config_dir, key: found.project_key, agentVersion: found.agent_version },
-    ...{ fileCount: found.files, size: found.size, stored: found.stored },
-    ...{ createdAt: found.created_at, savedAt: found.saved_at, expiresAt: found.expires_at },
+    cwd: found.cwd,
+    configDir: found.config_dir,
+    key: found.project_key,
+    agentVersion: found.agent_version,
+    fileCount: found.files,
+    size: found.size,
+    stored: found.stored,
+    createdAt: found.created_at,
+    savedAt: found.saved_at,
+    expiresAt: found.expires_at,
   };
 }
 
@@ -105,7 +120,15 @@ export function inOrder(files: readonly CapturedFile[]): readonly CapturedFile[]
 }
 
 export const ROLES: readonly CaptureRole[] = [
-  ...(["transcript", "subagent", "tool-result", "task", "file-history", "export", "todos", "output", "other"] as const),
+  "transcript",
+  "subagent",
+  "tool-result",
+  "task",
+  "file-history",
+  "export",
+  "todos",
+  "output",
+  "other",
 ];
 const VERSION = 1;
 

@@ -161,20 +161,23 @@ function decisionOf(
       ? []
       : [...releaseWrites(["capture"], at, { id: before.id }), ...forgetWrites(["capture"], { id: before.id })];
   const event: EventDraft = {
-    ...{ session, type: "capture/saved", at, payloads: { manifest } },
+    session,
+    type: "capture/saved",
+    at,
+    payloads: { manifest },
     data: {
-      ...{
-        agent,
-        agent_session,
-        blobs: children.length,
-        capture: id,
-        created_at,
-        diverged,
-        expires_at,
-        files: files.length,
-        generation,
-      },
-      ...{ request, size, stored },
+      agent,
+      agent_session,
+      blobs: children.length,
+      capture: id,
+      created_at,
+      diverged,
+      expires_at,
+      files: files.length,
+      generation,
+      request,
+      size,
+      stored,
     },
     writes: [...replaced, { op: "insert", table: "captures", row }],
   };
@@ -184,7 +187,8 @@ function decisionOf(
       sessions: [{ id: session, mode: "existing", at }],
       guards: guardsOf(given, session, { before, newest }),
       events: [event],
-      ...{ blobs: manifest.blobs, writes: manifest.writes },
+      blobs: manifest.blobs,
+      writes: manifest.writes,
       uses: [...manifest.uses, ...children.map((digest) => [digest, 0] as const)],
     },
     answer: ({ found = {} }) => ({
@@ -196,14 +200,24 @@ function decisionOf(
 
 function rowOf(storage: Storage, { given, files, manifest }: PendingSave, { before, newest }: Basis, at: number) {
   return {
-    ...{ id: before?.id ?? newId(storage.environment, "cap"), request: given.request, agent: given.agent },
-    ...{ agent_session: given.sessionId, generation: (before?.generation ?? 0) + 1 },
+    id: before?.id ?? newId(storage.environment, "cap"),
+    request: given.request,
+    agent: given.agent,
+    agent_session: given.sessionId,
+    generation: (before?.generation ?? 0) + 1,
     // One that was kept beside another is alone when that is gone.
     diverged: newest === null ? 0 : (before?.diverged ?? 1),
-    ...{ cwd: encodeText(given.cwd), config_dir: bytesOf(given.configDir), project_key: bytesOf(given.key) },
-    ...{ agent_version: bytesOf(given.agentVersion), manifest: manifest.sha256, salt: manifest.salt },
-    ...{ files: files.length, size: sum(files, "size"), stored: sum(files, "stored") },
-    ...{ created_at: before?.created_at ?? at, saved_at: at },
+    cwd: encodeText(given.cwd),
+    config_dir: bytesOf(given.configDir),
+    project_key: bytesOf(given.key),
+    agent_version: bytesOf(given.agentVersion),
+    manifest: manifest.sha256,
+    salt: manifest.salt,
+    files: files.length,
+    size: sum(files, "size"),
+    stored: sum(files, "stored"),
+    created_at: before?.created_at ?? at,
+    saved_at: at,
     expires_at: expiryOf(given, before, at),
   };
 }

@@ -86,7 +86,12 @@ async function checkAlone(run: Run, mode: CheckReport["mode"], id: string): Prom
 
 function surveyOf({ storage, progress }: Run, alone: boolean, more: Pick<Survey, "blob">): Survey {
   return {
-    ...{ storage, count: progress.count, sound: new Set(), cyclic: new Set(), recounted: new Map(), alone },
+    storage,
+    count: progress.count,
+    sound: new Set(),
+    cyclic: new Set(),
+    recounted: new Map(),
+    alone,
     contents: new ContentChars(),
     ...more,
   };

@@ -68,12 +68,10 @@ export async function isCyclic({ storage, sound }: Survey, session: number, bran
 function compareBranch(subject: Subject, row: CheckedBranchRow): void {
   const isFirst = row.branch === 1;
   compare(subject, row, {
-    ...{
-      table: "branches",
-      seq: row.seq,
-      branch: row.branch,
-      types: isFirst ? ["session/created"] : ["branch/begun", "head/moved"],
-    },
+    table: "branches",
+    seq: row.seq,
+    branch: row.branch,
+    types: isFirst ? ["session/created"] : ["branch/begun", "head/moved"],
     pairs: ({ body, data }) => {
       const from = plainObject.read(data.from) ?? {};
       return [
@@ -106,7 +104,9 @@ export async function checkDerivations(subject: Subject): Promise<void> {
     const isHere = session.deleted_at === null;
     if (row.type === "fork" && session.cache_id === null && isHere) look.report("cache-id-missing", [session.id], {});
     compare(subject, row, {
-      ...{ table: "derivations", seq: row.seq, types: ["derivation/added"] },
+      table: "derivations",
+      seq: row.seq,
+      types: ["derivation/added"],
       pairs: ({ body, data }) => {
         const source = plainObject.read(data.source) ?? {};
         return [
@@ -159,13 +159,11 @@ export async function checkInvocations(subject: Subject): Promise<void> {
     checkHeads(subject, id, row);
     const absent = await absentHeads(survey, row);
     compare(subject, row, {
-      ...{
-        table: "invocations",
-        seq: row.seq,
-        branch: row.branch,
-        id,
-        types: ["invocation/started", "invocation/finished"],
-      },
+      table: "invocations",
+      seq: row.seq,
+      branch: row.branch,
+      id,
+      types: ["invocation/started", "invocation/finished"],
       pairs: ({ data, body }) => [...held, ...timePairs(row, body.at), ...invocationPairs(subject, row, data, absent)],
     });
     // The newest version comes last.

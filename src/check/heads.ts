@@ -41,7 +41,11 @@ export async function checkHeads(subject: Subject): Promise<void> {
     const final = { name: "final", no: row.final_no, sha256: row.final, salt: row.salt };
     await checkBlob(subject, "heads", row.id, final);
     const said = compare(subject, row, {
-      ...{ table: "heads", seq: row.seq, branch: row.branch, id: row.id, types: ["head/created"] },
+      table: "heads",
+      seq: row.seq,
+      branch: row.branch,
+      id: row.id,
+      types: ["head/created"],
       // Its id commits to the other columns.
       pairs: ({ body, data }) => [
         ["branch", row.branch, row.event_branch],
@@ -106,13 +110,14 @@ async function derive(
   const { before, counts } = await recount(subject, lineage, stored);
   const vars = row.snapshot_seq === null ? undefined : await committedVars(subject, row.snapshot_seq);
   const facts: HeadRoot = {
-    ...{ counts, final: textOr(commitments.final), vars: textOr(vars), fingerprint: row.fingerprint },
+    counts,
+    final: textOr(commitments.final),
+    vars: textOr(vars),
+    fingerprint: row.fingerprint,
     compaction: compactionOf(stored, before, rowId(session.id, row.seq - 1), survey.recounted),
     // Of a session deleted everywhere, nothing but what the root says is left of it.
-    ...{
-      summary: committedSummary(row, session.deleted_at === null ? null : textOr(stored.summary)),
-      cacheId: row.cache_id,
-    },
+    summary: committedSummary(row, session.deleted_at === null ? null : textOr(stored.summary)),
+    cacheId: row.cache_id,
   };
   return { root: encodeRoot(facts, stored.v === 1 ? 1 : 2), counts };
 }

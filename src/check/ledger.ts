@@ -325,15 +325,16 @@ export class Reader {
 
   expected(): ExpectedSession {
     return {
-      ...{ messages: this.#messages, stateSeq: this.#stateSeq, branch: this.#branch, head: this.#head ?? null },
-      ...{
-        described: this.#described,
-        columns: this.#columns,
-        boards: this.#boards,
-        captures: this.#captures,
-        runs: this.#runs,
-        aliases: this.#aliases,
-      },
+      messages: this.#messages,
+      stateSeq: this.#stateSeq,
+      branch: this.#branch,
+      head: this.#head ?? null,
+      described: this.#described,
+      columns: this.#columns,
+      boards: this.#boards,
+      captures: this.#captures,
+      runs: this.#runs,
+      aliases: this.#aliases,
     };
   }
 }

@@ -105,7 +105,12 @@ export function checkRow({ look, session }: Subject, expected: ExpectedSession):
   }
   const { status = "open", tags = [], kind = "entry", origin = null, cacheId = null, request } = expected.described;
   const said: Readonly<Record<string, unknown>> = {
-    ...{ status, tags: JSON.stringify(tags), kind, origin, cache_id: cacheId, ...expected.columns },
+    status,
+    tags: JSON.stringify(tags),
+    kind,
+    origin,
+    cache_id: cacheId,
+    ...expected.columns,
     ...(request === undefined ? {} : { request }),
   };
   const found: Readonly<Record<string, unknown>> = { ...session, tags: JSON.stringify(tagsOf(session)) };

@@ -39,7 +39,10 @@ async function checkValue(subject: Subject, row: CheckedStateRow, after: Checked
   const payload = { name: row.key, no: row.value_no, sha256: row.value, salt: row.salt };
   await checkBlob(subject, "state", id, payload);
   const said = compare(subject, row, {
-    ...{ table: "state", seq: row.seq, branch: row.branch, types: STATE },
+    table: "state",
+    seq: row.seq,
+    branch: row.branch,
+    types: STATE,
     pairs: ({ data }) => [
       ["branch", row.branch, row.event_branch],
       ["key", isSaid(subject, row, data), true],

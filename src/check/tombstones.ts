@@ -65,7 +65,9 @@ export function checkTombstone({ look, session }: Subject, { birth, end }: Ledge
   }
   if (end > session.seq) look.report("log-beyond-end", [session.id], { seq: end });
   const left = {
-    ...{ boards: beside?.boards, captures: beside?.captures, session_tags: beside?.tags },
+    boards: beside?.boards,
+    captures: beside?.captures,
+    session_tags: beside?.tags,
     ...beside?.runs,
   };
   for (const [table, rows] of Object.entries(left)) {

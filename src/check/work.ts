@@ -71,7 +71,10 @@ export async function checkTurns(subject: Subject): Promise<void> {
     const ended = row.event_type === "branch/begun" ? "aborted" : byHead;
     const types = isFirst ? ["turn/begun"] : ["head/created", "branch/begun"];
     compare(subject, row, {
-      ...{ table: "turns", seq: row.seq, branch: row.branch, types },
+      table: "turns",
+      seq: row.seq,
+      branch: row.branch,
+      types,
       pairs: ({ body, data }) => [
         ["first_seq", row.first_seq, data.turn ?? row.seq],
         ["status", row.status, isFirst ? "open" : (ended ?? row.status)],
@@ -115,7 +118,9 @@ function payloadsOf<N extends string>(
 ): readonly Payload[] {
   const cells = row as Readonly<Record<string, unknown>>;
   return names.map((name, i) => ({
-    ...{ name, no: cells[`${name}_no`] as number | null, sha256: cells[name] as Uint8Array | null },
+    name,
+    no: cells[`${name}_no`] as number | null,
+    sha256: cells[name] as Uint8Array | null,
     salt: salted(salts, i),
   }));
 }
@@ -210,7 +215,11 @@ async function checkPayloads<N extends string, R extends CheckedEvalRow | Checke
   const payloads = payloadsOf(names, row, row.salts);
   for (const payload of payloads) await checkBlob(subject, table, id, payload);
   const said = compare(subject, row, {
-    ...{ table, seq: row.seq, branch: row.branch, id, types },
+    table,
+    seq: row.seq,
+    branch: row.branch,
+    id,
+    types,
     pairs: ({ data, body }) => [
       ...branchPair(subject, row, before),
       ...erasedPair(subject, row),
@@ -233,7 +242,10 @@ export async function checkSnapshots(subject: Subject): Promise<void> {
     const payload = { name: "vars", no: row.vars_no, sha256: row.vars, salt: row.salt };
     await checkBlob(subject, "snapshots", id, payload);
     const said = compare(subject, row, {
-      ...{ table: "snapshots", seq: row.seq, branch: row.branch, types: ["snapshot/added"] },
+      table: "snapshots",
+      seq: row.seq,
+      branch: row.branch,
+      types: ["snapshot/added"],
       pairs: ({ body, data }) => [
         ["branch", row.branch, row.event_branch],
         ...turnPair(row, data),
@@ -257,7 +269,9 @@ export async function checkNotes(subject: Subject): Promise<void> {
     const payload = { name: "note", no: row.note_no, sha256: row.note, salt: row.salt };
     await checkBlob(subject, "annotations", id, payload);
     const said = compare(subject, row, {
-      ...{ table: "annotations", seq: row.seq, types: ["annotation"] },
+      table: "annotations",
+      seq: row.seq,
+      types: ["annotation"],
       pairs: () => [],
     });
     if (said !== null && !isErased(subject, payload))
@@ -275,7 +289,10 @@ export async function checkClears(subject: Subject): Promise<void> {
     survey.storage.query("check.clears", { session: session.no, after: last?.seq ?? BEFORE_ALL, limit: PAGE }),
   )) {
     compare(subject, row, {
-      ...{ table: "clears", seq: row.seq, branch: row.branch, types: ["messages/cleared"] },
+      table: "clears",
+      seq: row.seq,
+      branch: row.branch,
+      types: ["messages/cleared"],
       pairs: ({ body }) => [
         ["branch", row.branch, row.event_branch],
         ["agent_no", row.agent, body.agent],

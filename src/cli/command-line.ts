@@ -75,7 +75,11 @@ const CONTINUE_HINT =
 
 /** Names that are no commands, with the command that does what people look for under them. */
 const RELATED_COMMANDS: Readonly<Record<string, string>> = {
-  ...{ search: READ_HINT, find: READ_HINT, grep: READ_HINT, history: READ_HINT, chat: READ_HINT },
+  search: READ_HINT,
+  find: READ_HINT,
+  grep: READ_HINT,
+  history: READ_HINT,
+  chat: READ_HINT,
   continue: CONTINUE_HINT,
   causes: "; `holdfast trace --causes SESSION#SEQ` prints what caused an event",
   tree: "; `holdfast sessions tree` draws sessions with their heads and forks",

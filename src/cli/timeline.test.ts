@@ -8,8 +8,15 @@ const place = { iteration: 1, path: "1", kind: "tool", name: "pay", attempt: 1, 
 
 function events(...said: readonly (readonly [at: number, type: string, data?: object])[]): readonly LogEvent[] {
   return said.map(([at, type, data = {}], i) => ({
-    ...{ session: "s", seq: i + 1, type: type as LogEvent["type"], at: at * SECOND, schemaVersion: 1, run: "r" },
-    ...{ data: data as LogEvent["data"], commitments: {}, hash: "" },
+    session: "s",
+    seq: i + 1,
+    type: type as LogEvent["type"],
+    at: at * SECOND,
+    schemaVersion: 1,
+    run: "r",
+    data: data as LogEvent["data"],
+    commitments: {},
+    hash: "",
   }));
 }
 
@@ -31,7 +38,9 @@ test("a step that somebody decided on took as long as it took, not as long as he
   );
   expect(retried.find(({ kind }) => kind === "step")).toMatchObject({ ms: 3 * SECOND, waitedMs: 3600 * SECOND });
   expect(retried.find(({ kind }) => kind === "iteration")).toMatchObject({
-    ...{ ms: 45 * SECOND, waitedMs: 3600 * SECOND, text: expect.stringContaining("people took") },
+    ms: 45 * SECOND,
+    waitedMs: 3600 * SECOND,
+    text: expect.stringContaining("people took"),
   });
   expect(retried.map(({ text }) => text)).toContainEqual(expect.stringMatching(/^eve decided on tool pay after 1 ?h/));
 });

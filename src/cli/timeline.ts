@@ -117,12 +117,13 @@ class TimelineBuilder {
     const waits = isOver || isApproval(event) ? null : describeWaitingStep(data);
     const open = isApproval(event) ? APPROVAL : "begun, end not known";
     const step = this.#add({
-      ...{ kind: "step", at, step: kind === name ? String(kind) : `${kind} ${name}`, path: String(path) },
-      ...{
-        text: isOver ? describeRecordedStep(event) : (waits ?? open),
-        tone: isOver ? "plain" : "warn",
-        ms: null,
-      },
+      kind: "step",
+      at,
+      step: kind === name ? String(kind) : `${kind} ${name}`,
+      path: String(path),
+      text: isOver ? describeRecordedStep(event) : (waits ?? open),
+      tone: isOver ? "plain" : "warn",
+      ms: null,
       waitedMs: null,
     });
     this.#begun.set(step, isApproval(event) ? null : at);
@@ -163,8 +164,15 @@ class TimelineBuilder {
 
   #addHeading(at: number, iteration = this.#iteration): Moment {
     const heading: Moment = {
-      ...{ kind: "iteration", iteration, at, step: `iteration ${iteration}`, path: null },
-      ...{ text: "", tone: "plain", ms: null, waitedMs: null },
+      kind: "iteration",
+      iteration,
+      at,
+      step: `iteration ${iteration}`,
+      path: null,
+      text: "",
+      tone: "plain",
+      ms: null,
+      waitedMs: null,
     };
     this.moments.push(heading);
     this.#heading = heading;
@@ -354,7 +362,10 @@ function columns(begun: number, nameOf: (id: string) => string): readonly Column
     {
       title: "WHAT",
       // Room for the id of a worker, which is not broken then.
-      ...{ keep: true, wrap: true, shrink: 3, min: 34 },
+      keep: true,
+      wrap: true,
+      shrink: 3,
+      min: 34,
       cell: ({ text }) => text.replace(RUN_ID, nameOf),
       colour: (text, { tone }, style) => (tone === "plain" ? text : style[tone](text)),
     },

@@ -11,14 +11,30 @@ const draw = (sessions: readonly TreeSession[], width = 80) =>
 
 function session(id: string, more: Partial<TreeSession> = {}): TreeSession {
   return {
-    ...{ id, title: null, status: "open", kind: "entry", messages: 1, seq: 2, head: null, branch: 1 },
-    ...{ branches: [{ branch: 1, from: null, heads: [] }], from: null, invocations: [], createdAt: 0 },
+    id,
+    title: null,
+    status: "open",
+    kind: "entry",
+    messages: 1,
+    seq: 2,
+    head: null,
+    branch: 1,
+    branches: [{ branch: 1, from: null, heads: [] }],
+    from: null,
+    invocations: [],
+    createdAt: 0,
     ...more,
   };
 }
 
 const call = (callee: string | null, seq: number, more: Partial<TreeSession["invocations"][number]> = {}) => ({
-  ...{ id: `x#${seq}`, branch: 1, seq, type: "spawn" as const, status: "done" as const, callee, label: null },
+  id: `x#${seq}`,
+  branch: 1,
+  seq,
+  type: "spawn" as const,
+  status: "done" as const,
+  callee,
+  label: null,
   ...more,
 });
 

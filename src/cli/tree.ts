@@ -147,7 +147,8 @@ class TreeBuilder {
     const shown = heads.filter(({ id }, i) => i >= heads.length - most || id === session.head || id === asked);
     const left = heads.length - shown.length;
     const older: Edge = {
-      ...{ seq: 0, rank: 0 },
+      seq: 0,
+      rank: 0,
       node: () => ({ pieces: [{ text: `… ${plural(left, "older head")} (--heads)`, paint: faint }], below: [] }),
     };
     const edges = shown.map(({ id, seq, status, summary }): Edge => {

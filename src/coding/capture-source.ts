@@ -41,8 +41,14 @@ export function singleTranscript(sessionId: string, content: Uint8Array, cwd: st
   const size = content.byteLength;
   const file: CapturedFile = { role: "transcript", path, size, ref: `sha256:${sha256Hex(content)}`, stored: size };
   return {
-    ...{ agent: "claude-code", sessionId, cwd, configDir: null, key: null, agentVersion: null },
-    ...{ files: [file], contents: new Map([[path, content]]) },
+    agent: "claude-code",
+    sessionId,
+    cwd,
+    configDir: null,
+    key: null,
+    agentVersion: null,
+    files: [file],
+    contents: new Map([[path, content]]),
   };
 }
 

@@ -59,7 +59,9 @@ async function claudeLocals({ env }: AgentHost, unreadable: Unreadable): Promise
   const flat = new FlatAgents();
   return [...longest.values()].map(
     ({ sessionId, file, mtimeMs, size }): LocalSessionEntry => ({
-      ...{ agent: "claude-code", sessionId, changedAt: mtimeMs },
+      agent: "claude-code",
+      sessionId,
+      changedAt: mtimeMs,
       stamp: async () => {
         const subagents = await subagentStamps(path.join(file.slice(0, -6), "subagents"));
         return [file, size, mtimeMs, ...subagents, ...(await flat.of(path.dirname(file), sessionId))].join(" ");
@@ -115,7 +117,9 @@ async function openCodeLocals(host: AgentHost, unreadable: Unreadable): Promise<
   return [...trees].map(([sessionId, tree]): LocalSessionEntry => {
     const changedAt = Math.max(...tree.map(({ updatedAt }) => updatedAt));
     return {
-      ...{ agent: "opencode", sessionId, changedAt },
+      agent: "opencode",
+      sessionId,
+      changedAt,
       stamp: async () => `${tree.length} ${tree.map(({ updatedAt }) => updatedAt).join(" ")}`,
       // The listing has already reported damaged files.
       find: () =>

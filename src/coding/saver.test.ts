@@ -173,7 +173,10 @@ describe("CA2 saving again", () => {
     expect(await expiry()).toBe(now + (3 * HOUR) / 4);
     const path = `project/${OTHER}.jsonl`;
     const other = await hf.captures.save({
-      ...{ request: "r", agent: "claude-code", sessionId: OTHER, cwd: "/w" },
+      request: "r",
+      agent: "claude-code",
+      sessionId: OTHER,
+      cwd: "/w",
       files: [{ role: "transcript", path, content: Buffer.from("{}\n") }],
     });
     for (const later of [HOUR / 2, HOUR / 2, HOUR / 2]) {

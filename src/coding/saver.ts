@@ -181,7 +181,15 @@ export class Saver {
     this.#unanswered = look.files;
     const capture = await captures
       .save({
-        ...{ request, agent, sessionId, cwd, configDir, key, agentVersion, files: look.files, onConflict: "keep" },
+        request,
+        agent,
+        sessionId,
+        cwd,
+        configDir,
+        key,
+        agentVersion,
+        files: look.files,
+        onConflict: "keep",
         basis,
         ...(ttlMs === undefined ? {} : { ttlMs }),
         ...(session === undefined ? {} : { session }),

@@ -324,13 +324,14 @@ const slashes: Escape = (text) => text.replaceAll("/", "\\/");
 const foreign: Escape = (text) => text.replace(/[^\0-\x7e]/g, escapeCode);
 const html: Escape = (text) => text.replace(/[&<>]/g, escapeCode);
 const ESCAPES: readonly (readonly Escape[])[] = [
-  ...[[], [slashes], [foreign], [html]],
-  ...[
-    [slashes, foreign],
-    [slashes, html],
-    [foreign, html],
-    [slashes, foreign, html],
-  ],
+  [],
+  [slashes],
+  [foreign],
+  [html],
+  [slashes, foreign],
+  [slashes, html],
+  [foreign, html],
+  [slashes, foreign, html],
 ];
 
 function escapeCode(unit: string): string {

@@ -28,7 +28,10 @@ beforeEach(async () => {
 
 const CONTENT = Buffer.from("what was captured\n");
 const FILE: CapturedFile = {
-  ...{ role: "transcript", path: "a", size: CONTENT.byteLength, stored: CONTENT.byteLength },
+  role: "transcript",
+  path: "a",
+  size: CONTENT.byteLength,
+  stored: CONTENT.byteLength,
   ref: `sha256:${sha256Hex(CONTENT)}`,
 };
 

@@ -7,7 +7,12 @@ import { encodeRoot, type HeadRoot, headId } from "./head.ts";
 
 const count = fc.oneof(fc.constant(0), fc.nat());
 const counts = fc.record({
-  ...{ messages: count, turns: count, evals: count, calls: count, snapshots: count, invocations: count },
+  messages: count,
+  turns: count,
+  evals: count,
+  calls: count,
+  snapshots: count,
+  invocations: count,
 });
 const said = fc.option(fc.string({ unit: "grapheme" }));
 const compaction = fc.option(
@@ -17,7 +22,13 @@ const compaction = fc.option(
   ),
 );
 const root: fc.Arbitrary<HeadRoot> = fc.record({
-  ...{ vars: said, summary: said, fingerprint: said, final: said, counts, compaction, cacheId: said },
+  vars: said,
+  summary: said,
+  fingerprint: said,
+  final: said,
+  counts,
+  compaction,
+  cacheId: said,
 });
 
 /** Without what is null or none. */
@@ -40,12 +51,10 @@ describe("heads", () => {
   test("SE1 an id is the hash of canonical JSON of what it commits to", () => {
     const place = { session: fc.string(), branch: fc.nat(), seq: fc.nat() };
     const identity = fc.record({
-      ...{
-        ...place,
-        chain: fc.uint8Array({ minLength: 32, maxLength: 32 }),
-        basis: said,
-        source: fc.option(fc.record(place)),
-      },
+      ...place,
+      chain: fc.uint8Array({ minLength: 32, maxLength: 32 }),
+      basis: said,
+      source: fc.option(fc.record(place)),
       status: fc.constantFrom("complete" as const, "aborted" as const),
       root: fc.uint8Array({ maxLength: 200 }),
     });

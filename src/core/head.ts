@@ -124,14 +124,28 @@ export function completeHead(draft: HeadDraft, event: EventPosition, position: B
   const counts = addCounts(since, draft.adds);
   const compaction = compacts === null ? before.compaction : { summary: rowId(session, seq - 1), ...compacts };
   const root = encodeRoot({
-    ...{ counts, compaction },
-    ...{ final: commits.final, vars: commits.vars, summary: commits.summary },
-    ...{ fingerprint: columns.fingerprint, cacheId: columns.cache_id },
+    counts,
+    compaction,
+    final: commits.final,
+    vars: commits.vars,
+    summary: commits.summary,
+    fingerprint: columns.fingerprint,
+    cacheId: columns.cache_id,
   });
   const id = headId({ session, branch, seq, chain, basis: basis?.id ?? null, source, status, root });
   return {
     row: {
-      ...{ id, session, session_no: no, branch, seq, basis: basis?.id ?? null, status, chain, root, at, ...columns },
+      id,
+      session,
+      session_no: no,
+      branch,
+      seq,
+      basis: basis?.id ?? null,
+      status,
+      chain,
+      root,
+      at,
+      ...columns,
       snapshot_seq: commits.vars === null ? null : seq - 1,
     },
     newest: { id, counts, compaction },

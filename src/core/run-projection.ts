@@ -83,7 +83,9 @@ export class RunProjection {
     this.runs.set(run, {
       ...now,
       ...(Object.fromEntries(changed) as RunColumns),
-      ...{ version: data.version as Json, seq, updated_at: at },
+      version: data.version as Json,
+      seq,
+      updated_at: at,
       ...(data.checkpoint === true ? { checkpoint_seq: seq } : {}),
     });
   }
@@ -122,11 +124,33 @@ export class RunProjection {
 function columnsOfNewRun({ seq, branch, at, agent, data }: RunEvent): RunColumns {
   const field = (name: string): Json => data[name] ?? null;
   return {
-    ...{ first_seq: seq, branch, agent, agent_version: field("agentVersion"), toolset: field("toolset") },
-    ...{ parent: field("parent"), nested: field("nested"), limits: field("limits"), priority: field("priority") },
-    ...{ lease_ms: field("leaseMs"), epoch: data.epoch ?? 0, owner: field("owner"), status: "running", version: 1 },
-    ...{ seq, iteration: 0, checkpoint_seq: null, wake_at: 0, waits: null, cancel: 0, pause_at: null, stop: null },
-    ...{ tokens: 0, cost_usd: null, created_at: at, updated_at: at, ended_at: null },
+    first_seq: seq,
+    branch,
+    agent,
+    agent_version: field("agentVersion"),
+    toolset: field("toolset"),
+    parent: field("parent"),
+    nested: field("nested"),
+    limits: field("limits"),
+    priority: field("priority"),
+    lease_ms: field("leaseMs"),
+    epoch: data.epoch ?? 0,
+    owner: field("owner"),
+    status: "running",
+    version: 1,
+    seq,
+    iteration: 0,
+    checkpoint_seq: null,
+    wake_at: 0,
+    waits: null,
+    cancel: 0,
+    pause_at: null,
+    stop: null,
+    tokens: 0,
+    cost_usd: null,
+    created_at: at,
+    updated_at: at,
+    ended_at: null,
   };
 }
 

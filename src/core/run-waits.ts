@@ -87,7 +87,11 @@ export function ownerWait({ id, session, owner }: RunRow, atMostMs: number): Run
   const who = owner === null ? "another worker" : ownerWords(owner);
   const seconds = Math.max(1, Math.ceil(atMostMs / SECOND));
   return {
-    ...{ run: id, session, reason: "owner", waitsFor: [], atMostMs: Math.max(0, Math.ceil(atMostMs)) },
+    run: id,
+    session,
+    reason: "owner",
+    waitsFor: [],
+    atMostMs: Math.max(0, Math.ceil(atMostMs)),
     owner: owner === null ? null : describeOwner(owner),
     message:
       `Run ${JSON.stringify(id)} has a worker: ${who}. Waiting until it ends, or until that worker has shown no sign of ` +
@@ -103,7 +107,12 @@ export function sleepWait(row: RunRow, now: number, questions: OpenQuestions): R
   const idle = idleReason(row, null, undefined, questions);
   const atMostMs = wake_at === null ? null : Math.max(0, wake_at - now);
   return {
-    ...{ run: id, session, reason: first?.kind ?? "paused", owner: null, waitsFor, atMostMs },
+    run: id,
+    session,
+    reason: first?.kind ?? "paused",
+    owner: null,
+    waitsFor,
+    atMostMs,
     message: [idle?.message, idle?.hint].join(" ").trim(),
   };
 }

@@ -92,8 +92,15 @@ export function erasedMessage(row: MessageAtRow): Message {
   const { session, agent } = row;
   const { seq, role, run, at } = decodeRow({ kind: "message", session, seq: row.seq }, row, MESSAGE);
   return {
-    ...{ id: rowId(session, seq), session, agent, seq, role, content: [{ type: "text", text: ERASED_TEXT }], at },
+    id: rowId(session, seq),
+    session,
+    agent,
+    seq,
+    role,
+    content: [{ type: "text", text: ERASED_TEXT }],
+    at,
     ...(run === null ? {} : { run }),
-    ...{ metadata: { erased: true }, ref: "" },
+    metadata: { erased: true },
+    ref: "",
   };
 }

@@ -59,7 +59,9 @@ function readRange({ limit, offset, after = 0, since = 0, last, run }: RangeValu
     limit: limit ?? FOREVER,
     offset: offset ?? 0,
     after: typeof after === "string" ? after : checkInt(after, "after", 0, FOREVER),
-    ...{ since, last, run },
+    since,
+    last,
+    run,
   };
 }
 

@@ -85,8 +85,10 @@ async function traceOf(
   const told = await withHead(reader, event);
   return {
     ...event,
-    ...{ id: rowId(session, row.seq), branch: row.branch },
-    ...{ summary: summaryOf(told), row: rowOf(told, row.erased_seq !== null) },
+    id: rowId(session, row.seq),
+    branch: row.branch,
+    summary: summaryOf(told),
+    row: rowOf(told, row.erased_seq !== null),
     causes: causes.map(({ kind, id }) => ({ kind, id })),
     causeEventIds: [...new Set(causes.map((cause) => cause.event))],
   };

@@ -181,7 +181,11 @@ function isAsWritten(event: WholeEventRow): boolean {
   if (words === null || content !== null || salt?.byteLength !== SALT_BYTES) return false;
   if (digest?.byteLength !== DIGEST_BYTES) return false;
   const draft = {
-    ...{ session: "", type, at, agent, data: key === null ? { role } : { key, role } },
+    session: "",
+    type,
+    at,
+    agent,
+    data: key === null ? { role } : { key, role },
     ...(run === null ? {} : { run }),
     payloads: { content: { sha256: digest, salt } },
   };

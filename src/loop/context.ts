@@ -92,7 +92,11 @@ export function describeContext(context: Context): JsonObject {
 function describeMessages(messages: readonly ContextMessage[]): JsonObject {
   const ids = messages.flatMap(({ id }) => (id === null ? [] : [id]));
   return {
-    ...{ kind: "context", rendered: false, count: messages.length, first: ids[0] ?? null, last: ids.at(-1) ?? null },
+    kind: "context",
+    rendered: false,
+    count: messages.length,
+    first: ids[0] ?? null,
+    last: ids.at(-1) ?? null,
     ...(messages.some(({ repaired }) => repaired) ? { repaired: true } : {}),
   };
 }

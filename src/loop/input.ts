@@ -14,7 +14,8 @@ export type LoopInput = string | LoopMessage | readonly LoopMessage[];
 
 export const inputSchema: StandardSchema<LoopInput, LoopInput> = {
   "~standard": {
-    ...{ version: 1, vendor: "holdfast" },
+    version: 1,
+    vendor: "holdfast",
     validate(value) {
       try {
         const input = value as LoopInput;

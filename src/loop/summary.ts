@@ -26,17 +26,22 @@ const HEADING = "Summary of the conversation so far:";
 export function summarizerOf(given: Summarize): Summarizer {
   if (typeof given === "function") {
     return {
-      ...{ provider: "function", model: given.name === "" ? "summarize" : given.name },
+      provider: "function",
+      model: given.name === "" ? "summarize" : given.name,
       summarize: async (messages, call) => ({ output: summaryOf(await given(messages, call)) }),
     };
   }
   const chat = chatModelOf(given, "toolLoop.summarize");
   return {
-    ...{ provider: chat.provider, model: chat.model },
+    provider: chat.provider,
+    model: chat.model,
     async summarize(messages, call) {
       const text = messages.map(lineOf).join("\n\n");
       const asked: ContextMessage = {
-        ...{ id: null, agent: null, role: "user", repaired: false },
+        id: null,
+        agent: null,
+        role: "user",
+        repaired: false,
         content: [{ type: "text", text: `Summarise this conversation:\n\n${text}` }],
       };
       // It is no part of the answer that people watch.

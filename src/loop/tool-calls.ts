@@ -32,7 +32,10 @@ export async function callTools(
 
 async function callTool(it: LoopIteration, use: ToolUse, names: readonly string[]): Promise<ToolResult> {
   const answer = (content: ToolResult["content"], isError = false): ToolResult => ({
-    ...{ type: "tool_result", toolUseId: use.id, content, ...(isError ? { isError } : {}) },
+    type: "tool_result",
+    toolUseId: use.id,
+    content,
+    ...(isError ? { isError } : {}),
   });
   if (!names.includes(use.name)) return answer(unknownTool(use.name, names), true);
   const written = invalidTextOf(use.input);

@@ -48,7 +48,12 @@ export function toolLoop(options: ToolLoopOptions): ToolLoop {
   const described = toolSchemas(tools, "json-schema");
   const summarizer = options.summarize === undefined ? undefined : summarizerOf(options.summarize);
   return defineAgent({
-    ...{ id, version, limits, input: inputSchema, state: shape<LoopState>(), output: shape<LoopOutput>() },
+    id,
+    version,
+    limits,
+    input: inputSchema,
+    state: shape<LoopState>(),
+    output: shape<LoopOutput>(),
     tools,
     initial: (): LoopState => ({ begun: false }),
     async iterate(it: LoopIteration, { begun }: LoopState): Promise<Verdict> {
@@ -84,7 +89,9 @@ async function askModel(
   { messages, ...context }: Context,
 ): Promise<LoopReply> {
   const model: Model = {
-    ...{ provider: chat.provider, model: chat.model, ...(chat.retry === undefined ? {} : { retry: chat.retry }) },
+    provider: chat.provider,
+    model: chat.model,
+    ...(chat.retry === undefined ? {} : { retry: chat.retry }),
     async call(_, call) {
       const prompt = typeof system === "function" ? system(it.input) : system;
       const sent = { system: digestOf(prompt ?? null), tools: digestOf(tools as unknown as Json) };

@@ -4,8 +4,16 @@ import type { ModelCall } from "../contracts/models.ts";
 import { type AiSdkStreamPart, aiSdkModel } from "./ai-sdk.ts";
 
 const CALL: ModelCall = {
-  ...{ run: "r", session: "s", iteration: 1, path: "1", attempt: 1, idempotencyKey: "k", again: false },
-  ...{ signal: new AbortController().signal, token: () => {}, readBlob: async () => new Uint8Array() },
+  run: "r",
+  session: "s",
+  iteration: 1,
+  path: "1",
+  attempt: 1,
+  idempotencyKey: "k",
+  again: false,
+  signal: new AbortController().signal,
+  token: () => {},
+  readBlob: async () => new Uint8Array(),
 };
 
 test("RU19 a tool call that the provider executed is kept, and is no call for us", async () => {
@@ -21,7 +29,10 @@ test("RU19 a tool call that the provider executed is kept, and is no call for us
     },
   });
   const model = aiSdkModel({
-    ...{ specificationVersion: "v2", provider: "p", modelId: "m", supportedUrls: {} },
+    specificationVersion: "v2",
+    provider: "p",
+    modelId: "m",
+    supportedUrls: {},
     doStream: async () => ({ stream: stream as never }),
   });
   const { content } = await model.generate({ system: "", messages: [], tools: [] }, CALL);

@@ -49,11 +49,16 @@ export interface AiSdkOptions extends ChatModelOptions {
 export function aiSdkModel(model: AiSdkLanguageModel, { price, retry, params = {} }: AiSdkOptions = {}): ChatModel {
   const { provider, modelId } = model;
   return {
-    ...{ provider, model: modelId, ...(retry === undefined ? {} : { retry }) },
+    provider,
+    model: modelId,
+    ...(retry === undefined ? {} : { retry }),
     generate: (request, call) =>
       withFailures(provider, call.signal, async () => {
         const tools = request.tools.map(({ name, description, inputSchema }) => ({
-          ...{ type: "function", name, inputSchema, ...(description === undefined ? {} : { description }) },
+          type: "function",
+          name,
+          inputSchema,
+          ...(description === undefined ? {} : { description }),
         }));
         const { stream } = await model.doStream({
           ...params,

@@ -41,7 +41,10 @@ export async function renderRequest(
   const rendered = await renderMessages(messages, call);
   return {
     ...params,
-    ...{ model, max_tokens: maxTokens, stream: true, messages: cache ? markLast(rendered) : rendered },
+    model,
+    max_tokens: maxTokens,
+    stream: true,
+    messages: cache ? markLast(rendered) : rendered,
     ...(system === undefined || system === "" ? {} : { system: systemOf(system, cache) }),
     ...(tools.length === 0 ? {} : { tools: toolsOf(tools, cache) }),
   };
@@ -53,7 +56,9 @@ function systemOf(text: string, cache: boolean): string | readonly object[] {
 
 function toolsOf(tools: readonly DescribedTool[], cache: boolean): readonly object[] {
   return tools.map(({ name, description, inputSchema }, i) => ({
-    ...{ name, input_schema: inputSchema, ...(description === undefined ? {} : { description }) },
+    name,
+    input_schema: inputSchema,
+    ...(description === undefined ? {} : { description }),
     ...(cache && i === tools.length - 1 ? CACHED : {}),
   }));
 }
@@ -126,7 +131,9 @@ async function renderResult({ toolUseId, content, isError }: BlockOf<"tool_resul
           call,
         );
   return {
-    ...{ type: "tool_result", tool_use_id: toolUseId, content: inner },
+    type: "tool_result",
+    tool_use_id: toolUseId,
+    content: inner,
     ...(isError === true ? { is_error: true } : {}),
   };
 }

@@ -8,8 +8,15 @@ import { type AnthropicEvent, anthropicModel } from "./anthropic.ts";
 import type { AnthropicOptions, AnthropicRequest } from "./anthropic-request.ts";
 
 const CALL: ModelCall = {
-  ...{ run: "r", session: "s", iteration: 1, path: "1", attempt: 1, idempotencyKey: "k", again: false },
-  ...{ signal: new AbortController().signal, token: () => {} },
+  run: "r",
+  session: "s",
+  iteration: 1,
+  path: "1",
+  attempt: 1,
+  idempotencyKey: "k",
+  again: false,
+  signal: new AbortController().signal,
+  token: () => {},
   readBlob: async () => new TextEncoder().encode("plain text"),
 };
 const CACHED = { cache_control: { type: "ephemeral" } };
@@ -19,7 +26,8 @@ function messageFrom(role: Role, ...content: readonly ContentBlock[]): ContextMe
 }
 
 const ASKED: ChatRequest = {
-  ...{ system: "Be brief.", messages: [messageFrom("user", { type: "text", text: "hi" })] },
+  system: "Be brief.",
+  messages: [messageFrom("user", { type: "text", text: "hi" })],
   tools: ["a", "b"].map((name) => ({ name, inputSchema: { type: "object" } })),
 };
 
@@ -57,7 +65,10 @@ async function ask(
 test("RU19 marks system prompt, tools and the last message for the prompt cache", async () => {
   const { body } = await ask(ASKED, [], { cache: true });
   expect(body).toEqual({
-    ...{ model: "m", max_tokens: 100, stream: true, system: [{ type: "text", text: "Be brief.", ...CACHED }] },
+    model: "m",
+    max_tokens: 100,
+    stream: true,
+    system: [{ type: "text", text: "Be brief.", ...CACHED }],
     messages: [{ role: "user", content: [{ type: "text", text: "hi", ...CACHED }] }],
     tools: [
       { name: "a", input_schema: { type: "object" } },

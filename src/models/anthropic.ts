@@ -60,7 +60,9 @@ const FINISH: Readonly<Record<string, ChatReply["finish"]>> = {
 export function anthropicModel(client: AnthropicClient, options: AnthropicOptions): ChatModel {
   const { model, price, retry } = options;
   return {
-    ...{ provider: ANTHROPIC, model, ...(retry === undefined ? {} : { retry }) },
+    provider: ANTHROPIC,
+    model,
+    ...(retry === undefined ? {} : { retry }),
     generate: (request, call) =>
       withFailures(ANTHROPIC, call.signal, async () => {
         const body = await renderRequest(request, options, call);

@@ -78,7 +78,8 @@ export function failureOf(provider: string, thrown: unknown): ModelError {
   const message = `${provider}: ${typeof error.message === "string" ? error.message : code}`;
   const retryable = isRetryable(code, status, headers("x-should-retry"));
   return new ModelError(code, message, {
-    ...{ retryable, cause: thrown },
+    retryable,
+    cause: thrown,
     ...(status === undefined ? {} : { status }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });

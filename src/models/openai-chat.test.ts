@@ -5,8 +5,16 @@ import type { ModelCall } from "../contracts/models.ts";
 import { type OpenAIChunk, openaiChatModel } from "./openai-chat.ts";
 
 const CALL: ModelCall = {
-  ...{ run: "r", session: "s", iteration: 1, path: "1", attempt: 1, idempotencyKey: "0123456789abcdef", again: false },
-  ...{ signal: new AbortController().signal, token: () => {}, readBlob: async () => new Uint8Array() },
+  run: "r",
+  session: "s",
+  iteration: 1,
+  path: "1",
+  attempt: 1,
+  idempotencyKey: "0123456789abcdef",
+  again: false,
+  signal: new AbortController().signal,
+  token: () => {},
+  readBlob: async () => new Uint8Array(),
 };
 
 async function replyTo(...chunks: readonly OpenAIChunk["choices"][number][]): Promise<ChatReply> {

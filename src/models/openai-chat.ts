@@ -70,13 +70,18 @@ const FINISH: Readonly<Record<string, ChatReply["finish"]>> = {
 export function openaiChatModel(client: OpenAIChatClient, options: OpenAIOptions): ChatModel {
   const { model, price, retry, maxTokens, provider = "openai", params = {} } = options;
   return {
-    ...{ provider, model, ...(retry === undefined ? {} : { retry }) },
+    provider,
+    model,
+    ...(retry === undefined ? {} : { retry }),
     generate: (request, call) =>
       withFailures(provider, call.signal, async () => {
         const body = {
-          ...{ stream_options: { include_usage: true }, ...params },
+          stream_options: { include_usage: true },
+          ...params,
           ...(maxTokens === undefined ? {} : { max_completion_tokens: maxTokens }),
-          ...{ model, stream: true as const, messages: await renderMessages(request, call) },
+          model,
+          stream: true as const,
+          messages: await renderMessages(request, call),
           ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
         };
         const stream = await client.chat.completions.create(body, { signal: call.signal, maxRetries: 0 });
@@ -125,7 +130,9 @@ async function renderOther({ role, content }: ContextMessage, call: ModelCall): 
     ),
   );
   const tools = results.map((block: BlockOf<"tool_result">) => ({
-    ...{ role: "tool", tool_call_id: block.toolUseId, content: resultText(block) },
+    role: "tool",
+    tool_call_id: block.toolUseId,
+    content: resultText(block),
   }));
   if (parts.length === 0) return tools;
   const [only] = others;
@@ -177,7 +184,9 @@ async function gather(
   const content: readonly ChatReply["content"][number][] = [
     ...(said === "" ? [] : [{ type: "text" as const, text: said }]),
     ...[...calls.values()].map(({ id, name, json }, i) => ({
-      ...{ type: "tool_use" as const, id: id === "" ? `call_${call.idempotencyKey.slice(0, 12)}_${i}` : id, name },
+      type: "tool_use" as const,
+      id: id === "" ? `call_${call.idempotencyKey.slice(0, 12)}_${i}` : id,
+      name,
       input: readToolInput(json),
     })),
   ];

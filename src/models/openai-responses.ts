@@ -67,14 +67,20 @@ const RETRYABLE: ReadonlySet<string> = new Set(["server_error", "rate_limit_exce
 export function openaiResponsesModel(client: OpenAIResponsesClient, options: OpenAIResponsesOptions): ChatModel {
   const { model, price, retry, maxTokens, provider = "openai", params = {}, keepReasoning = false } = options;
   return {
-    ...{ provider, model, ...(retry === undefined ? {} : { retry }) },
+    provider,
+    model,
+    ...(retry === undefined ? {} : { retry }),
     generate: (request, call) =>
       withFailures(provider, call.signal, async () => {
         const { system } = request;
         const body = {
-          ...{ store: false, ...(keepReasoning ? { include: ["reasoning.encrypted_content"] } : {}), ...params },
+          store: false,
+          ...(keepReasoning ? { include: ["reasoning.encrypted_content"] } : {}),
+          ...params,
           ...(maxTokens === undefined ? {} : { max_output_tokens: maxTokens }),
-          ...{ model, stream: true as const, input: await renderInput(request.messages, call) },
+          model,
+          stream: true as const,
+          input: await renderInput(request.messages, call),
           ...(system === undefined || system === "" ? {} : { instructions: system }),
           ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
         };
@@ -86,7 +92,10 @@ export function openaiResponsesModel(client: OpenAIResponsesClient, options: Ope
 
 function toolsOf({ tools }: ChatRequest): readonly object[] {
   return tools.map(({ name, description, inputSchema }) => ({
-    ...{ type: "function", name, parameters: inputSchema, strict: false },
+    type: "function",
+    name,
+    parameters: inputSchema,
+    strict: false,
     ...(description === undefined ? {} : { description }),
   }));
 }

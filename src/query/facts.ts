@@ -117,7 +117,13 @@ export function link(name: string, spec: Spec): Readonly<Record<string, Spec>> {
 
 /** For texts that are only compared with each other. */
 export const NO_FRAGMENTS = {
-  ...{ int: "", real: "", text: "", bytes: "", offset: "", collate: "", explain: "" },
+  int: "",
+  real: "",
+  text: "",
+  bytes: "",
+  offset: "",
+  collate: "",
+  explain: "",
   utf8: (own: string) => own,
   hex: (own: string) => own,
   numberText: (own: string) => own,

@@ -15,7 +15,9 @@ import {
 } from "./facts.ts";
 
 const ofSession = (table: string): Source => ({
-  ...{ table, entity: ["session_no", "seq"], unique: ["session_no", "seq"] },
+  table,
+  entity: ["session_no", "seq"],
+  unique: ["session_no", "seq"],
 });
 
 export const runAttributes = (): readonly Attribute[] => [

@@ -12,7 +12,9 @@ const field = (a: string, own: SqlFragments, name: string) =>
 
 /** Events that begin a step: its intent, or its end where it needs no intent. Others name the step by its seq. */
 const STEPS: Source = {
-  ...{ table: "events", entity: ["session_no", "seq"], unique: ["session_no", "seq"] },
+  table: "events",
+  entity: ["session_no", "seq"],
+  unique: ["session_no", "seq"],
   where: (a, own) =>
     `${a}.run IS NOT NULL AND ${a}.erased_seq IS NULL ` +
     `AND ${a}.type IN ('step/started', 'step/done', 'step/failed', 'message/added') AND ${field(a, own, "path")} IS NOT NULL`,

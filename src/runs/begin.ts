@@ -205,27 +205,50 @@ export function beginRun(birth: NewRun, at: number): BegunRun {
   const state = from?.state ?? null;
   const iteration = state === null ? 0 : (from?.iteration ?? 0);
   const first = {
-    ...{
-      id,
-      parent,
-      nested,
-      agent_version: agentVersion,
-      toolset,
-      status: "running",
-      version: 1,
-      epoch,
-      beat: 0,
-      held: 0,
-    },
-    ...{ owner, iteration: 0, checkpoint_seq: null, wake_at: 0, waits: null, cancel: 0, pause_at: null, stop: null },
-    ...{ limits: encodeText(canonicalJson(limits)), priority, lease_ms: leaseMs, tokens: 0, cost_usd: null },
-    ...{ created_at: at, updated_at: at, ended_at: null },
+    id,
+    parent,
+    nested,
+    agent_version: agentVersion,
+    toolset,
+    status: "running",
+    version: 1,
+    epoch,
+    beat: 0,
+    held: 0,
+    owner,
+    iteration: 0,
+    checkpoint_seq: null,
+    wake_at: 0,
+    waits: null,
+    cancel: 0,
+    pause_at: null,
+    stop: null,
+    limits: encodeText(canonicalJson(limits)),
+    priority,
+    lease_ms: leaseMs,
+    tokens: 0,
+    cost_usd: null,
+    created_at: at,
+    updated_at: at,
+    ended_at: null,
   };
   const created: EventDraft = {
-    ...{ session, type: "run/created", at, agent, run: id },
+    session,
+    type: "run/created",
+    at,
+    agent,
+    run: id,
     data: {
-      ...{ agentVersion, toolset: toHex(toolset), limits: { ...limits }, priority, leaseMs, epoch, version: 1, nested },
-      ...{ ...(owner === null ? {} : { owner }), ...(parent === null ? {} : { parent }) },
+      agentVersion,
+      toolset: toHex(toolset),
+      limits: { ...limits },
+      priority,
+      leaseMs,
+      epoch,
+      version: 1,
+      nested,
+      ...(owner === null ? {} : { owner }),
+      ...(parent === null ? {} : { parent }),
       ...(from === undefined ? {} : { from: fromData(from) }),
     },
     ...payloadFields(["input", input]),
@@ -235,7 +258,8 @@ export function beginRun(birth: NewRun, at: number): BegunRun {
   return {
     events: [created, ...taken],
     commit: {
-      ...{ agents: [{ id: agent, at }], wakes: owner === null },
+      agents: [{ id: agent, at }],
+      wakes: owner === null,
       guards: [
         { check: "run.version", key: [id], expect: null },
         ...(nested === 0 ? [{ check: "run.active", key: [session], expect: null } as const] : []),
@@ -243,7 +267,13 @@ export function beginRun(birth: NewRun, at: number): BegunRun {
       ...payloadExtras(state === null ? [input] : [input, state]),
     },
     row: (seq) => ({
-      ...{ no: 0, session_no: 0, branch: 0, session, agent, ...first, first_seq: seq },
+      no: 0,
+      session_no: 0,
+      branch: 0,
+      session,
+      agent,
+      ...first,
+      first_seq: seq,
       ...(state === null ? { seq } : { iteration, version: 2, seq: seq + 1, checkpoint_seq: seq + 1 }),
     }),
   };
@@ -261,7 +291,11 @@ function readRetryChain(
   at: number,
 ): EventDraft {
   return {
-    ...{ session, type: "checkpoint/taken", at, run: id, data: { version: 2, checkpoint: true, iteration } },
+    session,
+    type: "checkpoint/taken",
+    at,
+    run: id,
+    data: { version: 2, checkpoint: true, iteration },
     ...payloadFields(["state", state]),
     writes: [
       { op: "run", statement: "run.takeUp", params: [iteration, { slot: "seq" }, { slot: "seq" }, id] },
@@ -303,8 +337,18 @@ export async function prepareRun(
   const kept = await prepare(encodeCopy(input, "run.input", "payloadBytes"), JSON_IN_ROW);
   await validateInput(definition, input);
   return {
-    ...{ id, session, agent, agentVersion, toolset: toolsetOf(definition), limits, priority, leaseMs },
-    ...{ parent: parent ?? null, nested, owner, input: kept },
+    id,
+    session,
+    agent,
+    agentVersion,
+    toolset: toolsetOf(definition),
+    limits,
+    priority,
+    leaseMs,
+    parent: parent ?? null,
+    nested,
+    owner,
+    input: kept,
   };
 }
 

@@ -46,7 +46,11 @@ export async function saveCheckpoint(
     const payload = await prepare(bytes, { media: "application/json", utf8: true, inRow: true, owned: true });
     return decide(storage, async () => {
       const event: EventDraft = {
-        ...{ session, type: "checkpoint/saved", at, agent, data: { iteration } },
+        session,
+        type: "checkpoint/saved",
+        at,
+        agent,
+        data: { iteration },
         ...payloadFields(["state", payload]),
         writes: [{ op: "insert", table: "checkpoints", row: { agent_no: { agent }, run: NO_RUN, iteration } }],
       };
@@ -90,7 +94,9 @@ export async function runCheckpoint(
     ...found,
     pendingToolCalls: await Promise.all(
       open.map(async ({ seq, name, startedAt }) => ({
-        ...{ id: rowId(row.session, seq), tool: name, startedAt },
+        id: rowId(row.session, seq),
+        tool: name,
+        startedAt,
         input: await loadEventPayload(storage, payloads, row.session, seq),
       })),
     ),
@@ -101,7 +107,10 @@ export async function runCheckpoint(
 }
 
 const KEPT = {
-  ...{ pendingToolCalls: optional(list), pauseUntil: optional(whole), stopReason: optional(text), startedAt: whole },
+  pendingToolCalls: optional(list),
+  pauseUntil: optional(whole),
+  stopReason: optional(text),
+  startedAt: whole,
 };
 
 export async function loadCheckpoint(
@@ -132,9 +141,16 @@ async function checkpointOf(payloads: Payloads, row: CheckpointRow): Promise<Che
   const kept = (await payloadOf(payloads, session, checkpointEvent(row))) as JsonObject;
   const found = decodeRow({ kind: "checkpoint", session, seq: row.seq }, kept ?? {}, KEPT);
   return {
-    ...{ session, agent, run: run === NO_RUN ? null : run, iteration, state: kept.state ?? null },
+    session,
+    agent,
+    run: run === NO_RUN ? null : run,
+    iteration,
+    state: kept.state ?? null,
     pendingToolCalls: (found.pendingToolCalls ?? []) as unknown as readonly Checkpoint["pendingToolCalls"][number][],
     lastToolResult: kept.lastToolResult ?? null,
-    ...{ pauseUntil: found.pauseUntil, stopReason: found.stopReason, startedAt: found.startedAt, checkpointedAt: at },
+    pauseUntil: found.pauseUntil,
+    stopReason: found.stopReason,
+    startedAt: found.startedAt,
+    checkpointedAt: at,
   };
 }

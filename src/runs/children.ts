@@ -220,7 +220,7 @@ async function inPlaceOf(
   const { session, branch, iteration } = cancelled;
   if ((await existingSession(storage, session)).branch !== branch) throw sessionRewound(cancelled);
   const retried = { row: cancelled, iteration, id, limits, isRetry: true };
-  return { ...(await continueFrom(storage, payloads, prepare, retried, session)), ...{ parent, nested, owner } };
+  return { ...(await continueFrom(storage, payloads, prepare, retried, session)), parent, nested, owner };
 }
 
 function sessionRewound({ id, session }: RunRow): HoldfastError {
@@ -310,7 +310,10 @@ function awaitChildEnd({ life }: IterationHost, run: string, { isOver, guards }:
       if (isReady) resume();
       return isReady;
     },
-    ...{ waits: { kind: "run", run }, until: null, events: () => [], guards },
+    waits: { kind: "run", run },
+    until: null,
+    events: () => [],
+    guards,
   });
 }
 

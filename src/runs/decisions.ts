@@ -54,7 +54,8 @@ export async function answerDecision(
         throw otherQuestion(decision, reason, decisionReason(asked));
       const wakes = waitsFor(row, { kind: "decision", decision });
       return {
-        ...{ type: "run/answered", at },
+        type: "run/answered",
+        at,
         data: { step: seq, verdict, ...(by === undefined ? {} : { by }), ...(note === undefined ? {} : { note }) },
         changes: wakes ? { status: "running", wake_at: 0, waits: null } : {},
         writes: [

@@ -32,10 +32,14 @@ export async function deleteRun(storage: Storage, payloads: Payloads, id: string
     const [agent] = await storage.query("agent.get", { id: row.agent });
     const where = { session: row.session_no, run: id, from: row.first_seq, upTo: row.seq };
     const drop = (statement: "runs.drop" | "signals.drop" | "decisions.drop"): Write => ({
-      ...{ op: "run", statement, params: [id] },
+      op: "run",
+      statement,
+      params: [id],
     });
     return {
-      ...{ session: row.session, scope: "journal", where },
+      session: row.session,
+      scope: "journal",
+      where,
       // No run begins to retry it meanwhile.
       guards: [atVersion(row), { check: "runs.newest", key: [row.session], expect: newest?.value ?? null }],
       event: { type: "run/deleted", data: { run: id } },
@@ -69,7 +73,9 @@ export async function deleteCheckpoint(
     if (last === undefined || owner === undefined || known === undefined) return null;
     const where = { session: owner.no, agent: known.no };
     return {
-      ...{ session, scope: "saved", where },
+      session,
+      scope: "saved",
+      where,
       // Only the checkpoint that was read: one that is saved meanwhile is not deleted.
       guards: [{ check: "checkpoint.last", key: [agent, session], expect: last.seq }],
       event: { type: "checkpoint/deleted", agent, data: {} },
@@ -102,11 +108,15 @@ async function commitErasure(
     const { agent } = event;
     return {
       commit: {
-        ...{ solo: true, sessions: [{ id: session, mode: "existing", at }], guards },
+        solo: true,
+        sessions: [{ id: session, mode: "existing", at }],
+        guards,
         ...(agent === undefined ? {} : { agents: [{ id: agent, at }] }),
         events: [
           {
-            ...{ session, at, ...event },
+            session,
+            at,
+            ...event,
             writes: [...releaseWrites([scope], at, where), ...forgetWrites([scope], where), ...drops],
           },
         ],

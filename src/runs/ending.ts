@@ -43,9 +43,17 @@ export async function endingWith(storage: Storage, row: RunRow, at: number): Pro
 /** The end of a run that no worker works on. */
 export function cancelled(at: number): Move {
   return {
-    ...{ type: "run/cancelled", at, data: { error: { code: "Aborted", message: "the run was cancelled" } } },
+    type: "run/cancelled",
+    at,
+    data: { error: { code: "Aborted", message: "the run was cancelled" } },
     changes: {
-      ...{ status: "cancelled", owner: null, wake_at: null, waits: null, pause_at: null, stop: "cancelled", cancel: 1 },
+      status: "cancelled",
+      owner: null,
+      wake_at: null,
+      waits: null,
+      pause_at: null,
+      stop: "cancelled",
+      cancel: 1,
       ended_at: at,
     },
   };
@@ -90,7 +98,9 @@ async function wakeParent(storage: Storage, child: RunRow, at: number): Promise<
   const [parent, guards] = first.ended_at === null ? [first, [atVersion(first)]] : await heirOf(storage, first);
   if (!waitsFor(parent, { kind: "run", run: child.id })) return { events: [], guards };
   const { event } = moveRun(parent, {
-    ...{ type: "run/woken", at, data: { child: child.id } },
+    type: "run/woken",
+    at,
+    data: { child: child.id },
     changes: { status: "running", wake_at: 0, waits: null },
   });
   return { events: [event], guards };

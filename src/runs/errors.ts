@@ -32,7 +32,8 @@ function describeThrown(thrown: unknown): RunError {
   // Only of our own errors: the hint of another could be anything.
   const hint = thrown instanceof HoldfastError ? thrown.hint : undefined;
   return {
-    ...{ code: clip(code.toWellFormed(), 80), message: clip(message.toWellFormed(), MOST_CHARS) },
+    code: clip(code.toWellFormed(), 80),
+    message: clip(message.toWellFormed(), MOST_CHARS),
     ...(hint === undefined ? {} : { hint: clip(hint.toWellFormed(), MOST_CHARS) }),
   };
 }
@@ -115,7 +116,10 @@ export function nonDeterminism(
     `at ${where} the run ${JSON.stringify(run)} did ${then} before the interruption, and ${now} now`,
     {
       details: {
-        ...{ run, step: where, recorded: then, asked: now },
+        run,
+        step: where,
+        recorded: then,
+        asked: now,
         ...(directReads.size === 0 ? {} : { directReads: [...directReads] }),
       },
       hint:

@@ -41,7 +41,12 @@ import { type Change, carryJson, pausing, payloadExtras, Writer } from "./writer
 export type ExecutionOptions = Pick<ResumeOptions, "erased">;
 
 const NOTHING: PreparedHead = {
-  ...{ final: null, vars: null, finalSummary: null, summary: null, fingerprint: null, cacheId: null },
+  final: null,
+  vars: null,
+  finalSummary: null,
+  summary: null,
+  fingerprint: null,
+  cacheId: null,
   expect: undefined,
 };
 
@@ -218,7 +223,11 @@ export class Execution {
     const iteration = writer.row.iteration + 1;
     this.#spending = new Spending();
     const base: StepsHost = {
-      ...{ writer, payloads: this.#host.payloads, signal, life, directReads },
+      writer,
+      payloads: this.#host.payloads,
+      signal,
+      life,
+      directReads,
       ask: (record) =>
         askPerson({ writer, life }, record, async () => {
           const now = await readStepRecords(writer.storage, writer.row, retried);
@@ -226,7 +235,13 @@ export class Execution {
         }),
     };
     return {
-      ...{ ...this.#host, ...base, agent: this.#agent, iteration, input, seed, spending: this.#spending },
+      ...this.#host,
+      ...base,
+      agent: this.#agent,
+      iteration,
+      input,
+      seed,
+      spending: this.#spending,
       steps: new Steps(base, iteration, records),
       erased: this.#options.erased ?? "fail",
       leaveAtLimit: () => {
@@ -258,11 +273,15 @@ export class Execution {
         const iteration = row.iteration + 1;
         const at = this.#host.storage.environment.now();
         return {
-          ...{ type: "iteration/complete", at, checkpoint: true, payload: ["state", payload] },
+          type: "iteration/complete",
+          at,
+          checkpoint: true,
+          payload: ["state", payload],
           changes: { ...this.#spending.changes(row), iteration, status: "running", ...pausing(row, at) },
           writes: [
             {
-              ...{ op: "insert", table: "checkpoints" },
+              op: "insert",
+              table: "checkpoints",
               row: { agent_no: { agent: row.agent }, run: row.id, iteration },
             },
           ],
@@ -321,9 +340,16 @@ export class Execution {
       const at = storage.environment.now();
       ending = await endingWith(storage, row, at);
       return {
-        ...{ type: `run/${over.status}`, at, ...said },
+        type: `run/${over.status}`,
+        at,
+        ...said,
         changes: {
-          ...{ ...this.#spending.changes(row), owner: null, wake_at: null, waits: null, pause_at: null, ended_at: at },
+          ...this.#spending.changes(row),
+          owner: null,
+          wake_at: null,
+          waits: null,
+          pause_at: null,
+          ended_at: at,
           // Whatever its last iteration still does after this commit is refused.
           epoch: row.epoch + 1,
           ...over,

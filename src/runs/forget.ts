@@ -33,8 +33,13 @@ export async function forget(storage: Storage, row: RunRow, at: number): Promise
     guards: [{ check: "messages.live", key: [session.seq, row.agent, row.session], expect: live?.n ?? 0 }],
     events: [
       {
-        ...{ session: row.session, type: "messages/cleared", at, agent: row.agent, run: row.id },
-        ...{ data: { count: words.n }, messages: -words.n },
+        session: row.session,
+        type: "messages/cleared",
+        at,
+        agent: row.agent,
+        run: row.id,
+        data: { count: words.n },
+        messages: -words.n,
         writes: [
           ...releaseWrites(SCOPES, at, where),
           ...forgetWrites(SCOPES, where),

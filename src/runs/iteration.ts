@@ -69,7 +69,11 @@ export function createIteration(host: IterationHost, prefix = ""): Iteration {
   );
   const verbs = { host, ask, step };
   return {
-    ...{ run, session, iteration, input, signal },
+    run,
+    session,
+    iteration,
+    input,
+    signal,
     tools: Object.assign(Object.create(null), Object.fromEntries(calls)) as UntypedToolCalls,
     tool: callTool,
     model: (request, given) =>

@@ -149,7 +149,11 @@ export function buildStepRecords(session: string, entries: readonly JournalEntry
     records.set(seq, {
       ...found,
       kind: found.kind as Step["kind"],
-      ...{ seq, startedAt: at, data, isAllowed: false, isAsked: data.approval === true },
+      seq,
+      startedAt: at,
+      data,
+      isAllowed: false,
+      isAsked: data.approval === true,
       status: type === "step/started" ? intentStatus(data) : type === "step/failed" ? "failed" : "done",
       end: type === "step/started" ? null : entry,
     });

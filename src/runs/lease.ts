@@ -110,7 +110,8 @@ export async function freeRun(
   const changes = { owner: null, wake_at: wakeAt, epoch: seen.epoch + 1 };
   const moved = moveRun(seen, { type: "run/released", at, changes, data: data });
   const outcome = await storage.commit({
-    ...{ sessions: [{ id: seen.session, mode: "existing", at }], wakes: true },
+    sessions: [{ id: seen.session, mode: "existing", at }],
+    wakes: true,
     guards: asSeen(seen),
     events: [moved.event],
   });

@@ -37,7 +37,10 @@ function living() {
 }
 
 const forSignal = (ready: Waiter<string>["ready"]): Waiter<string> => ({
-  ...{ ready, waits: { kind: "signal", name: "go" }, until: null, events: () => [] },
+  ready,
+  waits: { kind: "signal", name: "go" },
+  until: null,
+  events: () => [],
 });
 
 const typesOf = (commits: readonly Commit[]) => commits.flatMap(({ events = [] }) => events.map(({ type }) => type));

@@ -266,10 +266,13 @@ export class IterationLife {
     const times = waiters.flatMap(({ until }) => (until === null ? [] : [until]));
     const status = waits.length === 0 ? "paused" : "waiting";
     return {
-      ...{ type: `run/${status}`, at: this.#writer.storage.environment.now() },
+      type: `run/${status}`,
+      at: this.#writer.storage.environment.now(),
       before: waiters.flatMap((one) => one.events()),
       changes: {
-        ...{ status, owner: null, waits: encodeWaits(waits) },
+        status,
+        owner: null,
+        waits: encodeWaits(waits),
         wake_at: times.length === 0 ? null : Math.min(...times),
       },
       extras: { guards: waiters.flatMap((one) => one.guards?.() ?? []) },

@@ -46,7 +46,8 @@ export async function askModel(
     step,
     { retry: model.retry ?? PATIENT, mayRepeat: true, execute },
     {
-      ...{ alongside, judge: modelFailure },
+      alongside,
+      judge: modelFailure,
       // A run that has spent what it may spend ends before it asks a model.
       before: host.leaveAtLimit,
       onResult: (seq) => {

@@ -12,7 +12,9 @@ beforeEach(async () => {
 afterEach(() => hf.close());
 
 const agent = (given: Partial<AgentDefinition>): AgentDefinition => ({
-  ...{ id: "a", version: "1", iterate: (it) => it.done() },
+  id: "a",
+  version: "1",
+  iterate: (it) => it.done(),
   ...given,
 });
 

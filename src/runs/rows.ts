@@ -18,14 +18,35 @@ import { idleReason, type OpenQuestion, type OpenQuestions, waitsOf } from "../c
 import { errorIn, eventOf, loadEventPayload } from "./journal.ts";
 
 const STATUSES: readonly Run["status"][] = [
-  ...(["running", "paused", "waiting", "recovering", "completed", "failed", "cancelled"] as const),
+  "running",
+  "paused",
+  "waiting",
+  "recovering",
+  "completed",
+  "failed",
+  "cancelled",
 ];
 
 const RUN = {
-  ...{ id: text, session: text, agent: text, agent_version: text, toolset: digest, status: oneOf(STATUSES) },
-  ...{ version: whole, epoch: whole, iteration: whole, cancel: whole, priority: whole, limits: jsonObject },
-  ...{ lease_ms: whole, tokens: whole },
-  ...{ created_at: whole, updated_at: whole, parent: optional(text), owner: optional(text), stop: optional(text) },
+  id: text,
+  session: text,
+  agent: text,
+  agent_version: text,
+  toolset: digest,
+  status: oneOf(STATUSES),
+  version: whole,
+  epoch: whole,
+  iteration: whole,
+  cancel: whole,
+  priority: whole,
+  limits: jsonObject,
+  lease_ms: whole,
+  tokens: whole,
+  created_at: whole,
+  updated_at: whole,
+  parent: optional(text),
+  owner: optional(text),
+  stop: optional(text),
 };
 
 /**

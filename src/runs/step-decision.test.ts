@@ -7,7 +7,10 @@ const NOW = 100_000;
 const RETRY = { attempts: 3, backoffMs: 100, maxBackoffMs: 150 };
 
 const tool = (mayRepeat: boolean): RequestedStep => ({
-  ...{ kind: "tool", name: "pay", digest: "d", effect: { mayRepeat, retry: RETRY } },
+  kind: "tool",
+  name: "pay",
+  digest: "d",
+  effect: { mayRepeat, retry: RETRY },
 });
 const ONCE = tool(false);
 const REPEATABLE = tool(true);
@@ -17,8 +20,20 @@ const SLEEP: RequestedStep = { kind: "sleep", name: "sleep", digest: "d" };
 function recorded(request: RequestedStep, more: Partial<StepRecord> = {}): StepRecord {
   const { kind, name, digest } = request;
   return {
-    ...{ seq: 7, iteration: 1, path: "1", kind, name, digest, attempt: 1, key: "k", startedAt: 1, data: {} },
-    ...{ status: "started", end: null, isAllowed: false, isAsked: false },
+    seq: 7,
+    iteration: 1,
+    path: "1",
+    kind,
+    name,
+    digest,
+    attempt: 1,
+    key: "k",
+    startedAt: 1,
+    data: {},
+    status: "started",
+    end: null,
+    isAllowed: false,
+    isAsked: false,
     ...more,
   };
 }

@@ -325,9 +325,20 @@ export class Steps {
         const [written] = await this.#writer.add([{ ...draft, ...question }], payloadExtras([payload]));
         const { kind, name, path, digest } = identity;
         return {
-          ...{ seq: written?.seq ?? 0, iteration: this.#iteration, path, kind, name, attempt, digest, key },
-          ...{ startedAt: draft.at, data, end: null, isAllowed: false },
-          ...{ status: approval ? "asked" : "started", isAsked: approval },
+          seq: written?.seq ?? 0,
+          iteration: this.#iteration,
+          path,
+          kind,
+          name,
+          attempt,
+          digest,
+          key,
+          startedAt: draft.at,
+          data,
+          end: null,
+          isAllowed: false,
+          status: approval ? "asked" : "started",
+          isAsked: approval,
         };
       }),
     );
@@ -350,8 +361,14 @@ export class Steps {
   ): Promise<{ readonly value: Json } | { readonly record: StepRecord }> {
     const { row } = this.#writer;
     const call: StepCall = {
-      ...{ run: row.id, session: row.session, iteration: this.#iteration, path, attempt: record.attempt },
-      ...{ idempotencyKey: record.key, again: isAgain, signal: this.#host.signal },
+      run: row.id,
+      session: row.session,
+      iteration: this.#iteration,
+      path,
+      attempt: record.attempt,
+      idempotencyKey: record.key,
+      again: isAgain,
+      signal: this.#host.signal,
     };
     this.#host.life.refuseLeft();
     const given = record.attempt === 1 && !isAgain ? first : (JSON.parse(decodeText(input)) as Json);
@@ -399,7 +416,8 @@ export class Steps {
     { final, retryAfterMs }: Failure = { final: isFinal(thrown), retryAfterMs: null },
   ): Promise<StepRecord> {
     const data = {
-      ...{ step: record.seq, error: { ...errorOf(thrown) } },
+      step: record.seq,
+      error: { ...errorOf(thrown) },
       ...(final ? { final: true } : {}),
       // The tool has returned and only its result cannot be recorded: a person or program that retries must know that.
       ...(effectDone ? { effectDone: true } : {}),

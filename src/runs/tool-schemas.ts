@@ -59,7 +59,8 @@ function schemaOf(name: string, tool: Readonly<Record<string, unknown>>, target:
     if (tool.inputSchema !== undefined) return tool.inputSchema;
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new HoldfastError("InvalidArgument", `the validator of tool ${name} gives no JSON Schema: ${why}`, {
-      ...{ details: { tool: name }, cause },
+      details: { tool: name },
+      cause,
       hint: "Give the tool an inputSchema of its own.",
     });
   }

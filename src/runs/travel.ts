@@ -107,9 +107,18 @@ export async function continueFrom(
   if (state !== undefined) kept = await prepare(encodeState(state, row).bytes, JSON_IN_ROW);
   else if (end !== null) kept = await copy(end.seq);
   return {
-    ...{ id, session, agent: row.agent, agentVersion: row.agent_version, toolset: row.toolset },
-    ...{ limits: { ...(jsonObject.read(row.limits) ?? {}), ...limits }, priority: row.priority },
-    ...{ leaseMs: row.lease_ms, parent: null, nested: 0, owner: null, input: await copy(row.first_seq) },
+    id,
+    session,
+    agent: row.agent,
+    agentVersion: row.agent_version,
+    toolset: row.toolset,
+    limits: { ...(jsonObject.read(row.limits) ?? {}), ...limits },
+    priority: row.priority,
+    leaseMs: row.lease_ms,
+    parent: null,
+    nested: 0,
+    owner: null,
+    input: await copy(row.first_seq),
     from: { run: row.id, session: row.session, iteration, state: kept, isRetry, chance },
   };
 }
@@ -192,7 +201,9 @@ export async function retryRun(
       ];
       return {
         commit: {
-          ...{ ...begun.commit, sessions: [{ id: row.session, mode: "existing", at }], guards },
+          ...begun.commit,
+          sessions: [{ id: row.session, mode: "existing", at }],
+          guards,
           events: begun.events,
         },
         answer: ({ events }) => runOf(begun.row(events[0]?.seq ?? 0)),
@@ -226,7 +237,9 @@ export async function forkRun(
       const { guards = [], agents = [], events = [], ...rest } = fork.commit;
       return {
         commit: {
-          ...{ ...rest, ...begun.commit, agents: [...agents, ...(begun.commit.agents ?? [])] },
+          ...rest,
+          ...begun.commit,
+          agents: [...agents, ...(begun.commit.agents ?? [])],
           guards: [...guards, ...(begun.commit.guards ?? []).filter(({ check }) => check !== "run.active")],
           writes: [...(fork.commit.writes ?? []), ...(begun.commit.writes ?? [])],
           events: [...events, ...begun.events],
@@ -273,7 +286,9 @@ export async function rewindRun(
       const events = [...here.events, { ...moved, writes: [...(moved.writes ?? []), point] }];
       return {
         commit: {
-          ...{ ...begun.commit, ...here.extras, wakes: true },
+          ...begun.commit,
+          ...here.extras,
+          wakes: true,
           sessions: [{ id: row.session, mode: "existing", at }, ...(here.extras.sessions ?? [])],
           guards: [
             ...(here.extras.guards ?? []),

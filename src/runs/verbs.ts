@@ -39,7 +39,8 @@ export async function changeRun(
     const { guards = [], sessions = [], wakes = false, ...rest } = move.extras ?? {};
     return {
       commit: {
-        ...{ sessions: [{ id: row.session, mode: "existing", at }, ...sessions], ...rest },
+        sessions: [{ id: row.session, mode: "existing", at }, ...sessions],
+        ...rest,
         wakes: wakes || change.row(0).wake_at === 0,
         guards: [atVersion(row), ...guards],
         events: [...before, change.event, ...after],
@@ -69,7 +70,10 @@ export async function signalRun(
       refuseEnded(row, "it takes no signals any more");
       const wakes = waitsFor(row, { kind: "signal", name: signal });
       return {
-        ...{ type: "run/signalled", at, data: { name: signal }, payload: ["payload", kept] },
+        type: "run/signalled",
+        at,
+        data: { name: signal },
+        payload: ["payload", kept],
         changes: wakes ? { status: "running", wake_at: 0, waits: null } : {},
         writes: [{ op: "insert", table: "signals", row: { run: id, name: signal } }],
         extras: payloadExtras([kept]),
@@ -149,7 +153,9 @@ async function unpausing(storage: Storage, row: RunRow, at: number): Promise<Non
   );
   const draft = { session: row.session, at, run: row.id, type: "step/done", ...payloadFields(undefined) };
   return {
-    ...{ type: "run/unpaused", at, changes: { status: "running", wake_at: 0 } },
+    type: "run/unpaused",
+    at,
+    changes: { status: "running", wake_at: 0 },
     after: asleep.map(({ seq }): EventDraft => ({ ...draft, data: { step: seq } })),
   };
 }

@@ -114,7 +114,8 @@ function waitAt(
       resume();
       return true;
     },
-    ...{ waits: signal === null ? null : { kind: "signal", name: signal }, until },
+    waits: signal === null ? null : { kind: "signal", name: signal },
+    until,
     events: () => (record === undefined ? [steps.draft("step/started", data)] : []),
   });
 }
@@ -169,7 +170,8 @@ export function askPerson(
       resume(now);
       return true;
     },
-    ...{ waits: { kind: "decision", decision: rowId(session, seq) }, until: null },
+    waits: { kind: "decision", decision: rowId(session, seq) },
+    until: null,
     events: () => {
       if (isAsked) return [];
       const at = storage.environment.now();

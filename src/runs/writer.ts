@@ -197,7 +197,8 @@ export class Writer {
       ...extras,
       sessions: extras?.sessions === undefined ? [session] : [session, ...extras.sessions],
       guards: extras?.guards === undefined ? own : [...own, ...extras.guards],
-      ...{ events, ...(holds === undefined ? {} : { holds }) },
+      events,
+      ...(holds === undefined ? {} : { holds }),
     };
   }
 
@@ -275,7 +276,11 @@ export function moveRun(row: RunRow, move: Move): MovedRun {
   const checkpointSeq: Cell = checkpoint === true ? { slot: "seq" } : next.checkpoint_seq;
   const first = update(row, changes, next, checkpointSeq);
   const event: EventDraft = {
-    ...{ session: row.session, type, at, run: row.id, ...payloadFields(payload) },
+    session: row.session,
+    type,
+    at,
+    run: row.id,
+    ...payloadFields(payload),
     // As far as it goes in the order of their names, in which they are hashed.
     data: {
       ...(checkpoint === true ? { checkpoint: true } : {}),

@@ -92,8 +92,15 @@ export async function decideSpawn(
   const described = { ...child.described, request: child.described.request ?? caller.request };
   const birth: SessionOrigin = { kind: "spawned", origin: child.origin, cacheId: child.cacheId };
   return begin(storage, spawn, {
-    ...{ type: "spawn", caller, at, callee: id, calleeNo: { session: id }, calleeHead: null, source: null },
-    ...{ commit: createCommit(id, described, birth, at), data: {} },
+    type: "spawn",
+    caller,
+    at,
+    callee: id,
+    calleeNo: { session: id },
+    calleeHead: null,
+    source: null,
+    commit: createCommit(id, described, birth, at),
+    data: {},
   });
 }
 
@@ -125,8 +132,14 @@ async function continued(
   const at = storage.environment.now();
   const head = session.head === null ? null : await findHead(storage, session.head);
   return begin(storage, attachment, {
-    ...{ type: "attach", caller, at, callee: session.id, calleeNo: session.no, calleeHead: head },
-    ...{ source: { session, head }, data: { mode: "continue" } },
+    type: "attach",
+    caller,
+    at,
+    callee: session.id,
+    calleeNo: session.no,
+    calleeHead: head,
+    source: { session, head },
+    data: { mode: "continue" },
     commit: {
       sessions: [{ id: session.id, mode: "existing", at }],
       // Two invocations that close a cycle together need not share a session. So invocations that continue a session
@@ -156,8 +169,14 @@ async function branched(
   const derived = derivation("attach", id, from, head, at);
   const created = createCommit(id, described, birth, at, derived);
   return begin(storage, attachment, {
-    ...{ type: "attach", caller, at, callee: id, calleeNo: { session: id }, calleeHead: null },
-    ...{ source: { session, head }, data: { mode: "branch" } },
+    type: "attach",
+    caller,
+    at,
+    callee: id,
+    calleeNo: { session: id },
+    calleeHead: null,
+    source: { session, head },
+    data: { mode: "branch" },
     commit: {
       ...created,
       // The source is there, and stays until this is done.
@@ -189,14 +208,23 @@ async function begin(
   const before = caller.head === null ? null : await findHead(storage, caller.head);
   const callSeq = await checkCall(storage, caller, asked.call);
   const shared = {
-    ...{ type, status: "running", label: asked.label, call_seq: callSeq, created_at: at, completed_at: null },
-    ...{ caller_head_before: before?.no ?? null, callee_head_before: calleeHead?.no ?? null },
-    ...{ source_session_no: source?.session.no ?? null, source_snapshot_seq: source?.head?.snapshot_seq ?? null },
+    type,
+    status: "running",
+    label: asked.label,
+    call_seq: callSeq,
+    created_at: at,
+    completed_at: null,
+    caller_head_before: before?.no ?? null,
+    callee_head_before: calleeHead?.no ?? null,
+    source_session_no: source?.session.no ?? null,
+    source_snapshot_seq: source?.head?.snapshot_seq ?? null,
     source_fingerprint: source?.head?.fingerprint ?? null,
   };
   const sourceNo = source?.head?.no ?? null;
   const event: EventDraft = {
-    ...{ session: caller.id, type: "invocation/started", at },
+    session: caller.id,
+    type: "invocation/started",
+    at,
     data: {
       ...facts({ type, status: "running", callee, call: callSeq }),
       ...beginning.data,
@@ -221,10 +249,19 @@ async function begin(
       const seq = events.at(-1)?.seq ?? 0;
       return invocationOf({
         ...shared,
-        ...{ session: caller.id, first_seq: seq, seq, branch: caller.branch, callee, callee_session_no: null },
-        ...{ caller_before: before?.id ?? null, caller_after: null },
-        ...{ callee_before: calleeHead?.id ?? null, callee_after: null },
-        ...{ source: source?.session.id ?? null, source_head: source?.head?.id ?? null, source_head_no: sourceNo },
+        session: caller.id,
+        first_seq: seq,
+        seq,
+        branch: caller.branch,
+        callee,
+        callee_session_no: null,
+        caller_before: before?.id ?? null,
+        caller_after: null,
+        callee_before: calleeHead?.id ?? null,
+        callee_after: null,
+        source: source?.session.id ?? null,
+        source_head: source?.head?.id ?? null,
+        source_head_no: sourceNo,
       });
     },
   };

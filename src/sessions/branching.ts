@@ -115,7 +115,10 @@ export async function rewind(storage: Storage, locator: Locator): Promise<Moved>
         events: [{ ...moved, writes: [...(moved.writes ?? []), point] }],
       },
       answer: ({ events }) => ({
-        ...{ session: session.id, head: headOf(head), branch: events[0]?.seq ?? 0, branched: true },
+        session: session.id,
+        head: headOf(head),
+        branch: events[0]?.seq ?? 0,
+        branched: true,
       }),
     };
   });
@@ -240,8 +243,12 @@ export function derivation(
           op: "insert",
           table: "derivations",
           row: {
-            ...{ type, source_session_no: from.no, source_head: head?.no ?? null },
-            ...{ source_branch: from.branch, source_seq: from.seq, at },
+            type,
+            source_session_no: from.no,
+            source_head: head?.no ?? null,
+            source_branch: from.branch,
+            source_seq: from.seq,
+            at,
           },
         },
       ],

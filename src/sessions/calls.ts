@@ -55,10 +55,18 @@ const cost: Column<number> = {
 };
 
 const CALL = {
-  ...{ first_seq: whole, branch: whole, type: oneOf(TYPES), status: oneOf(STATUSES) },
-  ...{ model: optional(text), provider: optional(text), cost_usd: optional(cost) },
-  ...{ tokens_in: optional(whole), tokens_out: optional(whole), tokens_cached: optional(whole) },
-  ...{ created_at: whole, completed_at: optional(whole) },
+  first_seq: whole,
+  branch: whole,
+  type: oneOf(TYPES),
+  status: oneOf(STATUSES),
+  model: optional(text),
+  provider: optional(text),
+  cost_usd: optional(cost),
+  tokens_in: optional(whole),
+  tokens_out: optional(whole),
+  tokens_cached: optional(whole),
+  created_at: whole,
+  completed_at: optional(whole),
 };
 
 export function callOf(row: CallRow): Call {
@@ -213,8 +221,10 @@ export function checkOutcome(outcome: CallOutcome): CheckedCallOutcome {
         : checkOneOf(given.status, "status", ENDS),
     payloads: { response: given.response as never, result: given.result as never, error: given.error as never },
     numbers: {
-      ...{ tokens_in: tokens("inputTokens"), tokens_out: tokens("outputTokens") },
-      ...{ tokens_cached: tokens("cachedTokens"), cost_usd: spent as number | null },
+      tokens_in: tokens("inputTokens"),
+      tokens_out: tokens("outputTokens"),
+      tokens_cached: tokens("cachedTokens"),
+      cost_usd: spent as number | null,
     },
   };
 }
@@ -252,11 +262,21 @@ export function newCall(
   const numbers = ended?.numbers ?? { tokens_in: null, tokens_out: null, tokens_cached: null, cost_usd: null };
   const status: Call["status"] = ended?.status ?? "started";
   const columns = {
-    ...{ turn_seq: turnSeq, type, status, model, provider, ...refs, salts, ...numbers },
-    ...{ created_at: at, completed_at: ended === undefined ? null : at },
+    turn_seq: turnSeq,
+    type,
+    status,
+    model,
+    provider,
+    ...refs,
+    salts,
+    ...numbers,
+    created_at: at,
+    completed_at: ended === undefined ? null : at,
   };
   const event: EventDraft = {
-    ...{ session, type: ended === undefined ? "call/started" : "call/put", at },
+    session,
+    type: ended === undefined ? "call/started" : "call/put",
+    at,
     data: facts({ type, status, model, provider, turn: turnSeq, ...numbers }),
     payloads: fresh as never,
     writes: [{ op: "insert", table: "calls", row: { first_seq: { slot: "seq" }, ...columns } }],
@@ -280,11 +300,21 @@ async function finish(
     const { refs, salts, commit } = writePayloads(NAMES, fresh, { refs: row, salts: row.salts });
     const { type, model, provider, turn_seq } = row;
     const columns = {
-      ...{ turn_seq, type, status: ended.status, model, provider, ...refs, salts, ...ended.numbers },
-      ...{ created_at: row.created_at, completed_at: at },
+      turn_seq,
+      type,
+      status: ended.status,
+      model,
+      provider,
+      ...refs,
+      salts,
+      ...ended.numbers,
+      created_at: row.created_at,
+      completed_at: at,
     };
     const event: EventDraft = {
-      ...{ session: id, type: "call/put", at },
+      session: id,
+      type: "call/put",
+      at,
       data: facts({ call: first, type, status: ended.status, ...ended.numbers }),
       payloads: fresh as never,
       writes: [{ op: "insert", table: "calls", row: { first_seq: first, branch, ...columns } }],

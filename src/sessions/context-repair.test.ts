@@ -168,7 +168,9 @@ describe("repair", () => {
   });
 
   const again = fc.array(fc.tuple(fc.constantFrom("a", "a", "a", "a-2", "a-3", "b"), fc.boolean()), {
-    ...{ minLength: 20, maxLength: 120, size: "max" as const },
+    minLength: 20,
+    maxLength: 120,
+    size: "max" as const,
   });
   const conversationWith = (calls: readonly (readonly [id: string, isAnswered: boolean])[]) =>
     calls.flatMap(([id, isAnswered]): readonly ContextMessage[] => {
@@ -228,7 +230,11 @@ describe("repair", () => {
 
   test("SE8 the estimate is what its promise says", () => {
     const message = (content: readonly ContentBlock[]): ContextMessage => ({
-      ...{ id: null, agent: null, role: "user", content, repaired: false },
+      id: null,
+      agent: null,
+      role: "user",
+      content,
+      repaired: false,
     });
     expect(estimate(message([]))).toBe(4);
     expect(estimate(message([{ type: "text", text: "12345678" }]))).toBe(6);

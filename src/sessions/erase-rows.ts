@@ -33,7 +33,8 @@ export function reportOf(found: FoundRows, at: number, tombstone: 0 | 1): Erasur
   const inherited = found["remains.messages"]?.[0]?.n ?? 0;
   const forOthers = events[0]?.kept ?? 0;
   const stays = {
-    ...{ ...(tombstone === 0 ? {} : { tombstone }), blobs: kept },
+    ...(tombstone === 0 ? {} : { tombstone }),
+    blobs: kept,
     ...(inherited === 0 ? {} : { inherited }),
     ...(forOthers === 0 ? {} : { events: forOthers }),
   };
@@ -52,7 +53,9 @@ const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 export function eraseWrites(no: number, at: number, everywhere: boolean): readonly Write[] {
   const where = { session: no };
   const run = (statement: Extract<Write, { op: "run" }>["statement"], ...params: Cell[]): Write => ({
-    ...{ op: "run", statement, params: [...params, no] },
+    op: "run",
+    statement,
+    params: [...params, no],
   });
   const release: Write[] = [
     { op: "read", query: "allMessages.inline", params: where },

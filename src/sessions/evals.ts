@@ -99,7 +99,9 @@ async function write(
     const status: Eval["status"] = ended?.status ?? "running";
     const columns = { turn_seq: turnSeq, message_seq: messageSeq, status, ...refs, salts, at };
     const event: EventDraft = {
-      ...{ session: id, type: ended === undefined ? "eval/started" : "eval/added", at },
+      session: id,
+      type: ended === undefined ? "eval/started" : "eval/added",
+      at,
       data: facts({ status, turn: turnSeq, message: messageSeq }),
       payloads: fresh as never,
       writes: [{ op: "insert", table: "evals", row: { first_seq: { slot: "seq" }, ...columns } }],
@@ -124,7 +126,9 @@ async function finish(
     const { refs, salts, commit } = writePayloads<PayloadName>(NAMES, fresh, { refs: row, salts: row.salts });
     const columns = { turn_seq: row.turn_seq, message_seq: row.message_seq, status: ended.status, ...refs, salts, at };
     const event: EventDraft = {
-      ...{ session: id, type: "eval/added", at },
+      session: id,
+      type: "eval/added",
+      at,
       data: facts({ eval: first, status: ended.status }),
       payloads: fresh as never,
       writes: [{ op: "insert", table: "evals", row: { first_seq: first, branch, ...columns } }],

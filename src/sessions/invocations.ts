@@ -137,8 +137,12 @@ export async function finishInvocation(
     const at = storage.environment.now();
     const branch = await lineOf(storage, caller, row);
     const next: InvocationRow = {
-      ...{ ...row, status, branch, completed_at: at },
-      ...{ caller_after: heads.caller?.id ?? null, callee_after: heads.callee?.id ?? null },
+      ...row,
+      status,
+      branch,
+      completed_at: at,
+      caller_after: heads.caller?.id ?? null,
+      callee_after: heads.callee?.id ?? null,
     };
     const used = callee === null || callee.id === caller.id ? [] : [callee];
     const away = named === undefined || callee !== null ? [] : [named.id];
@@ -171,19 +175,32 @@ function endEvent(
   const { session, first_seq, branch, status, completed_at } = row;
   const at = completed_at ?? 0;
   return {
-    ...{ session, type: "invocation/finished", at },
+    session,
+    type: "invocation/finished",
+    at,
     data: facts({ invocation: first_seq, status, calleeHead: heads.callee?.id ?? null }),
     writes: [
       {
         op: "insert",
         table: "invocations",
         row: {
-          ...{ first_seq, branch, type: row.type, status, label: row.label, call_seq: row.call_seq },
-          ...{ callee_session_no: row.callee_session_no, source_session_no: row.source_session_no },
-          ...{ caller_head_before: row.caller_head_before, caller_head_after: heads.caller?.no ?? null },
-          ...{ callee_head_before: row.callee_head_before, callee_head_after: heads.callee?.no ?? null },
-          ...{ source_head: row.source_head_no, source_snapshot_seq: row.source_snapshot_seq },
-          ...{ source_fingerprint: row.source_fingerprint, created_at: row.created_at, completed_at: at },
+          first_seq,
+          branch,
+          type: row.type,
+          status,
+          label: row.label,
+          call_seq: row.call_seq,
+          callee_session_no: row.callee_session_no,
+          source_session_no: row.source_session_no,
+          caller_head_before: row.caller_head_before,
+          caller_head_after: heads.caller?.no ?? null,
+          callee_head_before: row.callee_head_before,
+          callee_head_after: heads.callee?.no ?? null,
+          source_head: row.source_head_no,
+          source_snapshot_seq: row.source_snapshot_seq,
+          source_fingerprint: row.source_fingerprint,
+          created_at: row.created_at,
+          completed_at: at,
         },
       },
     ],
@@ -192,7 +209,11 @@ function endEvent(
 
 function failureEvent({ session, first_seq }: InvocationRow, payload: PreparedPayload, at: number): EventDraft {
   return {
-    ...{ session, type: "annotation", at, data: { invocation: first_seq }, payloads: { note: payload } },
+    session,
+    type: "annotation",
+    at,
+    data: { invocation: first_seq },
+    payloads: { note: payload },
     writes: [{ op: "insert", table: "annotations", row: { payload: payload.sha256, salt: payload.salt } }],
   };
 }

@@ -38,7 +38,9 @@ export async function prepareHead(
   const { expect, finalSummary, fingerprint = null, cacheId = null } = input;
   const said = {
     finalSummary: finalSummary === undefined ? null : encodeText(finalSummary),
-    ...{ fingerprint, cacheId, expect },
+    fingerprint,
+    cacheId,
+    expect,
   };
   const carried = { final: input.final, vars: input.vars } as Pick<HeadInput, "final" | "vars">;
   const { final, vars } = await preparePayloads(prepare, carried);
@@ -115,7 +117,9 @@ export async function inheritedBy(storage: Storage, session: SessionRow): Promis
   const basis = head !== null && head.session_no === no ? { id: head.id } : null;
   const source = basis === null ? await firstOther(storage, before, no) : undefined;
   return {
-    ...{ basis, counts, compaction: head === null ? null : rootOf(head).compaction },
+    basis,
+    counts,
+    compaction: head === null ? null : rootOf(head).compaction,
     source: source === undefined ? null : { session: source.session, branch: source.branch, seq: source.upTo },
   };
 }
@@ -160,12 +164,18 @@ export function headEvent(
     ...(turnSeq === undefined ? {} : { data: { turn: turnSeq } }),
     ...(final === null ? {} : { payloads: { final } }),
     head: {
-      ...{ status, inherits, compacts: compaction?.compacts ?? null },
+      status,
+      inherits,
+      compacts: compaction?.compacts ?? null,
       adds: { messages: compaction === undefined ? 0 : 1, snapshots: vars === null ? 0 : 1 },
       commits: { final: committed(final), vars: committed(vars), summary: committed(summary) },
       columns: {
-        ...{ final: final?.sha256 ?? null, salt: final?.salt ?? summary?.salt ?? null, final_summary: finalSummary },
-        ...{ fingerprint, turn_seq: turnSeq ?? null, cache_id: cacheId ?? session.cache_id },
+        final: final?.sha256 ?? null,
+        salt: final?.salt ?? summary?.salt ?? null,
+        final_summary: finalSummary,
+        fingerprint,
+        turn_seq: turnSeq ?? null,
+        cache_id: cacheId ?? session.cache_id,
       },
     },
     writes: ends ?? [],

@@ -22,11 +22,19 @@ import { noRow } from "./versioned-rows.ts";
 export function snapshotOf(row: SnapshotRow): Snapshot {
   const { session } = row;
   const { seq, branch, at } = decodeRow({ kind: "snapshot", session, seq: row.seq }, row, {
-    ...{ seq: whole, branch: whole, at: whole },
+    seq: whole,
+    branch: whole,
+    at: whole,
   });
   return {
-    ...{ id: rowId(session, seq), session, seq, branch, turn: optionalRowId(session, row.turn_seq) },
-    ...{ varsRef: row.vars === null ? null : toRef(row.vars), at, erased: row.erased_seq !== null },
+    id: rowId(session, seq),
+    session,
+    seq,
+    branch,
+    turn: optionalRowId(session, row.turn_seq),
+    varsRef: row.vars === null ? null : toRef(row.vars),
+    at,
+    erased: row.erased_seq !== null,
   };
 }
 
@@ -70,13 +78,23 @@ async function addSnapshot(
   const { blobs, writes, uses, sha256, salt } = payload;
   return {
     commit: {
-      ...{ sessions: [{ id, mode: "existing", at }], guards: [onBranch(session)], blobs, writes, uses },
+      sessions: [{ id, mode: "existing", at }],
+      guards: [onBranch(session)],
+      blobs,
+      writes,
+      uses,
       events: [snapshotEvent(id, payload, at, turnSeq)],
     },
     answer: ({ events }) =>
       snapshotOf({
-        ...{ session: id, seq: events[0]?.seq ?? 0, branch: session.branch, turn_seq: turnSeq },
-        ...{ vars: sha256, salt, at, erased_seq: null },
+        session: id,
+        seq: events[0]?.seq ?? 0,
+        branch: session.branch,
+        turn_seq: turnSeq,
+        vars: sha256,
+        salt,
+        at,
+        erased_seq: null,
       }),
   };
 }

@@ -93,7 +93,9 @@ export async function shrinkTombstones(
       // As it was read, and locked: an import may be about to count on it.
       const guards = rows.map(
         ({ session, branch, upto }): Guard => ({
-          ...{ check: "remains.upto", key: [session, branch], expect: upto },
+          check: "remains.upto",
+          key: [session, branch],
+          expect: upto,
         }),
       );
       const outcome = await storage.commit({ solo: true, guards, writes: eraseWrites(no, at, false) });

@@ -51,7 +51,9 @@ async function begin(storage: Storage, id: string, agent: string | undefined, ru
     const session = await existingSession(storage, id);
     const at = storage.environment.now();
     const event: EventDraft = {
-      ...{ session: id, type: "turn/begun", at },
+      session: id,
+      type: "turn/begun",
+      at,
       ...(agent === undefined ? {} : { agent }),
       ...(run === undefined ? {} : { run }),
       writes: [
@@ -59,7 +61,10 @@ async function begin(storage: Storage, id: string, agent: string | undefined, ru
           op: "insert",
           table: "turns",
           row: {
-            ...{ first_seq: { slot: "seq" }, status: "open", run: run ?? null, at },
+            first_seq: { slot: "seq" },
+            status: "open",
+            run: run ?? null,
+            at,
             agent_no: agent === undefined ? null : { agent },
           },
         },
@@ -94,7 +99,11 @@ async function end(
     const open = await openTurn(storage, session, first);
     const at = storage.environment.now();
     const plan: HeadPlan = {
-      ...{ session, prepared, at, turnSeq: first, status: status === "done" ? "complete" : "aborted" },
+      session,
+      prepared,
+      at,
+      turnSeq: first,
+      status: status === "done" ? "complete" : "aborted",
       ends: [endRow(open, status, at)],
       agents: open.agent === null ? [] : [open.agent],
       guards: [{ check: "turn.version", key: [first, id], expect: open.seq }],

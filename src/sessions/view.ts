@@ -97,23 +97,40 @@ const STATUSES: readonly Invocation["status"][] = ["running", "done", "failed"];
 export function invocationOf(row: InvocationRow): Invocation {
   const { session } = row;
   const found = decodeRow({ kind: "invocation", session, seq: row.first_seq }, row, {
-    ...{ first_seq: whole, branch: whole, type: oneOf(TYPES), status: oneOf(STATUSES), label: optional(utf8) },
-    ...{ created_at: whole, completed_at: optional(whole) },
+    first_seq: whole,
+    branch: whole,
+    type: oneOf(TYPES),
+    status: oneOf(STATUSES),
+    label: optional(utf8),
+    created_at: whole,
+    completed_at: optional(whole),
   });
   return {
-    ...{ id: rowId(session, found.first_seq), session, seq: found.first_seq, branch: found.branch },
-    ...{ type: found.type, mode: modeOf(row), status: found.status, callee: row.callee },
-    ...{ callerHeadBefore: row.caller_before, callerHeadAfter: row.caller_after },
-    ...{ calleeHeadBefore: row.callee_before, calleeHeadAfter: row.callee_after },
-    ...{ call: optionalRowId(session, row.call_seq), label: found.label },
+    id: rowId(session, found.first_seq),
+    session,
+    seq: found.first_seq,
+    branch: found.branch,
+    type: found.type,
+    mode: modeOf(row),
+    status: found.status,
+    callee: row.callee,
+    callerHeadBefore: row.caller_before,
+    callerHeadAfter: row.caller_after,
+    calleeHeadBefore: row.callee_before,
+    calleeHeadAfter: row.callee_after,
+    call: optionalRowId(session, row.call_seq),
+    label: found.label,
     source:
       row.source === null
         ? null
         : {
-            ...{ session: row.source, head: row.source_head, fingerprint: row.source_fingerprint },
+            session: row.source,
+            head: row.source_head,
+            fingerprint: row.source_fingerprint,
             snapshot: optionalRowId(row.source, row.source_snapshot_seq),
           },
-    ...{ createdAt: found.created_at, completedAt: found.completed_at },
+    createdAt: found.created_at,
+    completedAt: found.completed_at,
   };
 }
 

@@ -36,14 +36,18 @@ export async function fillStore(hf: Everything): Promise<FilledStore> {
     { role: "assistant", content: LONG },
   ]);
   const rootCall = await lineage.calls.start(chat, {
-    ...{ type: "root", model: "m-1", provider: "p", turn: turn.id },
+    type: "root",
+    model: "m-1",
+    provider: "p",
+    turn: turn.id,
     descriptor: { messages: asked === undefined ? [] : [asked.id], system: "be kind" },
   });
   await lineage.calls.finish(rootCall.id, { response: { text: "hi" }, inputTokens: 3, outputTokens: 4, costUsd: 0.5 });
   const leafCall = await lineage.calls.add(chat, { type: "leaf", request: { q: 1 }, result: 2, costUsd: null });
   await lineage.calls.add(chat, { type: "leaf", request: { q: 2 }, error: { why: "no" } });
   const ran = await lineage.evals.start(chat, {
-    ...{ code: "1 + 1", turn: turn.id },
+    code: "1 + 1",
+    turn: turn.id,
     ...(asked === undefined ? {} : { message: asked.id }),
   });
   await lineage.evals.finish(ran.id, { result: 2, final: "two" });
@@ -52,7 +56,10 @@ export async function fillStore(hf: Everything): Promise<FilledStore> {
   await state.patch(chat, { plan: ["one", "two"] }, { remove: ["mood"] });
   await log.annotate(chat, { note: "by hand" }, { agent: "ada" });
   const first = await lineage.turns.finish(turn.id, {
-    ...{ final: { answer: 42 }, finalSummary: "done", vars: { x: 2 }, fingerprint: "f-1" },
+    final: { answer: 42 },
+    finalSummary: "done",
+    vars: { x: 2 },
+    fingerprint: "f-1",
   });
   const aborted = await abortOne(hf, chat);
   await history.appendMany({ session: chat, agent: "bob" }, [

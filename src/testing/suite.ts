@@ -143,7 +143,15 @@ async function runInFixture(one: Case, make: MakeFixture): Promise<void> {
 function caseContextOf({ store, environment, another }: Fixture): Partial<CaseContext> {
   const { agents, sessions, history, state, tasks, blobs, captures, log, info } = store;
   const offers: { [N in ContextName]: CaseContext[N] | undefined } = {
-    ...{ agents, sessions, history, state, tasks, blobs, captures, log, info },
+    agents,
+    sessions,
+    history,
+    state,
+    tasks,
+    blobs,
+    captures,
+    log,
+    info,
     stats: store.stats === undefined ? undefined : (options) => all(store).stats(options),
     query: store.query === undefined ? undefined : (...asked) => all(store).query(...asked),
     explain: store.explain === undefined ? undefined : (...asked) => all(store).explain(...asked),

@@ -75,7 +75,8 @@ withAgents("Claude Code", (agents) => {
       const keepsHome = change === "path" || change === "version";
       await first.die();
       const second = machines.add({
-        ...{ cwd: change === "path" ? `second/${n} ü` : cwd, ...(await program(to)) },
+        cwd: change === "path" ? `second/${n} ü` : cwd,
+        ...(await program(to)),
         ...(keepsHome ? { home: first.home } : {}),
       });
       const prompt = `What was it? [[recall ${word}(-OUT)?]]`;

@@ -350,9 +350,7 @@ describe("CA4 --must-resume", () => {
     const machine = new Machine();
     await machine.run(says("HERE"), lineOf(store, "other"));
     const session = machine.args[1] ?? "";
-    const line = () => [
-      ...["--store", newStore(), "--request", "r", "--must-resume", "--", "claude", "--resume", session],
-    ];
+    const line = () => ["--store", newStore(), "--request", "r", "--must-resume", "--", "claude", "--resume", session];
     expect(await machine.run(says("MORE"), line())).toMatchObject({ code: 0 });
     const elsewhere = await new Machine().run(says("NEVER"), line());
     expect(elsewhere).toMatchObject({ code: 7, stdout: "" });

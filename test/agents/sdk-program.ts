@@ -13,7 +13,11 @@ const problems: string[] = [];
 let resumed: string | null = null;
 let said = "";
 const messages = persistentQuery({
-  ...{ hf, query, prompt: prompt as never, options: { ...options, env } as never, request: "ticket-8" },
+  hf,
+  query,
+  prompt: prompt as never,
+  options: { ...options, env } as never,
+  request: "ticket-8",
   ...claudeFiles({ hf, request: "ticket-8", cwd: options.cwd, env }),
   captureEveryMs: Number(everyMs),
   onStart: (start) => {

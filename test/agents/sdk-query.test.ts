@@ -35,7 +35,11 @@ withAgents("persistentQuery", (agents) => {
     const problems: unknown[] = [];
     let said = "";
     const messages = persistentQuery({
-      ...{ hf, query: sdk.query as never, prompt: prompt as never, options: options as never, request: "ticket-7" },
+      hf,
+      query: sdk.query as never,
+      prompt: prompt as never,
+      options: options as never,
+      request: "ticket-7",
       ...claudeFiles({ hf, request: "ticket-7", cwd: machine.cwd, env }),
       onStart: (start) => {
         ({ resumed } = start);

@@ -125,8 +125,13 @@ async function fillMore(hf: Holdfast): Promise<void> {
   const sessionId = "6ba7b810-9dad-41d1-80b4-00c04fd430c8";
   const content = Buffer.from('{"type":"user"}\n'.repeat(100));
   await hf.captures.save({
-    ...{ request: "request-3", agent: "claude-code", cwd: "/work", configDir: "/home/.claude", agentVersion: "2.1" },
-    ...{ sessionId, ttlMs: null },
+    request: "request-3",
+    agent: "claude-code",
+    cwd: "/work",
+    configDir: "/home/.claude",
+    agentVersion: "2.1",
+    sessionId,
+    ttlMs: null,
     files: [{ role: "transcript", path: `project/${sessionId}.jsonl`, content }],
   });
 }

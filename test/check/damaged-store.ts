@@ -48,7 +48,9 @@ export async function filledStore(engine: Engine, options: OpenOptions = {}): Pr
     });
   await all(KEPT.map((table) => `CREATE TABLE kept_${table} AS SELECT * FROM ${table}`));
   return {
-    ...{ hf, filled, storage },
+    hf,
+    filled,
+    storage,
     run: (sql, ...params) => all([sql], params),
     mend: async () => {
       // Numbers the database gave are given again.
@@ -97,7 +99,10 @@ async function saveCapture(hf: Holdfast): Promise<void> {
   const sessionId = "6ba7b810-9dad-41d1-80b4-00c04fd430c8";
   const content = Buffer.from('{"type":"user"}\n');
   await hf.captures.save({
-    ...{ request: "request-3", agent: "claude-code", cwd: "/work", sessionId },
+    request: "request-3",
+    agent: "claude-code",
+    cwd: "/work",
+    sessionId,
     files: [{ role: "transcript", path: `project/${sessionId}.jsonl`, content }],
   });
 }

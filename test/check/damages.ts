@@ -40,7 +40,11 @@ export const DAMAGES: Readonly<Record<Exclude<CheckKind, PhysicalKind>, PlantDam
       sessions: [{ id: "failed", mode: "existing", at: 1 }],
       events: [
         {
-          ...{ session: "failed", type: "run/failed", at: 1, run: "run-failed", journal: null },
+          session: "failed",
+          type: "run/failed",
+          at: 1,
+          run: "run-failed",
+          journal: null,
           data: { version: (run?.version ?? 0) + 1 },
         },
       ],

@@ -120,7 +120,13 @@ export function sourceWith(
   });
   const { agent, sessionId, cwd, configDir, key, agentVersion } = origin;
   return {
-    ...{ agent, sessionId, cwd, configDir, key, agentVersion, files },
+    agent,
+    sessionId,
+    cwd,
+    configDir,
+    key,
+    agentVersion,
+    files,
     async *read(name) {
       const content = bytes.get(name) ?? new Uint8Array();
       for (let at = 0; at < content.byteLength; at += piece) yield content.subarray(at, at + piece);

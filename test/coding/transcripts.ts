@@ -58,8 +58,14 @@ export class Transcript {
       this.entry({
         type: "assistant",
         message: {
-          ...{ id, type: "message", role: "assistant", model: "claude-sonnet-4-5", content: [block], usage },
-          ...{ stop_reason: isTool ? "tool_use" : "end_turn", ...fields },
+          id,
+          type: "message",
+          role: "assistant",
+          model: "claude-sonnet-4-5",
+          content: [block],
+          usage,
+          stop_reason: isTool ? "tool_use" : "end_turn",
+          ...fields,
         },
       }),
     );

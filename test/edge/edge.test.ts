@@ -83,7 +83,9 @@ describe("ST18 holdfast/edge", () => {
     const there = await ask<readonly Message[]>("get", { scope });
     expect(there).toEqual(JSON.parse(JSON.stringify(here)));
     expect(here.map(({ content }) => (content as readonly { text?: string }[])[0]?.text)).toEqual([
-      ...[...texts, ...texts, "the end"],
+      ...texts,
+      ...texts,
+      "the end",
     ]);
     expect(await ask("count", { scope })).toBe(7);
     expect(await full.log.verify("s")).toMatchObject({ ok: true });

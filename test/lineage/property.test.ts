@@ -41,7 +41,8 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     weight: 7,
     arbitrary: fc.record({
       do: fc.constantFrom("fork" as const, "attach" as const, "resume" as const, "rewind" as const),
-      ...{ on, head: fc.nat(20) },
+      on,
+      head: fc.nat(20),
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("delete" as const), on, everywhere: fc.boolean() }) },

@@ -15,7 +15,9 @@ afterEach(async () => {
 });
 
 const lookup = tool({
-  ...{ description: "Looks an order up", input: z.object({ order: z.string() }), effect: "idempotent" },
+  description: "Looks an order up",
+  input: z.object({ order: z.string() }),
+  effect: "idempotent",
   execute: ({ order }) => ({ order, paid: order === "7" ? 2 : 1 }),
 });
 
@@ -58,7 +60,12 @@ test.each(ADAPTERS)("RU18 RU19 $name: the same transcript, whichever SDK", async
   expect([run.tokens, run.costUsd]).toEqual([360, null]);
   const steps = await hf.runs.steps("r");
   expect(steps.filter(({ kind }) => kind === "model").map(({ attempt, status }) => `${attempt} ${status}`)).toEqual([
-    ...["1 failed", "2 done", "1 failed", "2 failed", "3 done", "1 done"],
+    "1 failed",
+    "2 done",
+    "1 failed",
+    "2 failed",
+    "3 done",
+    "1 done",
   ]);
   await hf.close();
 });

@@ -69,15 +69,11 @@ describe.each(ENGINES)("context of the tool loop on $name", (engine) => {
       const view = await hf.sessions.at("s");
       const calls = await view.calls();
       expect(calls.map(({ provider, model: name }) => [provider, name])).toEqual([
-        ...[
-          ["function", "summarize"],
-          ["scripted", "script"],
-          ["function", "summarize"],
-        ],
-        ...[
-          ["scripted", "script"],
-          ["scripted", "script"],
-        ],
+        ["function", "summarize"],
+        ["scripted", "script"],
+        ["function", "summarize"],
+        ["scripted", "script"],
+        ["scripted", "script"],
       ]);
       expect((await hf.sessions.context("s")).compaction).not.toBeNull();
     }),
@@ -150,7 +146,8 @@ describe.each(ENGINES)("context of the tool loop on $name", (engine) => {
       await listening;
       expect([value, run.tokens, heard]).toEqual([
         { text: "Summary of the conversation so far:\nin short, m5, m6, go", finish: "stop" },
-        ...[110, []],
+        110,
+        [],
       ]);
     }),
   );

@@ -82,7 +82,10 @@ describe.each(ENGINES)("tool loop on $name", (engine) => {
     "RU18 what goes wrong with a tool call is told to the model, and the run goes on",
     inStore(async (hf) => {
       const calls = [
-        ...[use("t1", "lok"), use("t2", "look", { $invalid: '{"a' }), use("t3", "break"), use("t4", "look", { ok: 1 })],
+        use("t1", "lok"),
+        use("t2", "look", { $invalid: '{"a' }),
+        use("t3", "break"),
+        use("t4", "look", { ok: 1 }),
         use("t5", "date"),
       ];
       const broken = tool({
@@ -112,14 +115,16 @@ describe.each(ENGINES)("tool loop on $name", (engine) => {
       const kept = await hf.blobs.store("a picture", { mediaType: "image/png" });
       const image = (ref: string) => [{ type: "image", source: { ref, mediaType: "image/png" } }];
       const results: Record<string, Json> = {
-        ...{ gone: image(gone), kept: image(kept), small: "small", large: "x".repeat(40_000_000) },
-        ...{
-          larger: "y".repeat(50_000_000),
-          many: Array.from({ length: 10_001 }, () => ({ type: "text", text: "z" })),
-        },
+        gone: image(gone),
+        kept: image(kept),
+        small: "small",
+        large: "x".repeat(40_000_000),
+        larger: "y".repeat(50_000_000),
+        many: Array.from({ length: 10_001 }, () => ({ type: "text", text: "z" })),
       };
       const give = tool({
-        ...{ inputSchema: OBJECT, effect: "idempotent" },
+        inputSchema: OBJECT,
+        effect: "idempotent",
         execute: async ({ what }: { what: string }) => results[what] ?? null,
       });
       const uses = Object.keys(results).map((what) => use(what, "give", { what }));
@@ -168,7 +173,8 @@ describe.each(ENGINES)("tool loop on $name", (engine) => {
       ] as const) {
         let [now, peak] = [0, 0];
         const slow = tool({
-          ...{ inputSchema: OBJECT, effect: "idempotent" },
+          inputSchema: OBJECT,
+          effect: "idempotent",
           execute: async ({ n }: { n: number }) => {
             peak = Math.max(peak, ++now);
             await new Promise((later) => setTimeout(later, 60 - 10 * n));
@@ -191,7 +197,8 @@ describe.each(ENGINES)("tool loop on $name", (engine) => {
     inStore(async (hf) => {
       const done: Json[] = [];
       const refund = tool({
-        ...{ inputSchema: OBJECT, approve: true },
+        inputSchema: OBJECT,
+        approve: true,
         execute: (input: Json) => {
           done.push(input);
           return "refunded";
@@ -229,11 +236,9 @@ describe.each(ENGINES)("tool loop on $name", (engine) => {
       expect(failed).toMatchObject({ status: "failed", error: { code: "invalid_request_error" } });
       const steps = await hf.runs.steps("r");
       expect(steps.filter(({ kind }) => kind === "model").map(({ attempt, status }) => [attempt, status])).toEqual([
-        ...[
-          [1, "failed"],
-          [2, "done"],
-          [1, "failed"],
-        ],
+        [1, "failed"],
+        [2, "done"],
+        [1, "failed"],
       ]);
       const { id } = await hf.runs.retry("r");
       expect(await hf.runs.resume(loop, id)).toMatchObject({ status: "completed", value: { text: "fine" } });
@@ -343,12 +348,10 @@ describe.each(ENGINES)("tool loop on $name", (engine) => {
       const [all, own] = [scripted("ok"), scripted("ok")];
       await hf.runs.execute(toolLoop({ ...base, model: all }), { id: "r1", session: "s", input: "go" });
       expect(all.requests[0]?.messages.map(({ role, repaired }) => [role, repaired])).toEqual([
-        ...[
-          ["user", false],
-          ["assistant", false],
-          ["tool", true],
-          ["user", false],
-        ],
+        ["user", false],
+        ["assistant", false],
+        ["tool", true],
+        ["user", false],
       ]);
       await hf.runs.execute(toolLoop({ ...base, model: own, ownMessagesOnly: true }), {
         id: "r2",
@@ -357,7 +360,7 @@ describe.each(ENGINES)("tool loop on $name", (engine) => {
       });
       expect(
         own.requests[0]?.messages.map(({ content: [block] }) => (block?.type === "text" ? block.text : "?")),
-      ).toEqual([...["go", "ok", "on"]]);
+      ).toEqual(["go", "ok", "on"]);
     }),
   );
 });

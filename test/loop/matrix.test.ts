@@ -35,17 +35,25 @@ const model = {
 const loop = toolLoop({ id: "loop", version: "1", model, tools });
 /** Its second tool names a blob that is not there, so the message with the results is refused and appended without it. */
 const picturing = toolLoop({
-  ...{ id: "picturing", version: "1", model },
+  id: "picturing",
+  version: "1",
+  model,
   tools: {
     ...tools,
     note: tool({
-      ...{ ...described, effect: "idempotent" },
+      ...described,
+      effect: "idempotent",
       execute: (): Json => [{ type: "image", source: { ref: `sha256:${"0".repeat(64)}` } }],
     }),
   },
 });
 const summarising = toolLoop({
-  ...{ id: "summarising", version: "1", model, tools, contextTokens: 3, tokenizer: () => 1 },
+  id: "summarising",
+  version: "1",
+  model,
+  tools,
+  contextTokens: 3,
+  tokenizer: () => 1,
   summarize: (messages) => `of ${messages.length}`,
 });
 
@@ -53,7 +61,10 @@ function running(agent: typeof loop, wanted: readonly string[]): Simulation {
   // The first one is played without faults.
   let undisturbed: string | undefined;
   return {
-    ...{ seed: 7, agents: [agent], workers: 2, limits: { quietMs: 900_000 } },
+    seed: 7,
+    agents: [agent],
+    workers: 2,
+    limits: { quietMs: 900_000 },
     async scenario(client) {
       await client.start(agent.id, { id: "run", session: "s", input: "Charge twice." });
       const result = await client.ended("run");

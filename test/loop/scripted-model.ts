@@ -55,7 +55,10 @@ export type Answer =
 export function scripted(...answers: readonly Answer[]): ScriptedModel {
   const requests: ChatRequest[] = [];
   return {
-    ...{ provider: "scripted", model: "script", retry: { attempts: 3, backoffMs: 1 }, requests },
+    provider: "scripted",
+    model: "script",
+    retry: { attempts: 3, backoffMs: 1 },
+    requests,
     async generate(request, call) {
       const answer = answers[Math.min(requests.length, answers.length - 1)] ?? "";
       requests.push(request);

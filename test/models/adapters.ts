@@ -24,28 +24,40 @@ const model = "fake";
 
 export const ADAPTERS: readonly Adapter[] = [
   {
-    ...{ name: "Anthropic SDK", api: "anthropic", keepsThinking: true },
+    name: "Anthropic SDK",
+    api: "anthropic",
+    keepsThinking: true,
     make: (url, options) =>
       anthropicModel(new Anthropic({ apiKey, baseURL: url }), { model, maxTokens: 1000, ...options }),
   },
   {
-    ...{ name: "OpenAI SDK, chat", api: "openai-chat", keepsThinking: false },
+    name: "OpenAI SDK, chat",
+    api: "openai-chat",
+    keepsThinking: false,
     make: (url, options) => openaiChatModel(new OpenAI({ apiKey, baseURL: `${url}/v1` }), { model, ...options }),
   },
   {
-    ...{ name: "OpenAI SDK, responses", api: "openai-responses", keepsThinking: true },
+    name: "OpenAI SDK, responses",
+    api: "openai-responses",
+    keepsThinking: true,
     make: (url, options) => openaiResponsesModel(new OpenAI({ apiKey, baseURL: `${url}/v1` }), { model, ...options }),
   },
   {
-    ...{ name: "AI SDK, Anthropic", api: "anthropic", keepsThinking: true },
+    name: "AI SDK, Anthropic",
+    api: "anthropic",
+    keepsThinking: true,
     make: (url, options) => aiSdkModel(createAnthropic({ apiKey, baseURL: `${url}/v1` })(model), options),
   },
   {
-    ...{ name: "AI SDK, OpenAI chat", api: "openai-chat", keepsThinking: false },
+    name: "AI SDK, OpenAI chat",
+    api: "openai-chat",
+    keepsThinking: false,
     make: (url, options) => aiSdkModel(createOpenAI({ apiKey, baseURL: `${url}/v1` }).chat(model), options),
   },
   {
-    ...{ name: "AI SDK, OpenAI responses", api: "openai-responses", keepsThinking: true },
+    name: "AI SDK, OpenAI responses",
+    api: "openai-responses",
+    keepsThinking: true,
     make: (url, options) =>
       aiSdkModel(createOpenAI({ apiKey, baseURL: `${url}/v1` }).responses(model), {
         ...options,
@@ -57,16 +69,16 @@ export const ADAPTERS: readonly Adapter[] = [
 export function modelCall(blobs: Readonly<Record<string, Uint8Array>> = {}): ModelCall & { readonly said: string[] } {
   const said: string[] = [];
   return {
-    ...{
-      run: "r",
-      session: "s",
-      iteration: 1,
-      path: "1",
-      attempt: 1,
-      idempotencyKey: "0123456789abcdef",
-      again: false,
-    },
-    ...{ signal: new AbortController().signal, said, token: (text: string) => void said.push(text) },
+    run: "r",
+    session: "s",
+    iteration: 1,
+    path: "1",
+    attempt: 1,
+    idempotencyKey: "0123456789abcdef",
+    again: false,
+    signal: new AbortController().signal,
+    said,
+    token: (text: string) => void said.push(text),
     readBlob: async (ref) => blobs[ref] ?? Promise.reject(new Error(`no blob ${ref}`)),
   };
 }

@@ -10,7 +10,8 @@ import { answerInOrder, type FakeModels, type FakeScript, startFakeModels, USAGE
 import { ADAPTERS, type Adapter, modelCall } from "./adapters.ts";
 
 const TOOLS: readonly DescribedTool[] = ["look", "refund"].map((name) => ({
-  ...{ name, description: `does ${name}` },
+  name,
+  description: `does ${name}`,
   inputSchema: { type: "object", properties: { order: { type: "string" } }, required: ["order"] },
 }));
 
@@ -57,7 +58,10 @@ describe.each(ADAPTERS)("RU19 $name", (adapter: Adapter) => {
     expect(call.said.join("")).toBe("Order 7 was paid twice.");
     const { finish, inputTokens, cachedTokens, outputTokens, costUsd } = reply;
     expect({ finish, inputTokens, cachedTokens, outputTokens, costUsd }).toEqual({
-      ...{ finish: "stop", inputTokens: USAGE.plain, cachedTokens: USAGE.cached, outputTokens: USAGE.output },
+      finish: "stop",
+      inputTokens: USAGE.plain,
+      cachedTokens: USAGE.cached,
+      outputTokens: USAGE.output,
       costUsd: null,
     });
     expect(requests).toMatchObject([{ system: "Be brief.", tools: ["look", "refund"] }]);

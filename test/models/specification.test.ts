@@ -17,7 +17,8 @@ function messageFrom(role: Role, ...content: readonly ContentBlock[]): ContextMe
 
 const IMAGE = { type: "image", source: { ref: "sha256:i", mediaType: "image/png" } } as const;
 const ASKED: ChatRequest = {
-  ...{ system: "Be brief.", tools: [{ name: "look", inputSchema: { type: "object" } }] },
+  system: "Be brief.",
+  tools: [{ name: "look", inputSchema: { type: "object" } }],
   messages: [
     messageFrom("user", { type: "text", text: "hi" }, IMAGE),
     messageFrom("assistant", { type: "tool_use", id: "c1", name: "look", input: { a: 1 } }),
@@ -40,7 +41,8 @@ const base = {
 
 function v2(given: unknown[]): LanguageModelV2 {
   return {
-    ...{ specificationVersion: "v2", ...base },
+    specificationVersion: "v2",
+    ...base,
     async doStream({ prompt }) {
       given.push(prompt);
       const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15, cachedInputTokens: 4 };
@@ -63,7 +65,8 @@ function v2(given: unknown[]): LanguageModelV2 {
 
 function v3(given: unknown[]): LanguageModelV3 {
   return {
-    ...{ specificationVersion: "v3", ...base },
+    specificationVersion: "v3",
+    ...base,
     async doStream({ prompt }) {
       given.push(prompt);
       const inputTokens = { total: 10, noCache: 6, cacheRead: 4, cacheWrite: undefined };

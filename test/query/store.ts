@@ -101,21 +101,27 @@ function fillSession(rows: Rows, draw: Random, no: number, size: Size, blobs: nu
   const last = 3 + draw.below(size.events);
   const head = draw.chance(0.8) ? no * 10 : null;
   add(rows, "sessions", {
-    ...{
-      no,
-      id: `s${no}`,
-      agent_no: draw.pick([null, 1, 2, 3]),
-      title: draw.chance(0.7) ? bytes(`Title ${draw.below(4)}`) : null,
-    },
-    ...{ status: draw.pick(["open", "closed"]), tags: null, metadata: null, request: draw.pick([null, "req"]) },
-    ...{
-      created_at: START + draw.below(5),
-      updated_at: START + 10,
-      deleted_at: draw.chance(0.1) ? START : null,
-      version: 1,
-    },
-    ...{ branch: 1, seq: last, chain: digest("c"), messages: 0, state_seq: 0 },
-    ...{ kind: draw.pick(["entry", "spawned"]), origin: null, cache_id: draw.pick([null, "k"]), head_no: head },
+    no,
+    id: `s${no}`,
+    agent_no: draw.pick([null, 1, 2, 3]),
+    title: draw.chance(0.7) ? bytes(`Title ${draw.below(4)}`) : null,
+    status: draw.pick(["open", "closed"]),
+    tags: null,
+    metadata: null,
+    request: draw.pick([null, "req"]),
+    created_at: START + draw.below(5),
+    updated_at: START + 10,
+    deleted_at: draw.chance(0.1) ? START : null,
+    version: 1,
+    branch: 1,
+    seq: last,
+    chain: digest("c"),
+    messages: 0,
+    state_seq: 0,
+    kind: draw.pick(["entry", "spawned"]),
+    origin: null,
+    cache_id: draw.pick([null, "k"]),
+    head_no: head,
   });
   for (const tag of ["red", "green", "blue"]) if (draw.chance(0.4)) add(rows, "session_tags", { tag, session_no: no });
   if (draw.chance(0.4)) add(rows, "aliases", { name: `alias-${no}`, session_no: no, created_at: START });
@@ -130,12 +136,34 @@ function fillRuns(rows: Rows, draw: Random, no: number, last: number): void {
     const id = `run-${no}-${n}`;
     const [status, ended] = draw.pick([["completed", START + 9] as const, ["waiting", null] as const]);
     add(rows, "runs", {
-      ...{ ...at, id, first_seq: 1, seq: last, parent: draw.pick([null, "run-1-1"]), nested: n === 1 ? 0 : 1 },
-      ...{ agent_no: draw.pick([1, 2, 3]), agent_version: "1", toolset: digest(id), status, version: draw.below(9) },
-      ...{ epoch: draw.below(4), beat: 0, owner: draw.pick([null, "worker"]), iteration: draw.below(5) },
-      ...{ checkpoint_seq: null, wake_at: draw.pick([null, START + 5]), waits: null, cancel: 0, pause_at: null },
-      ...{ stop: draw.pick([null, "done"]), limits: bytes("{}"), priority: draw.below(3), lease_ms: 1000 },
-      ...{ tokens: draw.below(100), cost_usd: draw.pick([null, 0.5]), created_at: START, updated_at: START + 1 },
+      ...at,
+      id,
+      first_seq: 1,
+      seq: last,
+      parent: draw.pick([null, "run-1-1"]),
+      nested: n === 1 ? 0 : 1,
+      agent_no: draw.pick([1, 2, 3]),
+      agent_version: "1",
+      toolset: digest(id),
+      status,
+      version: draw.below(9),
+      epoch: draw.below(4),
+      beat: 0,
+      owner: draw.pick([null, "worker"]),
+      iteration: draw.below(5),
+      checkpoint_seq: null,
+      wake_at: draw.pick([null, START + 5]),
+      waits: null,
+      cancel: 0,
+      pause_at: null,
+      stop: draw.pick([null, "done"]),
+      limits: bytes("{}"),
+      priority: draw.below(3),
+      lease_ms: 1000,
+      tokens: draw.below(100),
+      cost_usd: draw.pick([null, 0.5]),
+      created_at: START,
+      updated_at: START + 1,
       ended_at: ended,
     });
     const seq = { ...at, seq: n, run: id };
@@ -177,23 +205,21 @@ function fillEvent(rows: Rows, draw: Random, no: number, seq: number, blobs: num
   const isMessage = kind === "message";
   const erased = isMessage && draw.chance(0.15) ? seq + 1 : null;
   add(rows, "events", {
-    ...{ no: no * 1000 + seq, ...place, type: isMessage ? "message/added" : `${kind}/added`, at, body: bytes("{}") },
-    ...{
-      hash: digest("h"),
-      agent_no: isMessage ? 1 + draw.below(3) : null,
-      role: isMessage ? draw.pick(["user", "assistant"]) : null,
-    },
-    ...{
-      run: isMessage ? draw.pick([null, "r1", "r2"]) : null,
-      key: null,
-      sha256: isMessage && erased === null ? digest(`${draw.below(6)}`) : null,
-    },
-    ...{
-      words: isMessage && erased === null ? bytes("w") : null,
-      content: null,
-      salt: null,
-      chars: isMessage ? draw.below(8) * 10 : null,
-    },
+    no: no * 1000 + seq,
+    ...place,
+    type: isMessage ? "message/added" : `${kind}/added`,
+    at,
+    body: bytes("{}"),
+    hash: digest("h"),
+    agent_no: isMessage ? 1 + draw.below(3) : null,
+    role: isMessage ? draw.pick(["user", "assistant"]) : null,
+    run: isMessage ? draw.pick([null, "r1", "r2"]) : null,
+    key: null,
+    sha256: isMessage && erased === null ? digest(`${draw.below(6)}`) : null,
+    words: isMessage && erased === null ? bytes("w") : null,
+    content: null,
+    salt: null,
+    chars: isMessage ? draw.below(8) * 10 : null,
     erased_seq: erased,
   });
   const status = draw.pick(STATUSES);
@@ -232,14 +258,20 @@ function addCall(rows: Rows, draw: Random, place: Record<string, Cell>, blob: ()
   const numbers = { tokens_in: draw.pick([null, 10, 20, 30]), tokens_out: draw.below(4), tokens_cached: null };
   add(rows, "calls", {
     ...place,
-    ...{
-      type: draw.pick(["root", "leaf"]),
-      status: draw.pick(STATUSES),
-      model: draw.pick(MODELS),
-      provider: draw.pick([null, "p"]),
-    },
-    ...{ request: blob(), response: blob(), result: null, error: null, salts: null, ...numbers },
-    ...{ cost_usd: draw.pick([null, 0.25, 0.5, 1.125]), created_at: START, completed_at: null, erased_seq: null },
+    type: draw.pick(["root", "leaf"]),
+    status: draw.pick(STATUSES),
+    model: draw.pick(MODELS),
+    provider: draw.pick([null, "p"]),
+    request: blob(),
+    response: blob(),
+    result: null,
+    error: null,
+    salts: null,
+    ...numbers,
+    cost_usd: draw.pick([null, 0.25, 0.5, 1.125]),
+    created_at: START,
+    completed_at: null,
+    erased_seq: null,
   });
 }
 

@@ -36,7 +36,9 @@ async function outcomesOf(store: Holdfast, kind: Bomb["kind"], bytes: Uint8Array
   );
   // Before an agent starts; what is wrong with it does not stop the agent.
   const begun = await readSessionInput(processIo({ cwd, env: { ...env, AGENT_SESSION_BLOB: blob } }), {
-    ...{ from: undefined, out: undefined, hasStore: false },
+    from: undefined,
+    out: undefined,
+    hasStore: false,
   });
   const saved = kind === "bundle" ? [await codeOf(() => store.captures.putBundle(bytes, { request: "r" }))] : [];
   const restoredCode = restored.code === 0 ? "done" : String(JSON.parse(restored.stderr).code);

@@ -103,11 +103,15 @@ function bundles(): readonly Bomb[] {
       bytes: bundle([lengthOf(60_000_000), { byte: "[", times: 60_000_000 }]),
     },
     {
-      ...{ name: "a list of nothing but levels", kind, code: "ArchiveCorrupted" },
+      name: "a list of nothing but levels",
+      kind,
+      code: "ArchiveCorrupted",
       bytes: bundle([lengthOf(MEGABYTES), { byte: "[", times: MEGABYTES }]),
     },
     {
-      ...{ name: "a list with more than its fields", kind, code: "ArchiveCorrupted" },
+      name: "a list with more than its fields",
+      kind,
+      code: "ArchiveCorrupted",
       bytes: bundle([lengthOf(MEGABYTES + 2), Buffer.from("[0"), { byte: ",", times: MEGABYTES }]),
     },
   ];
@@ -162,16 +166,22 @@ function archives(): readonly Bomb[] {
       bytes: archive([manifest(0), ...Array.from({ length: 39 }, () => rows)]),
     },
     {
-      ...{ name: "rows in many small parts", kind, code: "LimitExceeded" },
+      name: "rows in many small parts",
+      kind,
+      code: "LimitExceeded",
       bytes: archive([manifest(0), ...Array.from({ length: 12_000 }, () => small)]),
     },
     { name: "names of blobs", kind, code: "ArchiveCorrupted", bytes: archive([manifest(40), ...heads]) },
     {
-      ...{ name: "a row of one long text", kind, code: "LimitExceeded" },
+      name: "a row of one long text",
+      kind,
+      code: "LimitExceeded",
       bytes: archive([manifest(0), ["R", zstdFrame([{ byte: "a", times: 64 * 1024 * 1024 }]), 64 * 1024 * 1024]]),
     },
     {
-      ...{ name: "a part that says another size", kind, code: "ArchiveCorrupted" },
+      name: "a part that says another size",
+      kind,
+      code: "ArchiveCorrupted",
       bytes: archive([manifest(0), ["R", zstdFrame([{ byte: "a", times: GIGABYTES }]), 1000]]),
     },
   ];

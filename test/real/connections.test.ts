@@ -90,7 +90,9 @@ describe("a connection that dies", () => {
     relay.losesAnswers = true;
     const lost = await store.history.append(scope, message(1)).catch((error: unknown) => error);
     expect(lost).toMatchObject({
-      ...{ code: "StoreUnreachable", retryable: true, details: { commit: "unknown" } },
+      code: "StoreUnreachable",
+      retryable: true,
+      details: { commit: "unknown" },
       message: expect.stringMatching(
         /the connection to .* was lost \(\w+\) after the commit was sent; it may have happened$/,
       ),

@@ -22,7 +22,12 @@ export async function openFreezing(place: string, { stops, isStale, busyMs = 30_
   const schema = url.searchParams.get("schema") ?? "";
   url.searchParams.delete("schema");
   const driver = await openPostgres({
-    ...{ url: url.href, schema, durability: "full", poolSize: 3, busyMs, environment: realEnvironment() },
+    url: url.href,
+    schema,
+    durability: "full",
+    poolSize: 3,
+    busyMs,
+    environment: realEnvironment(),
   });
   return openOn(
     {

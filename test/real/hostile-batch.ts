@@ -40,7 +40,9 @@ export function readHostile(files: readonly HostileFile[], scratch: string): Bat
   mkdirSync(input);
   for (const [i, file] of files.entries()) writeFileSync(path.join(input, fileOf(file, i)), file.bytes);
   const { status, signal, stdout, stderr } = spawnSync(process.execPath, [READER, place, input], {
-    ...{ encoding: "utf8", cwd: folder, maxBuffer: 64 * 1024 * 1024 },
+    encoding: "utf8",
+    cwd: folder,
+    maxBuffer: 64 * 1024 * 1024,
   });
   assert.equal(status, 0, `the reader ended with ${status ?? signal}: ${stderr.slice(-2000)}`);
   const report = JSON.parse(stdout) as BatchReport;

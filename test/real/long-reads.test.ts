@@ -30,7 +30,8 @@ describe.each(ENGINES)("a run beside long work on %s", (engine) => {
     }
     const work = Promise.withResolvers<null>();
     const slow = defineAgent({
-      ...{ id: "slow", version: "1" },
+      id: "slow",
+      version: "1",
       tools: { slow: { effect: "idempotent", execute: () => work.promise } },
       iterate: async (it) => it.done(await it.tool("slow")),
     });

@@ -34,7 +34,9 @@ interface Step {
 
 function steps(cwd: string, isLong: boolean): readonly Step[] {
   const cli = (name: string, creates: string, ...args: string[]): Step => ({
-    ...{ name, creates, program: [process.execPath, CLI, ...args] },
+    name,
+    creates,
+    program: [process.execPath, CLI, ...args],
   });
   const request = ["--request", "issue-7"];
   const restored = { CLAUDE_CONFIG_DIR: path.join(cwd, "restored") };
@@ -79,7 +81,10 @@ export function createdUnder(umask: number, scratch: string, isLong: boolean): r
   fs.writeFileSync(claude, `#!/bin/sh\numask 077\nexec "${process.execPath}" "${FAKE_CLAUDE}" "$@"\n`, { mode: 0o755 });
   writeRichSession({ configDir: path.join(home, ".claude"), key: projectKey(cwd) }, cwd);
   const env = {
-    ...{ ...COMPILED, PATH: `${bin}:/usr/bin:/bin`, HOME: home, TMPDIR: path.join(cwd, "tmp") },
+    ...COMPILED,
+    PATH: `${bin}:/usr/bin:/bin`,
+    HOME: home,
+    TMPDIR: path.join(cwd, "tmp"),
     FAKE_CLAUDE: JSON.stringify({ sessions: [{ session: "own", says: "done" }] }),
   };
   const created: CreatedFile[] = [];
@@ -94,7 +99,9 @@ export function createdUnder(umask: number, scratch: string, isLong: boolean): r
       seen.add(file);
       const stat = fs.lstatSync(path.join(folder, file));
       created.push({
-        ...{ command: name, name: file, isDirectory: stat.isDirectory() },
+        command: name,
+        name: file,
+        isDirectory: stat.isDirectory(),
         mode: (stat.mode & 0o777).toString(8),
       });
     }

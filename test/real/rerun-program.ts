@@ -25,7 +25,8 @@ function act(name: string, turn: number, { run, idempotencyKey: key }: StepCall)
 const inputSchema = { type: "object", properties: { turn: { type: "number" } }, required: ["turn"] } as const;
 
 const charge = tool({
-  ...{ description: "Charges; never twice", inputSchema },
+  description: "Charges; never twice",
+  inputSchema,
   async execute({ turn }: { turn: number }, call) {
     await sleep(5);
     act("charge", turn, call);
@@ -34,7 +35,9 @@ const charge = tool({
   },
 });
 const note = tool({
-  ...{ description: "Notes; as often as you like", inputSchema, effect: "idempotent" },
+  description: "Notes; as often as you like",
+  inputSchema,
+  effect: "idempotent",
   async execute({ turn }: { turn: number }, call) {
     act("note", turn, call);
     await sleep(10);
@@ -42,7 +45,9 @@ const note = tool({
   },
 });
 const close = tool({
-  ...{ description: "Closes the account, if a person agrees", inputSchema, approve: true },
+  description: "Closes the account, if a person agrees",
+  inputSchema,
+  approve: true,
   execute({ turn }: { turn: number }, call) {
     act("close", turn, call);
     return "closed";
@@ -50,7 +55,9 @@ const close = tool({
 });
 
 const loop = toolLoop({
-  ...{ id: "clerk", version: "1", system: `You are a clerk. It is ${new Date().toISOString()}.` },
+  id: "clerk",
+  version: "1",
+  system: `You are a clerk. It is ${new Date().toISOString()}.`,
   tools: { charge, note, close },
   async model({ messages }, call) {
     say("step model");

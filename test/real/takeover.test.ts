@@ -92,7 +92,8 @@ describe.each(ENGINES)("a run of a process that was killed, on %s", (engine) => 
 function crashing(server: PostgresServer) {
   let isFirst = true;
   return defineAgent({
-    ...{ id: "crashing", version: "1" },
+    id: "crashing",
+    version: "1",
     tools: {
       crash: {
         effect: "idempotent",

@@ -83,7 +83,8 @@ export function agentsOf(file: string, say: (line: string) => void): Readonly<Re
     charge: acting("charge", { effect: "non-idempotent" }),
     send: acting("send", {}),
     fails: {
-      ...{ effect: "non-idempotent", retry: { attempts: 3, backoffMs: 5 } },
+      effect: "non-idempotent",
+      retry: { attempts: 3, backoffMs: 5 },
       execute: async (input, call) => {
         await happens(file, "fails", call);
         if (call.attempt < 3) throw new Error("not yet");
@@ -138,7 +139,8 @@ function make(
 ): Readonly<Record<Kind, AgentDefinition>> {
   const numberIn = (input: Json) => (input as { n: number }).n;
   const clerk: AgentDefinition = {
-    ...{ ...common, id: "clerk" },
+    ...common,
+    id: "clerk",
     initial: (input) => ({ n: numberIn(input), done: [] }),
     async iterate(it, state) {
       const { n, done } = state as { n: number; done: readonly Json[] };
@@ -151,7 +153,8 @@ function make(
     },
   };
   const spawns = (id: string, sameSession: boolean): AgentDefinition => ({
-    ...{ ...common, id },
+    ...common,
+    id,
     async iterate(it) {
       const input = { n: numberIn(it.input) };
       const child = await it.spawn(clerk, { input, ...(sameSession ? { sameSession, forget: true } : {}) });
@@ -159,9 +162,12 @@ function make(
     },
   });
   return {
-    ...{ clerk, boss: spawns("boss", false), nester: spawns("nester", true) },
+    clerk,
+    boss: spawns("boss", false),
+    nester: spawns("nester", true),
     juggler: {
-      ...{ ...common, id: "juggler" },
+      ...common,
+      id: "juggler",
       async iterate(it) {
         const n = numberIn(it.input);
         const [put, charged, args] = await it.parallel<[Json, Json, Json, undefined]>(
@@ -174,14 +180,16 @@ function make(
       },
     },
     waiter: {
-      ...{ ...common, id: "waiter" },
+      ...common,
+      id: "waiter",
       async iterate(it) {
         await did(it, "put", numberIn(it.input));
         return it.done(await did(it, "send", await it.waitFor("go")));
       },
     },
     pauser: {
-      ...{ ...common, id: "pauser" },
+      ...common,
+      id: "pauser",
       async iterate(it) {
         const n = numberIn(it.input);
         await did(it, "charge", n);
@@ -190,7 +198,8 @@ function make(
       },
     },
     carrier: {
-      ...{ ...common, id: "carrier" },
+      ...common,
+      id: "carrier",
       initial: (input) => ({ n: numberIn(input), text: "" }),
       async iterate(it, state) {
         const { n, text } = state as { n: number; text: string };
@@ -205,7 +214,8 @@ function make(
       },
     },
     stubborn: {
-      ...{ ...common, id: "stubborn" },
+      ...common,
+      id: "stubborn",
       iterate: async (it) => it.done(await did(it, "fails", numberIn(it.input))),
     },
   };

@@ -38,9 +38,24 @@ export interface Tally {
 
 export function emptyTally(): Tally {
   return {
-    ...{ kills: 0, serverKills: 0, poolerKills: 0, freezes: 0, commitFreezes: 0, backendFreezes: 0 },
-    ...{ started: 0, ended: 0, signals: 0, unpauses: 0, retries: 0, supplied: 0, recoveries: 0, effects: 0 },
-    ...{ acknowledged: 0, unrelated: 0, closes: 0, slowestMs: 0 },
+    kills: 0,
+    serverKills: 0,
+    poolerKills: 0,
+    freezes: 0,
+    commitFreezes: 0,
+    backendFreezes: 0,
+    started: 0,
+    ended: 0,
+    signals: 0,
+    unpauses: 0,
+    retries: 0,
+    supplied: 0,
+    recoveries: 0,
+    effects: 0,
+    acknowledged: 0,
+    unrelated: 0,
+    closes: 0,
+    slowestMs: 0,
   };
 }
 

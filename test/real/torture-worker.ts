@@ -34,7 +34,9 @@ const store = await retryWithDeadline(() =>
     : openFreezing(url, { stops: () => Math.random() < commitFreezes, isStale: () => false }),
 );
 const worker = store.runs.createWorker({
-  ...{ agents: Object.values(agentsOf(effects, say)), concurrency: 6, pollMs: 100 },
+  agents: Object.values(agentsOf(effects, say)),
+  concurrency: 6,
+  pollMs: 100,
 });
 worker.start();
 say("ready");

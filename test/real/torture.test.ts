@@ -18,7 +18,10 @@ describe("tortured runs", () => {
     timeout: 180_000,
   }, async () => {
     const torture = new Torture({
-      ...{ url: stores.file(), folder: stores.folder, faultMs: FAULT_MS, faults: [killWorkers] },
+      url: stores.file(),
+      folder: stores.folder,
+      faultMs: FAULT_MS,
+      faults: [killWorkers],
     });
     const { kills, ended } = await torture.run();
     expect(kills).toBeGreaterThan(5);
@@ -31,7 +34,9 @@ describe("tortured runs", () => {
     const server = await startPostgres();
     try {
       const torture = new Torture({
-        ...{ url: schemaOn(server.url), folder: stores.folder, faultMs: FAULT_MS },
+        url: schemaOn(server.url),
+        folder: stores.folder,
+        faultMs: FAULT_MS,
         faults: [killWorkers, killServer(server)],
       });
       const { kills, serverKills, ended } = await torture.run();

@@ -94,7 +94,10 @@ export class Torture {
 
   #load(store: Holdfast, deadline: number): Load {
     return {
-      ...{ url: this.#options.url, deadline, tally: this.tally, workers: this.#workers },
+      url: this.#options.url,
+      deadline,
+      tally: this.tally,
+      workers: this.#workers,
       replaceWorker: (which) => {
         this.#workers[which] = this.#start();
       },
@@ -106,7 +109,8 @@ export class Torture {
     const { url, commitFreezes = 0 } = this.#options;
     const args: WorkerArguments = { url, effects: this.#effects, commitFreezes };
     const child = this.#children.start({
-      ...{ script: "torture-worker.ts", args: { ...args } },
+      script: "torture-worker.ts",
+      args: { ...args },
       onLine: (line) => {
         if (line === "frozen") this.#thaw(child);
         else if (line !== "ready") this.known.add(line);

@@ -463,7 +463,7 @@ withAgents("the recipes with the real Claude Code", (agents) => {
     const [{ name, class_name }] = durable_objects.bindings;
     const containers = path.join(import.meta.dirname, "containers.js");
     const { code } = await bundleWorker(path.join(folder, "cloudflare/worker.js"), {
-      ...{ "@cloudflare/containers": containers },
+      "@cloudflare/containers": containers,
     });
     const attempts: number[] = [];
     let busy = 0;

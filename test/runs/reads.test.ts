@@ -64,7 +64,9 @@ interface ReadScenario {
 
 const scenario: fc.Arbitrary<ReadScenario> = fc.record({
   past: fc.array(fc.array(change, { maxLength: 8 }), { minLength: 3, maxLength: 3 }),
-  ...{ budget: fc.integer({ min: 5, max: 120 }), last: fc.integer({ min: 1, max: 5 }), isRetry: fc.boolean() },
+  budget: fc.integer({ min: 5, max: 120 }),
+  last: fc.integer({ min: 1, max: 5 }),
+  isRetry: fc.boolean(),
   meanwhile: fc.array(change, { maxLength: 12 }),
 });
 
@@ -239,7 +241,8 @@ function interrupted(read: (it: Iteration) => Promise<ReadResults>, seen: ReadRe
   const reached = Promise.withResolvers<void>();
   let goesOn = false;
   const agent: AgentDefinition = {
-    ...{ id: "ada", version: "1" },
+    id: "ada",
+    version: "1",
     tools: {
       wait: {
         effect: "idempotent",

@@ -76,7 +76,11 @@ export async function cutOffStore(driver: Driver): Promise<TamperGround> {
   const again = driver.dialect.engine === "postgres" ? " OVERRIDING SYSTEM VALUE" : "";
   const storage = new SqlStorage(driver, environment);
   return {
-    ...{ driver, storage, payloads: createPayloads(storage), recorder, all },
+    driver,
+    storage,
+    payloads: createPayloads(storage),
+    recorder,
+    all,
     mend: async (tables = KEPT) => {
       await all(
         tables.flatMap((table) => [`DELETE FROM ${table}`, `INSERT INTO ${table}${again} SELECT * FROM kept_${table}`]),
@@ -201,7 +205,9 @@ const FREE: Readonly<Record<TamperedTable, Readonly<Record<string, string>>>> = 
     beat: "a sign of life, written every few seconds without an event; only whether it stands still is looked at",
     held: "repeats the sign of beat for the checker; no run reads it",
   },
-  ...{ signals: {}, decisions: {}, checkpoints: {} },
+  signals: {},
+  decisions: {},
+  checkpoints: {},
   // Of the checkpoint's own blob.
   blobs: {
     media: "not needed to read it",
@@ -290,7 +296,14 @@ function ofParts(random: Random, rows: Rows, run: string): Damage {
 
 function ofColumn(random: Random, rows: Rows, run: string, engine: "sqlite" | "postgres"): Damage {
   const weights: readonly TamperedTable[] = [
-    ...(["events", "events", "events", "events", "runs", "runs", "sessions", "blobs"] as const),
+    "events",
+    "events",
+    "events",
+    "events",
+    "runs",
+    "runs",
+    "sessions",
+    "blobs",
     ...PARTS,
   ];
   const table = random.pick(weights.filter((one) => rows[one].length > 0));
@@ -305,7 +318,10 @@ function ofColumn(random: Random, rows: Rows, run: string, engine: "sqlite" | "p
   const place = placeOf(table, row);
   const cell = isText ? "CAST(? AS TEXT)" : "?";
   return {
-    ...{ table, run, column: `${table}.${column}`, params: [value] },
+    table,
+    run,
+    column: `${table}.${column}`,
+    params: [value],
     tell: `${table}.${column} ${how} (${place}, ${String(row.type ?? row.id ?? row.form)}): ${shown(row[column])} to ${shown(value)}`,
     texts: [`UPDATE ${table} SET ${column} = ${cell} WHERE ${place}`],
   };
@@ -373,7 +389,9 @@ function ofOrder(random: Random, rows: Rows, run: string): Damage {
   const kinds: readonly Damage[] = [
     { ...of, column: "removed", tell: `event ${one.seq} removed`, texts: [`DELETE FROM events WHERE no = ${one.no}`] },
     {
-      ...{ ...of, column: "removed and closed up", tell: `event ${one.seq} removed and the later ones moved up` },
+      ...of,
+      column: "removed and closed up",
+      tell: `event ${one.seq} removed and the later ones moved up`,
       texts: [
         `DELETE FROM events WHERE no = ${one.no}`,
         `UPDATE events SET seq = seq - 1 WHERE session_no = ${one.session_no} AND seq > ${one.seq}`,
@@ -381,19 +399,27 @@ function ofOrder(random: Random, rows: Rows, run: string): Damage {
     },
     { ...of, column: "reordered", tell: `${one.seq} and ${other.seq} change places`, texts: [swap("seq")] },
     {
-      ...{ ...of, column: "bodies swapped", tell: `bodies and hashes of ${one.seq} and ${other.seq} change places` },
+      ...of,
+      column: "bodies swapped",
+      tell: `bodies and hashes of ${one.seq} and ${other.seq} change places`,
       texts: [swap("body"), swap("hash")],
     },
     {
-      ...{ ...of, column: "truncated", tell: `the last ${cut} cut off` },
+      ...of,
+      column: "truncated",
+      tell: `the last ${cut} cut off`,
       texts: [`DELETE FROM events WHERE session_no = ${one.session_no} AND seq > ${last?.seq}`],
     },
     {
-      ...{ ...of, column: "doubled", tell: `event ${one.seq} of ${events.length} is there twice` },
+      ...of,
+      column: "doubled",
+      tell: `event ${one.seq} of ${events.length} is there twice`,
       texts: [`INSERT INTO events (${columns}) SELECT ${columns} FROM kept_events WHERE no = ${one.no}`],
     },
     {
-      ...{ ...of, column: "one more", tell: "an event behind the end" },
+      ...of,
+      column: "one more",
+      tell: "an event behind the end",
       texts: [
         `INSERT INTO events (${columns}) SELECT ${columns.map((name) => instead[name] ?? name)} ` +
           `FROM kept_events WHERE no = ${one.no}`,

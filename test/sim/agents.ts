@@ -22,7 +22,10 @@ const models = {
 
 /** So many iterations: a message, a model call, one tool that must not be repeated and one that may. */
 export const clerk: AgentDefinition = {
-  ...{ id: "clerk", version: "1", tools, models },
+  id: "clerk",
+  version: "1",
+  tools,
+  models,
   initial: (input) => ({ left: (input as { iterations: number }).iterations, charged: 0 }),
   async iterate(iteration, state) {
     const { left, charged } = state as { left: number; charged: number };
@@ -38,7 +41,9 @@ export const clerk: AgentDefinition = {
 
 /** Does something, waits for a word, does something else. */
 export const waiter: AgentDefinition = {
-  ...{ id: "waiter", version: "1", tools },
+  id: "waiter",
+  version: "1",
+  tools,
   async iterate(iteration) {
     await iteration.tool("note", "before");
     const word = await iteration.waitFor("go");
@@ -60,7 +65,10 @@ const careful: Readonly<Record<string, Tool>> = {
 
 /** Asks for approval: once alone, then twice beside other work. */
 export const petitioner: AgentDefinition = {
-  ...{ id: "petitioner", version: "1", tools: careful, models },
+  id: "petitioner",
+  version: "1",
+  tools: careful,
+  models,
   initial: () => ({ n: 0 }),
   async iterate(iteration, state) {
     const { n } = state as { n: number };
@@ -79,7 +87,9 @@ export const petitioner: AgentDefinition = {
 
 /** Pauses between two things. */
 export const sleeper: AgentDefinition = {
-  ...{ id: "sleeper", version: "1", tools },
+  id: "sleeper",
+  version: "1",
+  tools,
   async iterate(iteration) {
     await iteration.tool("charge", "before");
     await iteration.pause(2);
@@ -91,7 +101,9 @@ export const sleeper: AgentDefinition = {
 
 /** Does two things at once. */
 export const juggler: AgentDefinition = {
-  ...{ id: "juggler", version: "1", tools },
+  id: "juggler",
+  version: "1",
+  tools,
   async iterate(iteration) {
     const [a, b] = await iteration.parallel<[Json, Json]>(
       (left) => left.tool("note", "left"),
@@ -103,7 +115,9 @@ export const juggler: AgentDefinition = {
 
 /** Has others do it. */
 export const boss: AgentDefinition = {
-  ...{ id: "boss", version: "1", tools },
+  id: "boss",
+  version: "1",
+  tools,
   async iterate(iteration) {
     const { value } = await iteration.spawn(clerk, { input: { iterations: 1 } });
     await iteration.tool("charge", value);
@@ -113,7 +127,9 @@ export const boss: AgentDefinition = {
 
 /** Carries more than fits into a row. */
 export const carrier: AgentDefinition = {
-  ...{ id: "carrier", version: "1", tools },
+  id: "carrier",
+  version: "1",
+  tools,
   initial: () => ({ n: 0 }),
   async iterate(iteration, state) {
     const { n } = state as { n: number };
@@ -125,13 +141,17 @@ export const carrier: AgentDefinition = {
 };
 
 const taker: AgentDefinition = {
-  ...{ id: "taker", version: "1" },
+  id: "taker",
+  version: "1",
   iterate: (iteration) => iteration.done(iteration.input),
 };
 
 /** The loop that reads what it said itself: the context for its model, the history for its tools, in branches too. */
 export const reader: AgentDefinition = {
-  ...{ id: "reader", version: "1", tools, models },
+  id: "reader",
+  version: "1",
+  tools,
+  models,
   initial: () => 1,
   async iterate(iteration, state) {
     const { messages } = await iteration.context({ budget: 1000 });

@@ -21,7 +21,10 @@ export interface Canary {
 
 function working(seed: number, faults: readonly Fault[]): Simulation {
   return {
-    ...{ seed, faults, agents: [clerk], limits: { quietMs: 300_000 } },
+    seed,
+    faults,
+    agents: [clerk],
+    limits: { quietMs: 300_000 },
     async scenario(client) {
       await client.start("clerk", { id: "run", session: "s", input: { iterations: 2 } });
       await client.ended("run");
@@ -31,7 +34,9 @@ function working(seed: number, faults: readonly Fault[]): Simulation {
 
 function waiting(seed: number): Simulation {
   return {
-    ...{ seed, agents: [waiter], limits: { quietMs: 300_000 } },
+    seed,
+    agents: [waiter],
+    limits: { quietMs: 300_000 },
     faults: [{ kind: "latency", probability: 0.3, ms: 2000 }],
     async scenario(client) {
       await client.start("waiter", { id: "run", session: "s" });
@@ -52,7 +57,10 @@ const deadly: readonly Fault[] = [{ kind: "death", probability: 0.01 }];
 function cancelled(seed: number): Simulation {
   const random = rng(seed, "cancelled");
   return {
-    ...{ seed, agents: [trader, helper], limits: { quietMs: 300_000 }, purpose: forWhat },
+    seed,
+    agents: [trader, helper],
+    limits: { quietMs: 300_000 },
+    purpose: forWhat,
     // An intent whose commit had an unknown outcome is found after a while.
     faults: [
       { kind: "latency", probability: 0.6, ms: 8000 },
@@ -77,8 +85,14 @@ const dying = (seed: number): Simulation => {
 };
 /** A worker so slow that it takes its own child for that of a worker that is gone. */
 const sluggish = (seed: number): Simulation => ({
-  ...{ seed, agents: [trader, helper], workers: 1, leaseMs: 2000, pollMs: 500, purpose: forWhat },
-  ...{ faults: [{ kind: "latency", probability: 0.2, ms: 30_000 }], limits: { quietMs: 300_000 } },
+  seed,
+  agents: [trader, helper],
+  workers: 1,
+  leaseMs: 2000,
+  pollMs: 500,
+  purpose: forWhat,
+  faults: [{ kind: "latency", probability: 0.2, ms: 30_000 }],
+  limits: { quietMs: 300_000 },
   async scenario(client) {
     await client.start("trader", { id: "run", session: "s", input: ["nest", "nest"] });
     await client.ended("run");

@@ -57,7 +57,9 @@ const MADE = ["sessions.new", "sessions.other", "agents.new"] as const;
 
 function stepsOf({ lockRow }: Dialect, { no, seq, chain }: SessionTip): ReadonlyMap<string, Step> {
   const guard = (check: GuardName, ...params: readonly Param[]): Step => ({
-    ...{ kind: "query", sql: GUARDS.get(check).sql + lockRow, params },
+    kind: "query",
+    sql: GUARDS.get(check).sql + lockRow,
+    params,
   });
   const created = (id: string): Step => bulk(specs.CREATE_SESSION, [id, null, 1, 1, HASH, SUM]);
   const moved: readonly Param[] = [seq + 1, HASH, 1, 1, 0, no];

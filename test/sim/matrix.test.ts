@@ -9,7 +9,10 @@ const SEED = 7;
 
 function running(agent: AgentDefinition, input: unknown, value: unknown): Simulation {
   return {
-    ...{ seed: SEED, agents: [agent], workers: 2, limits: { quietMs: 900_000 } },
+    seed: SEED,
+    agents: [agent],
+    workers: 2,
+    limits: { quietMs: 900_000 },
     async scenario(client) {
       await client.start(agent.id, { id: "run", session: "s", input });
       if (agent === waiter) await client.signal("run", "go", "word");
@@ -42,7 +45,9 @@ describe("crash matrix", () => {
 
   test("RU7 what a step is given may be the time: that is no difference", async () => {
     const timely: AgentDefinition = {
-      ...{ id: "timely", version: "1", tools: { mail: { execute: () => "sent" } } },
+      id: "timely",
+      version: "1",
+      tools: { mail: { execute: () => "sent" } },
       async iterate(iteration) {
         await iteration.tool("mail", { at: await iteration.now() });
         return iteration.done(1);
@@ -56,7 +61,9 @@ describe("crash matrix", () => {
   test("RU6 an agent that does something else each time is told with why, and not for ever", async () => {
     let times = 0;
     const fickle: AgentDefinition = {
-      ...{ id: "fickle", version: "1", tools: { pay: { execute: () => "paid" } } },
+      id: "fickle",
+      version: "1",
+      tools: { pay: { execute: () => "paid" } },
       async iterate(iteration) {
         await iteration.message({ role: "user", content: `try ${times++}` });
         await iteration.tool("pay");
@@ -64,7 +71,9 @@ describe("crash matrix", () => {
       },
     };
     const simulation: Simulation = {
-      ...{ seed: SEED, agents: [fickle], limits: { quietMs: 120_000 } },
+      seed: SEED,
+      agents: [fickle],
+      limits: { quietMs: 120_000 },
       async scenario(client) {
         await client.start("fickle", { id: "run", session: "s" });
         await client.until("run", ({ endedAt, error }) => endedAt !== null || error !== null);

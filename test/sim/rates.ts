@@ -6,7 +6,8 @@ const isWorker = ({ process }: Opportunity) => process.startsWith("worker");
 
 function shareOf(rate: number) {
   return (kind: FaultKind, part: number, more: Partial<Fault> = {}): Fault => ({
-    ...{ kind, probability: rate * part },
+    kind,
+    probability: rate * part,
     ...more,
   });
 }

@@ -20,9 +20,11 @@ const SESSION = "s";
 const QUIET = { quietMs: 900_000 };
 
 const agentCrud: Scenario = {
-  ...{ name: "agent-crud", rate: 0.2 },
+  name: "agent-crud",
+  rate: 0.2,
   make: (seed, rate) => ({
-    ...{ seed, faults: [{ kind: "writeFail", probability: rate }] },
+    seed,
+    faults: [{ kind: "writeFail", probability: rate }],
     async scenario(client) {
       const { agents } = client.store;
       for (const id of ["a", "b", "c"]) {
@@ -44,7 +46,9 @@ function ownLoop(seed: number, rate: number, kind: "crashAfter" | "crashBefore")
   let tried = 0;
   return {
     // Every crash costs a whole recovery: where every second commit is one, so many cut any of them off several times over.
-    ...{ seed, faults: [{ kind, probability: rate, ...(rate < 0.5 ? {} : { maxTriggers: 14 }) }], agents: [clerk] },
+    seed,
+    faults: [{ kind, probability: rate, ...(rate < 0.5 ? {} : { maxTriggers: 14 }) }],
+    agents: [clerk],
     async scenario(client) {
       const { runs } = client.store;
       const kept = await runs.loadCheckpoint("loop", "own");
@@ -69,19 +73,25 @@ function ownLoop(seed: number, rate: number, kind: "crashAfter" | "crashBefore")
 }
 
 const checkpointSurvives: Scenario = {
-  ...{ name: "checkpoint-survives-crash", rate: 0.1 },
+  name: "checkpoint-survives-crash",
+  rate: 0.1,
   make: (seed, rate) => ownLoop(seed, rate, "crashAfter"),
 };
 
 const checkpointLost: Scenario = {
-  ...{ name: "checkpoint-lost", rate: 0.1 },
+  name: "checkpoint-lost",
+  rate: 0.1,
   make: (seed, rate) => ownLoop(seed, rate, "crashBefore"),
 };
 
 const handoff: Scenario = {
-  ...{ name: "session-handoff", rate: 0 },
+  name: "session-handoff",
+  rate: 0,
   make: (seed, rate) => ({
-    ...{ seed, workers: 0, agents: [waiter], faults: [{ kind: "latency", probability: rate, ms: 10_000 }] },
+    seed,
+    workers: 0,
+    agents: [waiter],
+    faults: [{ kind: "latency", probability: rate, ms: 10_000 }],
     async scenario(client) {
       const scope = { session: SESSION, agent: "waiter" };
       const first = await client.open("first");
@@ -114,9 +124,12 @@ const handoff: Scenario = {
 };
 
 const pauseSurvives: Scenario = {
-  ...{ name: "pause-survives-crash", rate: 0.1 },
+  name: "pause-survives-crash",
+  rate: 0.1,
   make: (seed, rate) => ({
-    ...{ seed, agents: [sleeper], faults: [{ kind: "crashAfter", probability: rate }] },
+    seed,
+    agents: [sleeper],
+    faults: [{ kind: "crashAfter", probability: rate }],
     async scenario(client) {
       await client.start("sleeper", { id: "run", session: SESSION });
       const { status, value } = await client.ended("run");
@@ -133,9 +146,12 @@ const pauseSurvives: Scenario = {
 };
 
 const messageOrder: Scenario = {
-  ...{ name: "message-ordering", rate: 0.1 },
+  name: "message-ordering",
+  rate: 0.1,
   make: (seed, rate) => ({
-    ...{ seed, agents: [clerk], faults: [{ kind: "latency", probability: rate, ms: 60_000 }] },
+    seed,
+    agents: [clerk],
+    faults: [{ kind: "latency", probability: rate, ms: 60_000 }],
     async scenario(client) {
       const writers = await Promise.all(["first", "second"].map((name) => client.open(name)));
       await client.start("clerk", { id: "run", session: SESSION, input: { iterations: 2 } });
@@ -166,7 +182,13 @@ function load(seed: number, rate: number, all: readonly (readonly [agent: string
   // Where half of all commits fail, some of the kinds at a time, others with every seed.
   const runs = rate < 0.5 ? all : all.filter((_, i) => (i + seed) % all.length < Math.ceil(all.length / 2));
   return {
-    ...{ seed, agents: ALL, workers: 3, blobs: true, pollMs: 6000, faults: mixed(rate), limits: QUIET },
+    seed,
+    agents: ALL,
+    workers: 3,
+    blobs: true,
+    pollMs: 6000,
+    faults: mixed(rate),
+    limits: QUIET,
     async scenario(client) {
       for (const [i, [agent, input]] of runs.entries()) {
         await client.start(agent, { id: `run-${i}`, session: `s-${i}`, input });
@@ -183,7 +205,8 @@ function load(seed: number, rate: number, all: readonly (readonly [agent: string
 }
 
 const highLoad: Scenario = {
-  ...{ name: "high-load", rate: 0.1 },
+  name: "high-load",
+  rate: 0.1,
   make: (seed, rate) =>
     load(seed, rate, [
       ["clerk", { iterations: 1 }],
@@ -195,7 +218,8 @@ const highLoad: Scenario = {
 };
 
 const determinism: Scenario = {
-  ...{ name: "determinism", rate: 0.1 },
+  name: "determinism",
+  rate: 0.1,
   make: (seed, rate) =>
     load(seed, rate, [
       ["clerk", { iterations: 1 }],
@@ -205,7 +229,14 @@ const determinism: Scenario = {
 };
 
 export const REQUIRED: readonly Scenario[] = [
-  ...[agentCrud, checkpointSurvives, checkpointLost, handoff, pauseSurvives, messageOrder, highLoad, determinism],
+  agentCrud,
+  checkpointSurvives,
+  checkpointLost,
+  handoff,
+  pauseSurvives,
+  messageOrder,
+  highLoad,
+  determinism,
 ];
 
 export const VERBS: Scenario = { name: "verbs", rate: 0.1, make: people };
@@ -215,7 +246,8 @@ export const VERBS: Scenario = { name: "verbs", rate: 0.1, make: people };
  * working on one run, also where both are one process.
  */
 export const SLOW: Scenario = {
-  ...{ name: "slow-worker", rate: 0.25 },
+  name: "slow-worker",
+  rate: 0.25,
   make: (seed, rate) => {
     const random = rng(seed, "slow");
     const two = [0, 1].map(() => KIND_NAMES[Math.floor(random() * KIND_NAMES.length)] ?? "nest");
@@ -226,7 +258,13 @@ export const SLOW: Scenario = {
 
 function slow(seed: number, rate: number, workers: number, kinds: readonly string[]): Simulation {
   return {
-    ...{ seed, agents: [trader, helper], workers, leaseMs: 2000, pollMs: 500, purpose: forWhat, limits: QUIET },
+    seed,
+    agents: [trader, helper],
+    workers,
+    leaseMs: 2000,
+    pollMs: 500,
+    purpose: forWhat,
+    limits: QUIET,
     faults: [{ kind: "latency", probability: rate, ms: 30_000 }],
     async scenario(client) {
       await client.start("trader", { id: "run", session: SESSION, input: kinds });
@@ -237,9 +275,14 @@ function slow(seed: number, rate: number, workers: number, kinds: readonly strin
 
 /** Tools that need approval: no effect before a person permitted it, and one for each permission. */
 export const APPROVAL: Scenario = {
-  ...{ name: "approval", rate: 0.1 },
+  name: "approval",
+  rate: 0.1,
   make: (seed, rate) => ({
-    ...{ seed, agents: [petitioner], workers: 2, faults: mixed(rate), limits: QUIET },
+    seed,
+    agents: [petitioner],
+    workers: 2,
+    faults: mixed(rate),
+    limits: QUIET,
     async scenario(client) {
       await client.start("petitioner", { id: "run", session: SESSION });
       const { status, error } = await client.ended("run");

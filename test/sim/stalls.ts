@@ -49,7 +49,12 @@ export const LIVENESS: readonly Scenario[] = [
 
 function stalledPeer(seed: number, faults: readonly Fault[]): Simulation {
   return {
-    ...{ seed, faults, engine: "postgres", agents: [clerk], workers: 2, limits: QUIET },
+    seed,
+    faults,
+    engine: "postgres",
+    agents: [clerk],
+    workers: 2,
+    limits: QUIET,
     async scenario(client) {
       for (let i = 0; i < RUNS; i++) {
         await client.start("clerk", { id: `run-${i}`, session: `s-${i}`, input: { iterations: 2 } });
@@ -94,7 +99,8 @@ function visitRuns({ history }: SimulationClient["store"], n: number): void {
 
 /** Everything that can go wrong, on a server. */
 export const STALLS: Scenario = {
-  ...{ name: "stalls", rate: 0.1 },
+  name: "stalls",
+  rate: 0.1,
   make: (seed, rate) => ({
     ...working(seed, [...mixed(rate), ...stalling(rate)]),
     engine: "postgres",
@@ -104,7 +110,8 @@ export const STALLS: Scenario = {
 
 /** Commits that take seconds to reach the disk, while the file is locked and its writer stands still. */
 const SLOW_DISK: Scenario = {
-  ...{ name: "slow-disk", rate: 0.1 },
+  name: "slow-disk",
+  rate: 0.1,
   make: (seed, rate) =>
     working(seed, [
       { kind: "slowDisk", probability: rate, ms: 60_000 },
@@ -115,7 +122,8 @@ const SLOW_DISK: Scenario = {
 
 /** People that do anything at any moment, on a server, beside stalls. */
 const SERVER_VERBS: Scenario = {
-  ...{ name: "server-verbs", rate: 0.1 },
+  name: "server-verbs",
+  rate: 0.1,
   make: (seed, rate) => {
     const simulation = people(seed, rate);
     const faults = [...(simulation.faults ?? []), ...stalling(rate)];
@@ -131,7 +139,11 @@ function working(seed: number, faults: readonly Fault[]): Simulation {
   const acknowledged = new Set<string>();
   const agents = [clerk, waiter, juggler];
   return {
-    ...{ seed, faults, agents, workers: 2, limits: QUIET },
+    seed,
+    faults,
+    agents,
+    workers: 2,
+    limits: QUIET,
     async scenario(client) {
       for (const [i, { id }] of agents.entries()) {
         await client.start(id, { id: `run-${i}`, session: `s-${i}`, input: { iterations: 1 } });

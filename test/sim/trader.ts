@@ -28,7 +28,9 @@ const models = {
 
 /** Two things that take their time. */
 export const helper: AgentDefinition = {
-  ...{ id: "helper", version: "1", tools },
+  id: "helper",
+  version: "1",
+  tools,
   async iterate(iteration) {
     const what = String(iteration.input);
     await iteration.message({ role: "user", content: what });
@@ -90,7 +92,10 @@ const KINDS: Readonly<Record<string, (iteration: Iteration, what: string) => Pro
 export const KIND_NAMES = Object.keys(KINDS);
 
 export const trader: AgentDefinition = {
-  ...{ id: "trader", version: "1", tools, models },
+  id: "trader",
+  version: "1",
+  tools,
+  models,
   initial: () => ({ n: 0 }),
   async iterate(iteration, state) {
     const { n } = state as { n: number };

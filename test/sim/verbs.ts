@@ -70,8 +70,13 @@ class RandomPerson {
     const next = `${id.slice(0, 40)}.${this.#left}`;
     const back = Math.floor(this.#rng() * (iteration + 1));
     const alive: Verb[] = [
-      ...[() => runs.cancel(id), () => runs.cancel(id), () => runs.pause(id, 1), () => runs.unpause(id)],
-      ...[() => runs.signal(id, "go", this.#left), () => runs.signal(id, "go"), () => runs.recover(id)],
+      () => runs.cancel(id),
+      () => runs.cancel(id),
+      () => runs.pause(id, 1),
+      () => runs.unpause(id),
+      () => runs.signal(id, "go", this.#left),
+      () => runs.signal(id, "go"),
+      () => runs.recover(id),
     ];
     const retry = () => runs.retry(id, { id: next });
     const over: Verb[] = [retry, retry, retry, () => runs.delete(id)];
@@ -104,7 +109,10 @@ export function people(seed: number, rate: number, kinds: readonly string[] = KI
   const person = new RandomPerson(seed);
   const unbegun = Array.from({ length: RUNS }, (_, i) => ({ i, input: person.two(kinds) }));
   return {
-    ...{ seed, agents: [trader, helper], faults: moments(rate), limits: { quietMs: 900_000 } },
+    seed,
+    agents: [trader, helper],
+    faults: moments(rate),
+    limits: { quietMs: 900_000 },
     purpose: forWhat,
     person: (decision, world) => person.answer(decision, world),
     async scenario(client) {

@@ -44,7 +44,8 @@ describe("npm run test:long", () => {
     expect(help).toMatchObject({ status: 0, stderr: "" });
     for (const { name } of PARTS) expect(help.stdout).toMatch(new RegExp(`^ {2}${name} `, "m"));
     expect(testLong("--part", "everything")).toMatchObject({
-      ...{ status: 2, stdout: "" },
+      status: 2,
+      stdout: "",
       stderr: `There is no part everything. The parts are ${PARTS.map(({ name }) => name).join(", ")}.\n`,
     });
   });

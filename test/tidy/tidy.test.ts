@@ -60,6 +60,11 @@ const rules: Record<string, Rule> = {
       : []),
   ],
 
+  "writes fields where they belong": (file) =>
+    isCode(file) && file.path.startsWith("src/")
+      ? find(file, /\.\.\.\{(?!\})/g, "spreads a literal that only pleases the formatter")
+      : [],
+
   "opens with a comment": (file) => {
     const isSource = file.path.startsWith("src/") && file.path.endsWith(".ts");
     const opens = /^(#!.*\n)?\s*\/[/*]/.test(file.text);
@@ -155,6 +160,7 @@ describe("the rules", () => {
       ["src/log/verify.test.ts", 'test.only("LG1 holds", run)'],
       ["src/testing/history.ts", 'test.skip("LG1 holds", run)'],
     ],
+    "writes fields where they belong": [["src/log/verify.ts", "const x = { ...{ a, b } };"]],
     "opens with a comment": [["src/log/verify.ts", "export const x = 1;\n"]],
     "knows no developer's machine": [["docs/operations.md", "cd /work/main"]],
     "can be installed by npm ci": [

@@ -13,7 +13,9 @@ export const flips: TorturePart = {
   about: `bits changed all over a store's file (the long form of ${TEST}; it always runs to its end)`,
   async run({ progress }) {
     const child = spawn(process.execPath, ["scripts/test.ts", TEST], {
-      ...{ cwd: ROOT, env: { ...process.env, HOLDFAST_TEST_LONG: "1" }, stdio: ["ignore", "pipe", "pipe"] },
+      cwd: ROOT,
+      env: { ...process.env, HOLDFAST_TEST_LONG: "1" },
+      stdio: ["ignore", "pipe", "pipe"],
     });
     let output = "";
     for (const stream of [child.stdout, child.stderr]) {

@@ -88,7 +88,10 @@ export function claudeFiles(options: ClaudeFilesOptions): ClaudeFiles {
     const recorded =
       sessions.get(sessionId) ??
       new RecordedSession(hf, {
-        ...{ clock: hf.clock, environment, request, basis: basis?.sessionId === sessionId ? basis : null },
+        clock: hf.clock,
+        environment,
+        request,
+        basis: basis?.sessionId === sessionId ? basis : null,
         ...(ttlMs === undefined ? {} : { ttlMs }),
       });
     sessions.set(sessionId, recorded);

@@ -3,12 +3,7 @@
 import { type HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { MessageInput } from "../../contracts/messages.ts";
-import type {
-  ClaudeSessionStore,
-  SessionStore,
-  SessionStoreOptions,
-  SessionsOf,
-} from "../../contracts/session-store.ts";
+import type { ClaudeSessionStore, SessionStoreOptions, SessionsOf } from "../../contracts/session-store.ts";
 import { checkId, checkOneOf, checkOptionalId, checkRecord, invalid } from "../../core/check.ts";
 import { SerialQueue } from "../../core/serial-queue.ts";
 import { entryOf, messagesOf } from "./entries.ts";

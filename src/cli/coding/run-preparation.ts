@@ -137,7 +137,9 @@ function agentNotStarted(error: unknown): unknown {
     "and HOLDFAST_STORE out and give --out FILE.";
   const hint = isUnavailable(error) ? waiting : own;
   return new HoldfastError(code, `${message}; the agent was not started`, {
-    ...{ details, retryable, cause },
+    details,
+    retryable,
+    cause,
     ...(hint === undefined ? {} : { hint }),
   });
 }
@@ -197,7 +199,8 @@ function requestBusy({ message, details, retryable }: HoldfastError, now: number
   const request = JSON.stringify(details.request);
   const busy = (what: string, ending: string) =>
     new HoldfastError("RequestBusy", `${what}; the agent was not started`, {
-      ...{ details, retryable },
+      details,
+      retryable,
       hint: `Wait for its end and resume what it leaves with --wait, ${ending}or work beside it with --beside: both results are kept.`,
     });
   if (typeof orphan === "number") {

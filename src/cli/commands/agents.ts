@@ -33,7 +33,9 @@ const ls: Command = {
     const { args, output } = context;
     const [tag, type, cursor] = [args.text("tag"), args.text("type"), args.text("cursor")];
     const page = await (await context.open()).agents.list({
-      ...{ limit: args.number("limit") ?? 50, order: readOrder(args), cursor },
+      limit: args.number("limit") ?? 50,
+      order: readOrder(args),
+      cursor,
       ...(tag === undefined ? {} : { tag }),
       ...(type === undefined ? {} : { agentType: type }),
     });

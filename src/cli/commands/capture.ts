@@ -200,7 +200,11 @@ async function save(
   const { args, output } = context;
   await output.progress(`saving ${plural(found.files.length, "file")} …`);
   const saver = new Saver({
-    ...{ environment: realEnvironment(), captures, clock, request: args.text("request") ?? "", ...ttlGiven(context) },
+    environment: realEnvironment(),
+    captures,
+    clock,
+    request: args.text("request") ?? "",
+    ...ttlGiven(context),
     mask: args.flag("mask-secrets"),
     always: true,
   });

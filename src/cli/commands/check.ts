@@ -105,12 +105,20 @@ function columns(id: number): readonly Column<CheckIssue>[] {
   return [
     { title: "KIND", keep: true, cell: ({ kind }) => kind, colour: (text, _, style) => style.bad(text) },
     {
-      ...{ title: "ROWS", shrink: 2, min: Math.max(id, 16), wrap: true, keep: true },
+      title: "ROWS",
+      shrink: 2,
+      min: Math.max(id, 16),
+      wrap: true,
+      keep: true,
       cell: ({ rows }) => rows.join(" "),
       colour: (text, _, style) => style.name(text),
     },
     {
-      ...{ title: "DETAILS", shrink: 1, min: DETAILS_MIN, wrap: true, keep: true },
+      title: "DETAILS",
+      shrink: 1,
+      min: DETAILS_MIN,
+      wrap: true,
+      keep: true,
       cell: ({ details }) => detailsText(details),
     },
   ];

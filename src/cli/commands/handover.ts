@@ -43,7 +43,8 @@ export const handover: Command = {
     await refuseOverwrite(context);
     const { holdfast, session, capture } = await subject(context);
     const markdown = await writeHandover(holdfast, session, {
-      ...{ capture: capture?.id ?? null, storeOptions: output.storeOptions },
+      capture: capture?.id ?? null,
+      storeOptions: output.storeOptions,
     });
     const out = args.text("out");
     if (out !== undefined) await write(markdown, out, context);

@@ -210,7 +210,9 @@ describe("diff", () => {
     for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(80);
     expect(await run("diff", "a", "b")).toContain(`[${[...list, 1]}] → [${[...list, 2]}]`);
     expect((await json("diff", "a", "b")).state).toMatchObject({
-      ...{ added: ["long"], removed: ["gone"], changed: expect.arrayContaining(["budget"]) },
+      added: ["long"],
+      removed: ["gone"],
+      changed: expect.arrayContaining(["budget"]),
       values: { budget: { a: 900, b: 688 }, gone: { a: "x" } },
     });
   });

@@ -65,7 +65,9 @@ function columns(heads: readonly Head[], current: string | null, short: boolean)
   const hasCalls = heads.some(({ counts }) => counts.calls > 0);
   return [
     {
-      ...{ title: "HEAD", cell: ({ id }: MarkedHead) => (short ? shortHead(id) : id), keep: true as const },
+      title: "HEAD",
+      cell: ({ id }: MarkedHead) => (short ? shortHead(id) : id),
+      keep: true as const,
       colour: (text, _, style) => style.name(text),
     },
     { title: "", cell: ({ id }) => (id === current ? "current" : "") },

@@ -69,7 +69,12 @@ class LocalImport {
   /** null: this is a dry run, and there is no store. */
   readonly #holdfast: Holdfast | null;
   readonly #counts: Record<Count, number> = {
-    ...{ imported: 0, unchanged: 0, empty: 0, erased: 0, failed: 0, foreseen: 0 },
+    imported: 0,
+    unchanged: 0,
+    empty: 0,
+    erased: 0,
+    failed: 0,
+    foreseen: 0,
   };
   #messages = 0;
   #isStopped = false;

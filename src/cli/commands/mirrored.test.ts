@@ -145,7 +145,8 @@ describe("what the agent itself says that a session cost", () => {
     );
     for (const args of [["priced"], ["priced", "--children"]]) {
       expect(await json("cost", ...args)).toMatchObject({
-        ...{ total: { costUsd: 0, unknownCosts: 4 }, reported: [{ session: "priced", costUsd: 0.086 }] },
+        total: { costUsd: 0, unknownCosts: 4 },
+        reported: [{ session: "priced", costUsd: 0.086 }],
       });
     }
     const all = await run("cost");

@@ -84,13 +84,11 @@ describe("import", () => {
 describe("on a terminal of 80 columns", () => {
   const capture = async (hf: Holdfast, lines: number, basis?: string) =>
     hf.captures.save({
-      ...{
-        request: "github-issue-1742",
-        agent: "claude-code",
-        sessionId: SESSION,
-        cwd: "/srv/app",
-        onConflict: "keep",
-      },
+      request: "github-issue-1742",
+      agent: "claude-code",
+      sessionId: SESSION,
+      cwd: "/srv/app",
+      onConflict: "keep",
       basis: basis === undefined ? null : await hf.captures.get(basis),
       files: [
         {

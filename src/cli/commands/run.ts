@@ -141,7 +141,9 @@ export const run: Command = {
     const environment: Environment = { ...realEnvironment(), log };
     const program = [command.program, ...(command.launcher ?? [])] as const;
     const host: AgentHost = {
-      ...{ env: io.env, cwd: io.cwd, environment },
+      env: io.env,
+      cwd: io.cwd,
+      environment,
       ...(agent === "opencode" ? { command: program } : {}),
     };
     const intent = readIntent(command);
@@ -160,7 +162,17 @@ export const run: Command = {
     const { store, isNew } = needsStore ? await openOrExit(context, environment, times) : NO_STORE;
     const file = await storeFile(context, store);
     const work: RunWork = {
-      ...{ command, host, input: source, inputProblem: why, store, file, isNew, log, intent, request, ...times },
+      command,
+      host,
+      input: source,
+      inputProblem: why,
+      store,
+      file,
+      isNew,
+      log,
+      intent,
+      request,
+      ...times,
     };
     try {
       const isClaimed = store !== null && !args.flag("beside");
@@ -262,9 +274,15 @@ async function supervise(context: Context, work: RunWork, claimed: ClaimedReques
   const unsaved = unsavedMessages(context, request);
   let bundle: WrittenBundle | null = null;
   const ended = await superviseAgent({
-    ...{ ...work, claimed, storeName, stdin: io.stdin, mask: args.flag("mask-secrets") },
-    ...{ rewritePaths: args.flag("rewrite-paths"), overwrite: args.flag("overwrite") },
-    ...{ onUnsaved: unsaved.onUnsaved, onAmbiguous: unsaved.onAmbiguous },
+    ...work,
+    claimed,
+    storeName,
+    stdin: io.stdin,
+    mask: args.flag("mask-secrets"),
+    rewritePaths: args.flag("rewrite-paths"),
+    overwrite: args.flag("overwrite"),
+    onUnsaved: unsaved.onUnsaved,
+    onAmbiguous: unsaved.onAmbiguous,
     openScratch: () => open(":memory:"),
     refuseNewSession: args.flag("must-resume") ? (start) => notResumed(context, start, work) : null,
     isStoreRemoved: async () => file !== null && !(await isSameFile(file)),

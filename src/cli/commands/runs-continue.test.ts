@@ -112,7 +112,9 @@ test("RU8 fork and rewind list what they do again, and ask first", async () => {
 
 test("RU8 a tool that did its work and lost its result counts among what is done again", async () => {
   const loses = defineAgent({
-    ...{ id: "clerk", version: "1", tools: { pay: { execute: () => new Date(0) as never } } },
+    id: "clerk",
+    version: "1",
+    tools: { pay: { execute: () => new Date(0) as never } },
     iterate: async (it) => it.done(await it.tool("pay")),
   });
   await hf.runs.execute(loses, { id: "r1", session: "s1" });
@@ -136,7 +138,9 @@ test("RU8 what a retried run had done counts as done again, too", async () => {
 test("RU8 what the runs that continue a run did counts as done again, too", async () => {
   let isMended = false;
   const payer = defineAgent({
-    ...{ id: "payer", version: "1", tools: { pay: { execute: () => "paid" } } },
+    id: "payer",
+    version: "1",
+    tools: { pay: { execute: () => "paid" } },
     initial: () => ({ n: 1 }),
     iterate: async (it, { n }: { n: number }) => {
       if (n === 2 && !isMended) return it.fail(new Error("broken"));

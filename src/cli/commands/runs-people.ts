@@ -56,7 +56,9 @@ export const pending: Command = {
     const answered = context.args.flag("answered");
     const limit = context.args.number("limit") ?? 100;
     const { items: decisions, next } = await holdfast.runs.decisions({
-      ...{ answered, limit, order: readOrder(context.args) },
+      answered,
+      limit,
+      order: readOrder(context.args),
       ...(run === undefined ? {} : { run }),
       ...(cursor === undefined ? {} : { cursor }),
     });

@@ -65,7 +65,9 @@ export const show: Command = {
     const io = args.flag("io");
     const steps = await holdfast.runs.steps(run.id, { io, ...(only === undefined ? {} : { iteration: only }) });
     const { items: decisions } = await holdfast.runs.decisions({
-      ...{ run: run.id, limit: LIMITS.page, order: "oldest" },
+      run: run.id,
+      limit: LIMITS.page,
+      order: "oldest",
     });
     const links = { continues: await findPredecessor(holdfast, run), continuedBy: await findSuccessors(holdfast, run) };
     await output.answer({ run, ...links, value: result?.value ?? null, steps, decisions, timeline: moments }, () => [

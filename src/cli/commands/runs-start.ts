@@ -39,7 +39,10 @@ export const start: Command = {
     priority: { type: "number", summary: "higher goes first (default 0)" },
     limits: { type: "text", value: "JSON", summary: 'such as \'{"iterations": 100, "costUsd": 5}\'' },
     lease: {
-      ...{ type: "number", value: "SECONDS", min: 1, max: LEASE_MS.max / 1000 },
+      type: "number",
+      value: "SECONDS",
+      min: 1,
+      max: LEASE_MS.max / 1000,
       summary: `another machine takes over when its worker shows no sign of life for so long (default ${LEASE_MS.fallback / 1000})`,
     },
     wait: { type: "flag", summary: "work on it here until it has ended" },

@@ -169,7 +169,8 @@ export const fork: Command = {
     const [iteration, session] = [args.number("iteration"), args.text("session")];
     const repeats = await confirmRepeats(context, holdfast, run, iteration ?? run.iteration);
     const input: NonNullable<Parameters<Runs["fork"]>[1]> = {
-      ...{ ...readState(args), ...readLimits(args) },
+      ...readState(args),
+      ...readLimits(args),
       ...(iteration === undefined ? {} : { iteration }),
       ...(session === undefined ? {} : { session }),
     };

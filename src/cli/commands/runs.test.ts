@@ -409,7 +409,8 @@ describe("verbs", () => {
   test("retry says where it goes on, and that what was done is not done again", async () => {
     let isDown = true;
     const mails = defineAgent({
-      ...{ id: "mailer", version: "1" },
+      id: "mailer",
+      version: "1",
       tools: {
         look: { execute: () => 1 },
         odd: { execute: () => Promise.reject(new Error("lived with")) },

@@ -140,13 +140,18 @@ function columns(
     { title: "EVENT", ...EVENT_ID, cell: ({ id }) => nameOf(id), colour: (text, _, style) => style.name(text) },
     { title: "TIME", cell: ({ at }) => time(at), colour: (text, _, style) => style.faint(text) },
     {
-      ...{ title: "TYPE", keep: true },
+      title: "TYPE",
+      keep: true,
       cell: ({ type }) => type,
       colour: (text, _, style) => style.strong(text),
     },
     { title: "WHAT", cell: ({ summary }) => summary, shrink: 3, min: 24, keep: true, wrap: true },
     {
-      ...{ title: "CAUSED BY", shrink: 4, min: longest, keep: true, wrap: true },
+      title: "CAUSED BY",
+      shrink: 4,
+      min: longest,
+      keep: true,
+      wrap: true,
       cell: ({ causeEventIds }) => sortBySeq(causeEventIds).map(nameOf).join(" "),
     },
   ];

@@ -72,7 +72,8 @@ export const worker: Command = {
     const working = holdfast.runs.createWorker({
       agents,
       watch: teller.watch,
-      ...{ allowMismatch: args.flag("allow-mismatch"), ...erased },
+      allowMismatch: args.flag("allow-mismatch"),
+      ...erased,
       ...(concurrency === undefined ? {} : { concurrency }),
       ...(pollMs === undefined ? {} : { pollMs }),
     });

@@ -59,7 +59,8 @@ export default defineAgent<State>({
   initial: () => ({ next: 0, paid: [] }),
   models: {
     scripted: {
-      ...{ provider: "demo", model: "scripted" },
+      provider: "demo",
+      model: "scripted",
       call: async (request, { signal }) => {
         await sleep(THINKS_MS, undefined, { signal });
         const { bill, to, eur } = billOf(request);

@@ -65,9 +65,21 @@ describe("CA3 restore", () => {
     expect(found.key).toBe(key);
     expect(sourceOf(found).files).toEqual(source.files);
     expect(restored).toMatchObject({
-      ...{ agent: "claude-code", sessionId: SESSION, cwd: to.cwd, configDir: to.configDir, key, left: [], kept: [] },
-      ...{ outcome: "restored", files: source.files.length, written: source.files.length, rewritten: 0 },
-      ...{ messages: 6, lines: 7, lastUuid: "u5", bytes: source.files.reduce((sum, file) => sum + file.size, 0) },
+      agent: "claude-code",
+      sessionId: SESSION,
+      cwd: to.cwd,
+      configDir: to.configDir,
+      key,
+      left: [],
+      kept: [],
+      outcome: "restored",
+      files: source.files.length,
+      written: source.files.length,
+      rewritten: 0,
+      messages: 6,
+      lines: 7,
+      lastUuid: "u5",
+      bytes: source.files.reduce((sum, file) => sum + file.size, 0),
     });
   });
 
@@ -110,7 +122,9 @@ describe("CA3 restore", () => {
     const double =
       transcript(4, oldCwd) + transcript(4, oldCwd) + transcript(3, oldCwd, { isSidechain: true, uuid: "s" });
     expect(await restore(holding({ [TRANSCRIPT]: `\uFEFF${double}{"uuid":"torn` }))).toMatchObject({
-      ...{ messages: 4, lines: 15, lastUuid: "s" },
+      messages: 4,
+      lines: 15,
+      lastUuid: "s",
     });
   });
 });

@@ -151,12 +151,19 @@ class ActivityCollector {
 
   all(): ActivitySummary {
     return {
-      ...{ messages: this.#messages, prompts: this.#prompts, last: this.#last },
-      ...{ changed: [...this.#changed], read: [...this.#read].filter((file) => !this.#changed.has(file)) },
-      ...{ commands: [...this.#commands.values()], open: [...this.#open.values()] },
+      messages: this.#messages,
+      prompts: this.#prompts,
+      last: this.#last,
+      changed: [...this.#changed],
+      read: [...this.#read].filter((file) => !this.#changed.has(file)),
+      commands: [...this.#commands.values()],
+      open: [...this.#open.values()],
       tasks: [...this.#tasks.values()].filter(({ status }) => !DONE.includes(status)),
-      ...{ summary: this.#summary, answer: this.#answer, digestChars: this.#digestChars },
-      ...{ firstAt: this.#firstAt, lastAt: this.#lastAt },
+      summary: this.#summary,
+      answer: this.#answer,
+      digestChars: this.#digestChars,
+      firstAt: this.#firstAt,
+      lastAt: this.#lastAt,
     };
   }
 }

@@ -105,8 +105,14 @@ function shallow(value: unknown, left: number): Json {
 }
 
 const TAGS = [
-  ...["task-notification", "command-name", "local-command-stdout", "local-command-stderr", "local-command-caveat"],
-  ...["bash-input", "bash-stdout", "bash-stderr"],
+  "task-notification",
+  "command-name",
+  "local-command-stdout",
+  "local-command-stderr",
+  "local-command-caveat",
+  "bash-input",
+  "bash-stdout",
+  "bash-stderr",
 ];
 const BEGINNING = new RegExp(
   `^\\s*(?:<(?:${TAGS.join("|")})>|\\[Request interrupted by user(?: for tool use)?\\]\\s*$)`,

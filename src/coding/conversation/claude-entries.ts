@@ -115,7 +115,9 @@ function messageOf(line: Loose): EntryMessage | null {
   const isMeta = line.isMeta === true || isOfProgram(line) || isProgramText(content);
   return {
     ...plainMessage(isResult ? "tool" : "user", content),
-    ...{ isSummary, isMeta, isPrompt: !isResult && !isMeta && !isSummary && content.length > 0 },
+    isSummary,
+    isMeta,
+    isPrompt: !isResult && !isMeta && !isSummary && content.length > 0,
   };
 }
 

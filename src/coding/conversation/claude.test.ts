@@ -80,7 +80,9 @@ describe("Claude Code's transcripts", () => {
     t.answer([{ type: "thinking", thinking: "…" }], { id: "m1", ...early });
     expect(readClaude(t.text).conversation.calls).toMatchObject([{ key: "m1", status: "started" }]);
     t.answer([{ type: "tool_use", id: "a", name: "Bash", input: {} }], {
-      ...{ id: "m1", stop_reason: "tool_use", usage: { input_tokens: 5, output_tokens: 40 } },
+      id: "m1",
+      stop_reason: "tool_use",
+      usage: { input_tokens: 5, output_tokens: 40 },
     });
     const cut = readClaude(t.text).conversation;
     expect(cut.calls).toMatchObject([{ key: "m1", outputTokens: 40, status: "done", isEnd: false }]);
@@ -89,7 +91,8 @@ describe("Claude Code's transcripts", () => {
     t.result("a", "ok");
     t.entry({ type: "assistant", message: { id: "x", model: "<synthetic>", content: [{ type: "text", text: "no" }] } });
     t.entry({
-      ...{ type: "assistant", isApiErrorMessage: true },
+      type: "assistant",
+      isApiErrorMessage: true,
       message: { id: "y", model: "<synthetic>", content: [{ type: "text", text: "API Error 529" }] },
     });
     expect(readClaude(t.text).conversation.calls.map(({ key, status }) => [key, status])).toEqual([

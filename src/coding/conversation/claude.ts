@@ -129,16 +129,31 @@ function conversationOf({ entries, facts }: TranscriptContents): { conversation:
     if (entry.message === null) continue;
     const { role, content, answer, isPrompt, isMeta, isSummary } = entry.message;
     messages.push({
-      ...{ key: entry.key, role, at: entry.at, content, parentKey: messages.at(-1)?.key ?? null },
-      ...{ model: answer?.model ?? null, call: answer?.call ?? null, isPrompt, isMeta, isSummary },
+      key: entry.key,
+      role,
+      at: entry.at,
+      content,
+      parentKey: messages.at(-1)?.key ?? null,
+      model: answer?.model ?? null,
+      call: answer?.call ?? null,
+      isPrompt,
+      isMeta,
+      isSummary,
     });
   }
   const conversation: Conversation = {
     agent: "claude-code",
-    ...{ sessionId: facts.sessionId, cwd: facts.cwd, version: facts.version, title: facts.title },
+    sessionId: facts.sessionId,
+    cwd: facts.cwd,
+    version: facts.version,
+    title: facts.title,
     startedAt: line.find(({ at }) => at !== null)?.at ?? null,
-    ...{ messages, calls: callsOf(line), subagents: [], compactions: compactionsOf(line) },
-    ...{ launches: facts.launches, reportedCostUsd: facts.cost },
+    messages,
+    calls: callsOf(line),
+    subagents: [],
+    compactions: compactionsOf(line),
+    launches: facts.launches,
+    reportedCostUsd: facts.cost,
   };
   return { conversation, orphaned };
 }
@@ -203,7 +218,11 @@ function callsOf(line: readonly TranscriptEntry[]): readonly ConversationCall[] 
   return [...answers].map(([key, { at, answer, last }]) => {
     const isOver = answer.stop !== null || last < messages.length - 1;
     return {
-      ...{ key, model: answer.model, provider: "anthropic", at, costUsd: answer.costUsd },
+      key,
+      model: answer.model,
+      provider: "anthropic",
+      at,
+      costUsd: answer.costUsd,
       inputTokens: answer.usage?.inputTokens ?? null,
       outputTokens: answer.usage?.outputTokens ?? null,
       cachedTokens: answer.usage?.cachedTokens ?? null,
@@ -245,8 +264,11 @@ export function withSubagents(main: Conversation, given: readonly ClaudeSubagent
     const conversations = [main, ...given.map((one) => one.conversation)];
     const launched = conversations.map(({ launches }) => launches.get(id.replace(/^agent-/, ""))).find((one) => one);
     return {
-      ...{ id, toolUseId: textOf(facts.toolUseId) ?? launched ?? null, type: textOf(facts.agentType) },
-      ...{ description: textOf(facts.description), conversation },
+      id,
+      toolUseId: textOf(facts.toolUseId) ?? launched ?? null,
+      type: textOf(facts.agentType),
+      description: textOf(facts.description),
+      conversation,
     };
   });
   const asked = known.map(

@@ -204,8 +204,12 @@ async function spending(hf: Stores, sessions: readonly Session[]): Promise<reado
 async function mirroredSpending(hf: Stores, session: Session) {
   const { calls } = await mirroredConversation(hf, session);
   return calls.map(({ inputTokens, outputTokens, cachedTokens, costUsd }) => ({
-    ...{ calls: 1, inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, cachedTokens: cachedTokens ?? 0 },
-    ...{ costUsd: costUsd ?? 0, unknownCosts: costUsd === null ? 1 : 0 },
+    calls: 1,
+    inputTokens: inputTokens ?? 0,
+    outputTokens: outputTokens ?? 0,
+    cachedTokens: cachedTokens ?? 0,
+    costUsd: costUsd ?? 0,
+    unknownCosts: costUsd === null ? 1 : 0,
   }));
 }
 

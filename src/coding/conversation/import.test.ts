@@ -22,11 +22,20 @@ async function shown(hf: Holdfast, session: string): Promise<unknown> {
   const invocations = await view.invocations();
   return {
     messages: (await hf.history.session(session)).map(({ key, role, content, metadata }) => ({
-      ...{ key, role, content, metadata },
+      key,
+      role,
+      content,
+      metadata,
     })),
     calls: calls
       .map(({ status, model, inputTokens, outputTokens, cachedTokens, costUsd, responseRef }) => ({
-        ...{ status, model, inputTokens, outputTokens, cachedTokens, costUsd, responseRef },
+        status,
+        model,
+        inputTokens,
+        outputTokens,
+        cachedTokens,
+        costUsd,
+        responseRef,
       }))
       .toSorted((a, b) => String(a.responseRef).localeCompare(String(b.responseRef))),
     turns: (await view.turns()).map(({ status }) => status),
@@ -39,8 +48,12 @@ async function shown(hf: Holdfast, session: string): Promise<unknown> {
 function crashing(hf: Holdfast, after: number): Holdfast {
   let left = after;
   const WRITES: Readonly<Record<string, readonly string[]>> = {
-    ...{ history: ["appendMany"], calls: ["add", "start", "finish"], turns: ["begin", "finish"] },
-    ...{ heads: ["publish", "compact"], invocations: ["start", "finish"], sessions: ["create", "update", "rewind"] },
+    history: ["appendMany"],
+    calls: ["add", "start", "finish"],
+    turns: ["begin", "finish"],
+    heads: ["publish", "compact"],
+    invocations: ["start", "finish"],
+    sessions: ["create", "update", "rewind"],
   };
   const noun = (name: string, of: object): object =>
     new Proxy(Object.create(null), {
@@ -94,7 +107,10 @@ describe.each(ENGINES)("a conversation as a session on $name", (engine) => {
     const at = to();
     const child = `${at.session}/${id}`;
     expect(await importConversation(hf, conversation, at)).toEqual({
-      ...{ session: at.session, messages: 27, calls: 10, rewound: false },
+      session: at.session,
+      messages: 27,
+      calls: 10,
+      rewound: false,
       subagents: [{ session: child, messages: 4, calls: 2, rewound: false, subagents: [] }],
     });
     const before = await hf.sessions.get(at.session);

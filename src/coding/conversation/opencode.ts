@@ -76,8 +76,16 @@ function conversationOf(info: Loose, { messages: drafts, calls, launches }: Expo
   }
   const time = isObject(info.time) ? info.time : {};
   return {
-    ...{ agent: "opencode", sessionId: textOf(info.id), cwd: textOf(info.directory), version: textOf(info.version) },
-    ...{ startedAt: wholeOf(time.created), title: givenTitle(info.title), messages, calls, subagents: [], launches },
+    agent: "opencode",
+    sessionId: textOf(info.id),
+    cwd: textOf(info.directory),
+    version: textOf(info.version),
+    startedAt: wholeOf(time.created),
+    title: givenTitle(info.title),
+    messages,
+    calls,
+    subagents: [],
+    launches,
     compactions: messages.flatMap(({ key, isSummary, parentKey }) => (isSummary ? [{ key, upTo: parentKey }] : [])),
     reportedCostUsd: costOf(info.cost),
   };
@@ -256,7 +264,10 @@ function callOf(
   const costs = spent.map(({ cost }) => costOf(cost));
   const finish = textOf(info.finish) ?? textOf(finished.at(-1)?.reason);
   return {
-    ...{ key: known.key, model: known.model, provider: idOf(info.providerID), at: known.at },
+    key: known.key,
+    model: known.model,
+    provider: idOf(info.providerID),
+    at: known.at,
     inputTokens: sum(spent, (t, cache) => [t.input, cache.read, cache.write]),
     outputTokens: sum(spent, (t) => [t.output, t.reasoning]),
     cachedTokens: sum(spent, (_, cache) => [cache.read]),
@@ -281,7 +292,10 @@ function withChildren(main: Conversation, children: readonly One[], above: reado
     if (id === null || parentId !== main.sessionId || above.includes(id)) return [];
     return [
       {
-        ...{ id, toolUseId: main.launches.get(id) ?? null, type, description: conversation.title },
+        id,
+        toolUseId: main.launches.get(id) ?? null,
+        type,
+        description: conversation.title,
         conversation: withChildren(conversation, children, [...above, id]),
       },
     ];

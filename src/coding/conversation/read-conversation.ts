@@ -25,7 +25,8 @@ async function ofClaude(source: ReadableSession): Promise<Conversation | null> {
     const beside = path.replace(/\.jsonl$/, ".meta.json");
     const meta = paths.has(beside) ? parsed(await readContent(source, beside)) : undefined;
     subagents.push({
-      ...{ id, conversation: readClaude(await readContent(source, path)).conversation },
+      id,
+      conversation: readClaude(await readContent(source, path)).conversation,
       ...(meta === undefined ? {} : { meta }),
     });
   }

@@ -34,7 +34,8 @@ export function describeConversation(conversation: Conversation): SessionDescrip
   const facts = { agent: conversation.agent, sessionId, cwd, version, startedAt, reportedCostUsd };
   return {
     ...(called === "" ? {} : { title: called }),
-    ...{ tags: toolTags(conversation), metadata: { coding: wellFormed(facts) } },
+    tags: toolTags(conversation),
+    metadata: { coding: wellFormed(facts) },
   };
 }
 
@@ -151,7 +152,8 @@ export async function ensureSession(
   if (isMoved || hasNewMetadata(found, known)) {
     await hf.sessions.update(session, {
       ...(isMoved ? { request } : {}),
-      ...{ metadata: { ...found.metadata, ...known.metadata }, tags: withTags(found.tags, known.tags) },
+      metadata: { ...found.metadata, ...known.metadata },
+      tags: withTags(found.tags, known.tags),
       ...(found.title === null && known.title !== undefined ? { title: known.title } : {}),
     });
   }

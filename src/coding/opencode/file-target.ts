@@ -27,8 +27,13 @@ export class FileTarget implements RestoreTarget {
       if (!wanted.has(id) && !messageIds.some((message) => wanted.has(message))) continue;
       const parts = messageIds.map((message) => idsIn(path.join(this.#storage, "part", message), isPartId));
       found.set(id, {
-        ...{ id, project_id: String(info.projectID), directory: String(info.directory), path: null },
-        ...{ time_updated: updatedAt(info), messageIds, partIds: (await Promise.all(parts)).flat() },
+        id,
+        project_id: String(info.projectID),
+        directory: String(info.directory),
+        path: null,
+        time_updated: updatedAt(info),
+        messageIds,
+        partIds: (await Promise.all(parts)).flat(),
         todos: await readTodos(this.#storage, id, updatedAt(info)),
       });
     }
@@ -85,7 +90,10 @@ export class FileTarget implements RestoreTarget {
 /** As these versions write them: each has an id. */
 function encodeTodos(rows: readonly TodoRow[]): Uint8Array {
   const todos = rows.map(({ id, content, status, priority, position }) => ({
-    ...{ content, status, priority, id: id ?? String(position + 1) },
+    content,
+    status,
+    priority,
+    id: id ?? String(position + 1),
   }));
   return Buffer.from(JSON.stringify(todos, null, 2));
 }

@@ -71,7 +71,11 @@ export async function restoreOpenCode(source: CaptureSource, target: OpenCodeTar
       if (content.todos.has(id)) left.set(`todos/${id}.json`, "the session here has its own");
     }
     return {
-      ...{ agent: "opencode", sessionId: source.sessionId, cwd, configDir: null, key: null },
+      agent: "opencode",
+      sessionId: source.sessionId,
+      cwd,
+      configDir: null,
+      key: null,
       files: source.files.filter((file) => !left.has(file.path)).length,
       bytes: source.files.reduce((sum, file) => sum + (left.has(file.path) ? 0 : file.size), 0),
       messages: [...after].find(({ id }) => id === source.sessionId)?.messageIds.length ?? 0,
@@ -229,7 +233,10 @@ async function putSessions(work: Work, sessions: readonly ExportedSession[], beg
   if (target === null) throw failed(["import", first.id], "the session is not there");
   const isReplaced = (id: string) => states.get(id) === "new" || states.get(id) === "fewer";
   await target.complete({
-    ...{ cwd, rootId: root.id, imported, unwritten },
+    cwd,
+    rootId: root.id,
+    imported,
+    unwritten,
     // One that is here with all of its messages keeps its own tasks.
     todos: new Map([...content.todos].filter(([id]) => isReplaced(id))),
     staleTodos: [...states].filter(([, state]) => state === "fewer").map(([id]) => id),

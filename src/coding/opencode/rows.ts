@@ -88,9 +88,17 @@ function infoOf(row: Row): JsonObject {
   const number = (name: string) => Number(row[name] ?? 0);
   const hasSummary = ["summary_additions", "summary_deletions", "summary_files"].some((name) => row[name] != null);
   return defined({
-    ...{ id: text("id"), slug: text("slug"), projectID: text("project_id"), workspaceID: text("workspace_id") },
-    ...{ directory: text("directory"), path: text("path"), parentID: text("parent_id"), title: text("title") },
-    ...{ agent: text("agent"), model: json("model"), version: text("version") },
+    id: text("id"),
+    slug: text("slug"),
+    projectID: text("project_id"),
+    workspaceID: text("workspace_id"),
+    directory: text("directory"),
+    path: text("path"),
+    parentID: text("parent_id"),
+    title: text("title"),
+    agent: text("agent"),
+    model: json("model"),
+    version: text("version"),
     summary: hasSummary
       ? defined({
           additions: number("summary_additions"),
@@ -104,15 +112,20 @@ function infoOf(row: Row): JsonObject {
       row.tokens_input === undefined
         ? undefined
         : {
-            ...{ input: number("tokens_input"), output: number("tokens_output") },
+            input: number("tokens_input"),
+            output: number("tokens_output"),
             reasoning: number("tokens_reasoning"),
             cache: { read: number("tokens_cache_read"), write: number("tokens_cache_write") },
           },
     share: row.share_url ? { url: String(row.share_url) } : undefined,
-    ...{ metadata: json("metadata"), revert: json("revert"), permission: json("permission") },
+    metadata: json("metadata"),
+    revert: json("revert"),
+    permission: json("permission"),
     time: defined({
-      ...{ created: number("time_created"), updated: number("time_updated") },
-      ...{ compacting: text("time_compacting"), archived: text("time_archived") },
+      created: number("time_created"),
+      updated: number("time_updated"),
+      compacting: text("time_compacting"),
+      archived: text("time_archived"),
     }),
   });
 }
@@ -154,7 +167,11 @@ export function insertSession(
     const { id: messageId, sessionID: _, ...rest } = message.info;
     const time = isObject(rest.time) && typeof rest.time.created === "number" ? rest.time.created : now;
     insert(database, "message", {
-      ...{ id: messageId, session_id: id, time_created: time, time_updated: now, data: JSON.stringify(rest) },
+      id: messageId,
+      session_id: id,
+      time_created: time,
+      time_updated: now,
+      data: JSON.stringify(rest),
     });
     for (const part of Array.isArray(message.parts) ? message.parts : []) {
       if (!isObject(part)) continue;
@@ -171,15 +188,30 @@ function rowOf(info: JsonObject): Readonly<Record<string, unknown>> {
   const [summary, tokens, time] = [object(info.summary), object(info.tokens), object(info.time)];
   const cache = object(tokens.cache);
   return {
-    ...{ parent_id: info.parentID, slug: info.slug, title: info.title, version: info.version },
-    ...{ share_url: object(info.share).url, summary_additions: summary.additions },
-    ...{ summary_deletions: summary.deletions, summary_files: summary.files, summary_diffs: json(summary.diffs) },
-    ...{ metadata: json(info.metadata), cost: info.cost ?? 0, tokens_input: tokens.input ?? 0 },
-    ...{ tokens_output: tokens.output ?? 0, tokens_reasoning: tokens.reasoning ?? 0 },
-    ...{ tokens_cache_read: cache.read ?? 0, tokens_cache_write: cache.write ?? 0, revert: json(info.revert) },
-    ...{ permission: json(info.permission), agent: info.agent, model: json(info.model) },
-    ...{ time_created: time.created, time_updated: time.updated },
-    ...{ time_compacting: time.compacting, time_archived: time.archived },
+    parent_id: info.parentID,
+    slug: info.slug,
+    title: info.title,
+    version: info.version,
+    share_url: object(info.share).url,
+    summary_additions: summary.additions,
+    summary_deletions: summary.deletions,
+    summary_files: summary.files,
+    summary_diffs: json(summary.diffs),
+    metadata: json(info.metadata),
+    cost: info.cost ?? 0,
+    tokens_input: tokens.input ?? 0,
+    tokens_output: tokens.output ?? 0,
+    tokens_reasoning: tokens.reasoning ?? 0,
+    tokens_cache_read: cache.read ?? 0,
+    tokens_cache_write: cache.write ?? 0,
+    revert: json(info.revert),
+    permission: json(info.permission),
+    agent: info.agent,
+    model: json(info.model),
+    time_created: time.created,
+    time_updated: time.updated,
+    time_compacting: time.compacting,
+    time_archived: time.archived,
   };
 }
 

@@ -47,7 +47,8 @@ export function startAgent(
   { before, onStop = () => {} }: AgentStartOptions,
 ): Promise<AgentProcess> {
   const child = spawn(command.program, [...(command.launcher ?? []), ...command.args], {
-    ...{ cwd: surroundings.cwd, env: withoutSession(surroundings.env) },
+    cwd: surroundings.cwd,
+    env: withoutSession(surroundings.env),
     stdio: [before === null ? "inherit" : "pipe", "inherit", "inherit"],
   });
   let stoppedBy: NodeJS.Signals | null = null;

@@ -5,7 +5,10 @@ import { readAgentCommand } from "./command-line.ts";
 const EXEC = 'exec "$0" "$@"';
 const read = (...words: string[]) => readAgentCommand(words, " --request r");
 const claude = (program: string, launcher: readonly string[], ...args: string[]) => ({
-  ...{ agent: "claude-code", program, launcher, args },
+  agent: "claude-code",
+  program,
+  launcher,
+  args,
 });
 
 describe("CA4 an agent that another program starts", () => {

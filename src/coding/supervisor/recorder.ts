@@ -251,7 +251,9 @@ export class SessionRecorder {
   /** Moves the entry to the end of the map: the current session is the last. */
   #entryFor(sessionId: string): RecorderEntry {
     const entry = this.#entries.get(sessionId) ?? {
-      ...{ recorded: this.#record(sessionId), importedAt: Number.NEGATIVE_INFINITY, hasMessages: false },
+      recorded: this.#record(sessionId),
+      importedAt: Number.NEGATIVE_INFINITY,
+      hasMessages: false,
     };
     this.#entries.delete(sessionId);
     this.#entries.set(sessionId, entry);
@@ -263,7 +265,10 @@ export class SessionRecorder {
     if (store === null) return null;
     const basis = sessionId === this.#options.sessionId ? this.#options.basis : undefined;
     return new RecordedSession(store, {
-      ...{ clock: store.clock, environment: host.environment, request, mask },
+      clock: store.clock,
+      environment: host.environment,
+      request,
+      mask,
       ...(basis === undefined ? {} : { basis }),
       ...(ttlMs === undefined ? {} : { ttlMs }),
     });
@@ -282,8 +287,16 @@ export class SessionRecorder {
       this.addSecrets(saved.secrets);
       const { id, generation, fileCount, size, stored, diverged } = saved.capture;
       log("info", "capture.saved", {
-        ...{ capture: id, generation, files: fileCount, size, stored, diverged, moment, sessionId: found.sessionId },
-        ...{ cwd: found.cwd, secrets: saved.secrets.length },
+        capture: id,
+        generation,
+        files: fileCount,
+        size,
+        stored,
+        diverged,
+        moment,
+        sessionId: found.sessionId,
+        cwd: found.cwd,
+        secrets: saved.secrets.length,
       });
     }
     if (moment === "exit" && saved !== undefined) this.#current.add(found.sessionId);

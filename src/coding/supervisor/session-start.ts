@@ -400,7 +400,10 @@ async function save(options: LeftoverOptions, found: LocalSession): Promise<Capt
   const known = basis === undefined ? await captureContaining({ captures, request }, found) : null;
   if (known !== null) return known;
   const saver = new Saver({
-    ...{ captures, clock, request, mask },
+    captures,
+    clock,
+    request,
+    mask,
     ...(basis === undefined ? {} : { basis }),
     ...(ttlMs === undefined ? {} : { ttlMs }),
   });

@@ -79,7 +79,11 @@ export async function superviseAgent(run: SupervisedRun): Promise<SupervisedEnd>
   const { command, intent, host, store, log, request, claimed, ttlMs, mask } = run;
   const { agent } = command;
   log("info", "capture.start", {
-    ...{ agent, request, cwd: host.cwd, resumes: !intent.choosesSession, captures: store !== null },
+    agent,
+    request,
+    cwd: host.cwd,
+    resumes: !intent.choosesSession,
+    captures: store !== null,
   });
   const leftovers: Saved[] = [];
   const start = await findStart(run, (saved) => void leftovers.push(saved));
@@ -93,7 +97,14 @@ export async function superviseAgent(run: SupervisedRun): Promise<SupervisedEnd>
   const final = finalCommand(command, intent, { resume, digest, isTerminal }, host.environment);
   const { sessionId } = final;
   const recorder = new SessionRecorder({
-    ...{ agent, host, log, sessionId, store, request, ttlMs, mask },
+    agent,
+    host,
+    log,
+    sessionId,
+    store,
+    request,
+    ttlMs,
+    mask,
     follows: start.how === "told" ? start.session : null,
     resumed: start.how === "resumed" || intent.choosesSession,
     several: agent === "opencode" && command.args[0] !== "run",
@@ -107,12 +118,14 @@ export async function superviseAgent(run: SupervisedRun): Promise<SupervisedEnd>
   const grace = new Grace(run.graceMs, host.environment);
   const surroundings = { cwd: host.cwd, env: host.env, stdin: run.stdin };
   const child = await startAgent(final.command, surroundings, {
-    ...{ before: final.before, onStop: () => grace.beginUrgent() },
+    before: final.before,
+    onStop: () => grace.beginUrgent(),
   }).catch(notStarted);
   if ("error" in child) return { status: "not-started", error: child.error };
   const basis = start.how === "resumed" ? start.basis?.id : undefined;
   describe({
-    ...{ workerPid: child.pid, ...(sessionId === null ? {} : { sessionId }) },
+    workerPid: child.pid,
+    ...(sessionId === null ? {} : { sessionId }),
     ...(basis === undefined ? {} : { capture: basis }),
   });
   const { wasKilled, ...end } = await recordUntilEnd(child, recorder, grace, run.everyMs);
@@ -140,7 +153,14 @@ async function findStart(run: SupervisedRun, onSaved: (saved: Saved) => void): P
   const isNamed = intent.choosesSession || (sessionId !== null && claimed?.hasWaited !== true);
   const { inputProblem, rewritePaths, overwrite, openScratch } = run;
   return startSession({
-    ...{ ...common, store, input, inputProblem, sessionId, rewritePaths, overwrite, openScratch },
+    ...common,
+    store,
+    input,
+    inputProblem,
+    sessionId,
+    rewritePaths,
+    overwrite,
+    openScratch,
     capture: isNamed ? null : left,
     allowsDigest: !intent.choosesSession,
   });

@@ -6,7 +6,15 @@ import type { BLOB_VERBS } from "../../contracts/verbs/blobs.ts";
 import type { ValuesOf } from "../../contracts/verbs/vocabulary.ts";
 import { toHex, toRef } from "../../core/bytes.ts";
 import { invalid } from "../../core/check.ts";
-import { type ListOrder, listStart, readCursor, readPage, readPairCursor, writeCursor, writePairCursor } from "../../core/cursor.ts";
+import {
+  type ListOrder,
+  listStart,
+  readCursor,
+  readPage,
+  readPairCursor,
+  writeCursor,
+  writePairCursor,
+} from "../../core/cursor.ts";
 import type { BlobContext } from "./byte-store.ts";
 import { FORM, NO_TIME } from "./claims.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
@@ -54,11 +62,19 @@ export async function listBlobs(
 }
 
 /** The next rows of whole blobs; there are more than `most` if a read brings more. */
-async function readWhole({ storage }: BlobContext, order: ListOrder, from: number, most: number): Promise<readonly BlobRow[]> {
+async function readWhole(
+  { storage }: BlobContext,
+  order: ListOrder,
+  from: number,
+  most: number,
+): Promise<readonly BlobRow[]> {
   const found: BlobRow[] = [];
   let seen = from;
   for (let asked = most; found.length < most; asked = ROWS) {
-    const rows = await storage.query(order === "newest" ? "blobs.list" : "blobs.list.oldest", { last: seen, limit: asked });
+    const rows = await storage.query(order === "newest" ? "blobs.list" : "blobs.list.oldest", {
+      last: seen,
+      limit: asked,
+    });
     for (const row of rows) if (!isMerePart(row)) found.push(row);
     const last = rows.at(-1);
     if (last === undefined || rows.length < asked) break;

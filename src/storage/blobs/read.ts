@@ -234,7 +234,8 @@ export function expired(digest: Uint8Array): HoldfastError {
 export function corrupted(digest: Uint8Array, damage: DamagedPart): HoldfastError {
   return new HoldfastError("BlobCorrupted", `the blob ${toRef(digest)} is damaged: ${damage.message}`, {
     details: {
-      ...{ ref: toRef(digest), part: damage.part },
+      ref: toRef(digest),
+      part: damage.part,
       ...(damage.cause instanceof MissingBytes ? { missing: true } : {}),
     },
     hint: "Restore it from a backup, or delete it and store the bytes again; other blobs are not affected.",

@@ -25,8 +25,14 @@ export async function findReferrers(
 }
 
 const KINDS: Readonly<Record<string, BlobReferrer["kind"]>> = {
-  ...{ annotations: "annotation", state: "state", evals: "eval", calls: "call", snapshots: "snapshot" },
-  ...{ heads: "head", captures: "capture", blocks: "block" },
+  annotations: "annotation",
+  state: "state",
+  evals: "eval",
+  calls: "call",
+  snapshots: "snapshot",
+  heads: "head",
+  captures: "capture",
+  blocks: "block",
 };
 
 /** By the type of an event, the first that it begins with. */

@@ -114,7 +114,12 @@ export const queries = () => ({
 
 /** Parameters: title, status, metadata, created_at, version. */
 const COMPLETE = rowChecksumSql("sessions", {
-  ...{ title: "?", status: "?", metadata: "?", created_at: "?", deleted_at: "NULL", version: "?" },
+  title: "?",
+  status: "?",
+  metadata: "?",
+  created_at: "?",
+  deleted_at: "NULL",
+  version: "?",
 });
 
 export const statements = () => ({

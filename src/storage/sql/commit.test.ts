@@ -19,7 +19,10 @@ function note(session: string, text: string, extra: Partial<EventDraft> = {}): E
 const BLANK = { final: null, salt: null, final_summary: null, fingerprint: null, turn_seq: null, cache_id: null };
 /** A head of a session that has none and inherits nothing. */
 const HEAD: HeadDraft = {
-  ...{ status: "complete", adds: {}, compacts: null, columns: BLANK },
+  status: "complete",
+  adds: {},
+  compacts: null,
+  columns: BLANK,
   inherits: { basis: null, source: null, counts: NONE, compaction: null },
   commits: { final: null, vars: null, summary: null },
 };

@@ -70,7 +70,8 @@ export class FollowedLog {
   /** Tells the caller how to end the wait. */
   wait(after: number | null, mark: number, ended: () => void): () => void {
     const waiter: Waiter = {
-      ...{ after, mark },
+      after,
+      mark,
       wake: () => {
         if (this.#waiters.delete(waiter)) ended();
       },

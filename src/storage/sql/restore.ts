@@ -17,7 +17,10 @@ import type { BulkColumn, BulkSpec, Param } from "./driver.ts";
 const LATER: Readonly<Record<string, string>> = { sessions: "head_no", heads: "basis_no" };
 
 const VALUES = {
-  ...{ int: "?", real: "?", text: "?", bytes: "?" },
+  int: "?",
+  real: "?",
+  text: "?",
+  bytes: "?",
   blob: "(SELECT no FROM blobs WHERE sha256 = ?)",
   agent: "(SELECT no FROM agents WHERE id = ?)",
   session: "(SELECT no FROM sessions WHERE id = ?)",

@@ -44,7 +44,10 @@ test("ST3 the server's time is known to within half of a round trip, and a diffe
   const [clock, server, environment] = await start();
   expect(clock.now()).toBe(server.time);
   expect(clock.read()).toEqual({
-    ...{ now: server.time, source: "server", machineAheadMs: TEN_MINUTES, uncertaintyMs: 10 },
+    now: server.time,
+    source: "server",
+    machineAheadMs: TEN_MINUTES,
+    uncertaintyMs: 10,
   });
   expect(environment.logs).toMatchObject([
     { level: "warn", event: "store.clock", fields: { machineAheadMs: TEN_MINUTES, uncertaintyMs: 10 } },

@@ -124,7 +124,10 @@ export async function openClock(driver: Driver, environment: Environment): Promi
   const { serverTime } = driver.dialect;
   if (serverTime === null || environment.isTimeSource === true) {
     const clock = (): StoreClock => ({
-      ...{ now: environment.now(), source: "machine", machineAheadMs: 0, uncertaintyMs: 0 },
+      now: environment.now(),
+      source: "machine",
+      machineAheadMs: 0,
+      uncertaintyMs: 0,
     });
     return { environment, clock };
   }

@@ -47,7 +47,10 @@ export const queries = () => ({
 /** Parameters: title, status, metadata, version. */
 const DESCRIBED = rowChecksumSql("sessions", { title: "?", status: "?", metadata: "?", version: "?" });
 const BURIED = rowChecksumSql("sessions", {
-  ...{ title: "NULL", metadata: "NULL", deleted_at: "?", version: "sessions.version + 1" },
+  title: "NULL",
+  metadata: "NULL",
+  deleted_at: "?",
+  version: "sessions.version + 1",
 });
 
 export const statements = () => ({

@@ -37,7 +37,8 @@ class InterruptedPlan extends Error {}
 /** A driver whose methods are bound, so that it can be spread. */
 export function bound(driver: Driver): Driver {
   return {
-    ...{ dialect: driver.dialect, answersAtOnce: driver.answersAtOnce },
+    dialect: driver.dialect,
+    answersAtOnce: driver.answersAtOnce,
     ...(driver.lanes === undefined ? {} : { lanes: driver.lanes }),
     transact: (plan, options) => driver.transact(plan, options),
     read: (sql, params) => driver.read(sql, params),

@@ -8,7 +8,8 @@ import { type Simulation, simulate } from "./simulate.ts";
 const LIMITS = { steps: 10_000, ms: 1e9, quietMs: 1e9 };
 
 const agent: AgentDefinition = {
-  ...{ id: "a", version: "1" },
+  id: "a",
+  version: "1",
   tools: { act: { execute: () => "acted" } },
   models: { m: { retry: { attempts: 5 }, call: () => ({ output: "said" }) } },
   async iterate(iteration) {
@@ -19,7 +20,10 @@ const agent: AgentDefinition = {
 
 function one(seed: number, faults: readonly Fault[], more: Partial<Simulation> = {}): Simulation {
   return {
-    ...{ seed, faults, agents: [agent], limits: { quietMs: 900_000 } },
+    seed,
+    faults,
+    agents: [agent],
+    limits: { quietMs: 900_000 },
     async scenario(client) {
       await client.start("a", { id: "run", session: "s" });
       await client.ended("run");
@@ -225,7 +229,8 @@ describe("a simulation", () => {
 
   test.each(["writeFail", "errorAfter"] as const)("%s at a message: the only worker goes on", async (kind) => {
     const says: AgentDefinition = {
-      ...{ id: "a", version: "1" },
+      id: "a",
+      version: "1",
       async iterate(iteration) {
         await iteration.message({ role: "user", content: "said" });
         return iteration.done();

@@ -250,7 +250,11 @@ class Simulator {
   async #answer(process: Process): Promise<void> {
     const { person = truthful } = this.#simulation;
     const client = new Client({
-      ...{ process, store: await this.#open(process), agents: [], leaseMs: LEASE_MS, faults: this.#faults },
+      process,
+      store: await this.#open(process),
+      agents: [],
+      leaseMs: LEASE_MS,
+      faults: this.#faults,
       external: this.#external,
       open: () => Promise.reject(new Error("bug: a person opens no stores")),
     });
@@ -360,10 +364,17 @@ class Simulator {
     this.#problems.push(...(await brokenInvariants(store, found, this.#external, purpose)));
     const order = this.#commits.map(({ process }) => process).join(" ");
     return {
-      ...{ seed, problems: this.#problems, eventsHash: found.eventsHash, effects: this.#external.effects() },
+      seed,
+      problems: this.#problems,
+      eventsHash: found.eventsHash,
+      effects: this.#external.effects(),
       runs: found.runs,
-      ...{ interleaving: sha256Hex(order).slice(0, 16), commits: this.#commits, steps, ms },
-      ...{ fired: this.#faults.fired(), log },
+      interleaving: sha256Hex(order).slice(0, 16),
+      commits: this.#commits,
+      steps,
+      ms,
+      fired: this.#faults.fired(),
+      log,
     };
   }
 }

@@ -37,8 +37,14 @@ export async function makeRich(store: Nouns | Holdfast, id: string, imageBytes =
   const { heads, turns, calls, evals, snapshots, sessions } = "lineage" in store ? store.lineage : store;
   const { history, state, tasks, log } = store;
   await sessions.create({
-    ...{ id, agent: AGENT, title: "Ünïcode \0 title", tags: ["x", "y"], metadata: { deep: [1, { a: null }] } },
-    ...{ request: "r-1", origin: "test", cacheId: "c" },
+    id,
+    agent: AGENT,
+    title: "Ünïcode \0 title",
+    tags: ["x", "y"],
+    metadata: { deep: [1, { a: null }] },
+    request: "r-1",
+    origin: "test",
+    cacheId: "c",
   });
   const turn = await turns.begin(id, { agent: AGENT, run: "run-1" });
   await history.append(scope(id), { role: "user", content: "short", key: "k1", metadata: { m: 1 } });

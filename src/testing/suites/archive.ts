@@ -217,12 +217,19 @@ const forPeople: readonly Case[] = [
     assert.deepEqual([diff.ancestor?.session, diff.common], ["a", 1]);
     assert.deepEqual([diff.a.messages, diff.b.messages], [[mine], [theirs]]);
     assert.deepEqual(diff.state, {
-      ...{ added: ["added"], removed: ["removed"], changed: ["changed"] },
+      added: ["added"],
+      removed: ["removed"],
+      changed: ["changed"],
       values: { added: { b: 1 }, removed: { a: 1 }, changed: { a: 1, b: 2 } },
     });
     assert.deepEqual(diff.b.spent, {
-      ...{ calls: 2, inputTokens: 3, outputTokens: 4, cachedTokens: 0, unknownTokens: 1 },
-      ...{ costUsd: 0.5, unknownCosts: 1 },
+      calls: 2,
+      inputTokens: 3,
+      outputTokens: 4,
+      cachedTokens: 0,
+      unknownTokens: 1,
+      costUsd: 0.5,
+      unknownCosts: 1,
     });
     assert.equal(diff.a.spent.calls, 0);
     const back = await nouns.archives.diff(`a@${head.id}`, "a");
@@ -241,8 +248,13 @@ const forPeople: readonly Case[] = [
     await sessions.fork("a", { id: "b" });
     const { total, sessions: by } = await nouns.archives.cost();
     assert.deepEqual(total, {
-      ...{ calls: 3, inputTokens: 11, outputTokens: 22, cachedTokens: 5, unknownTokens: 1 },
-      ...{ costUsd: 0.25, unknownCosts: 1 },
+      calls: 3,
+      inputTokens: 11,
+      outputTokens: 22,
+      cachedTokens: 5,
+      unknownTokens: 1,
+      costUsd: 0.25,
+      unknownCosts: 1,
     });
     assert.deepEqual(
       by.map(({ session }) => session),

@@ -7,7 +7,10 @@ export const ID = "0b5c8a5e-8b0a-4ad0-9d2c-6f6f0a1f7c11";
 export const bytes = (text: string) => new TextEncoder().encode(text);
 
 export const transcript = (content: Uint8Array, id = ID): NewCapturedFile => ({
-  ...{ role: "transcript", path: `project/${id}.jsonl`, content, grows: true },
+  role: "transcript",
+  path: `project/${id}.jsonl`,
+  content,
+  grows: true,
 });
 
 export function captured(more: Partial<NewCapture> = {}): NewCapture {
@@ -17,7 +20,7 @@ export function captured(more: Partial<NewCapture> = {}): NewCapture {
     agent === "opencode"
       ? [{ role: "export", path: `export/${sessionId}.json`, content: bytes("{}") }]
       : [main, { role: "task", path: `tasks/${sessionId}/1.json`, content: bytes("{}") }];
-  return { ...{ request: "req-1", agent, sessionId, cwd: "/srv/app", files }, ...more };
+  return { request: "req-1", agent, sessionId, cwd: "/srv/app", files, ...more };
 }
 
 /** Another id, as Claude Code makes them. */

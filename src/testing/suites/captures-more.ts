@@ -10,7 +10,7 @@ const HOUR = 3_600_000;
 
 function captured(more: Partial<NewCapture> = {}): NewCapture {
   const files: NewCapturedFile[] = [{ role: "transcript", path: `project/${ID}.jsonl`, content: bytes("{}\n") }];
-  return { ...{ request: "req-1", agent: "claude-code", sessionId: ID, cwd: "/srv/app" }, files, ...more };
+  return { request: "req-1", agent: "claude-code", sessionId: ID, cwd: "/srv/app", files, ...more };
 }
 
 /** As it is in a store that took the bundle of another. */

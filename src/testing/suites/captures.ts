@@ -354,7 +354,7 @@ const hostileCases: readonly Case[] = [
       await refuses("InvalidArgument", () => captures.save(captured(one)), `capture ${n}`);
     }
     const { agent, sessionId, cwd } = captured();
-    const origin = { ...{ agent, sessionId, cwd, configDir: null, key: null }, agentVersion: null };
+    const origin = { agent, sessionId, cwd, configDir: null, key: null, agentVersion: null };
     const listed = { role: notes.role, path: notes.path, size: 1, ref: refOf(notes.content), stored: 1 };
     const list = bytes(JSON.stringify({ ...origin, files: [listed], v: 1 }));
     // Not above: an old Node has no zstd, and is to be told so by open().

@@ -61,7 +61,8 @@ const MAKE: Readonly<Record<string, (store: Holdfast) => Promise<readonly unknow
 /** Runs that each wait for a person. */
 async function askingRuns({ runs }: Holdfast): Promise<void> {
   const agent: AgentDefinition = {
-    ...{ id: "asker", version: "1" },
+    id: "asker",
+    version: "1",
     tools: { pay: { approve: true, execute: () => null } },
     iterate: async (it) => {
       await it.tool("pay", {});

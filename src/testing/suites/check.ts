@@ -21,8 +21,19 @@ const cases: readonly Case[] = [
     const { blobs = 0, events = 0, ...counts } = deep.counts;
     assert.ok(blobs > 10 && events > 30, JSON.stringify(deep.counts));
     assert.deepEqual(counts, {
-      ...{ sessions: 5, deletedSessions: 1, messages: 10, heads: 6, turns: 2, evals: 2, calls: 3, snapshots: 3 },
-      ...{ branches: 5, derivations: 2, annotations: 1, state: 6, orphanBlobs: 1 },
+      sessions: 5,
+      deletedSessions: 1,
+      messages: 10,
+      heads: 6,
+      turns: 2,
+      evals: 2,
+      calls: 3,
+      snapshots: 3,
+      branches: 5,
+      derivations: 2,
+      annotations: 1,
+      state: 6,
+      orphanBlobs: 1,
     });
     const quick = await nouns.check({ mode: "quick" });
     assert.deepEqual([quick.status, quick.mode, quick.issues], ["ok", "quick", []]);
@@ -33,8 +44,12 @@ const cases: readonly Case[] = [
     const { engine, ...report } = await check();
     assert.equal(engine?.notRun, null);
     assert.deepEqual(report, {
-      ...{ kind: "session-db/consistency", mode: "deep", status: "ok" },
-      ...{ counts: { orphanBlobs: 0 }, issueCount: 0, issues: [] },
+      kind: "session-db/consistency",
+      mode: "deep",
+      status: "ok",
+      counts: { orphanBlobs: 0 },
+      issueCount: 0,
+      issues: [],
     });
   }),
 

@@ -31,36 +31,42 @@ export async function makeExamples(store: Holdfast): Promise<Examples> {
   const session = "chat";
   return {
     named: {
-      ...{
-        agent: "a",
-        session,
-        label: "notes",
-        withAgent: "b",
-        find: "one",
-        put: "two",
-        b: "other",
-      },
-      ...{
-        board: board.id,
-        task: present(board.tasks[0]).id,
-        prefix: "hd-",
-        sort: "size",
-        path: "a/b",
-        model: "m",
-        verdict: "result",
-      },
+      agent: "a",
+      session,
+      label: "notes",
+      withAgent: "b",
+      find: "one",
+      put: "two",
+      b: "other",
+      board: board.id,
+      task: present(board.tasks[0]).id,
+      prefix: "hd-",
+      sort: "size",
+      path: "a/b",
+      model: "m",
+      verdict: "result",
     },
     agent: { id: "worker", version: "1", iterate: () => ({ verdict: "done", value: null }) },
     formed: {
-      ...{ ref: stored, head: head.id, digest: head.id.slice(3), rowId: "chat#1" },
+      ref: stored,
+      head: head.id,
+      digest: head.id.slice(3),
+      rowId: "chat#1",
       cursor: present((await store.sessions.list({ limit: 1 })).next),
     },
     checked: {
-      ...{ message: { role: "user", content: "hi" }, "seq or message id": 1 },
-      ...{ call: { type: "leaf", request: 1 }, "call outcome": {}, "leaf call": { request: 1 }, locator: session },
-      ...{ "bytes, a text, or pieces of bytes": "text", "an archive, whole or in pieces": new Uint8Array(9) },
-      ...{ query: "[:find ?s :where [?s :session/id]]", "inputs of a query": [] },
-      ...{ capture: CAPTURE, "what is said of a bundle": { request: "r" } },
+      message: { role: "user", content: "hi" },
+      "seq or message id": 1,
+      call: { type: "leaf", request: 1 },
+      "call outcome": {},
+      "leaf call": { request: 1 },
+      locator: session,
+      "bytes, a text, or pieces of bytes": "text",
+      "an archive, whole or in pieces": new Uint8Array(9),
+      query: "[:find ?s :where [?s :session/id]]",
+      "inputs of a query": [],
+      capture: CAPTURE,
+      "what is said of a bundle": { request: "r" },
       "one that a list returned as `next`": present((await store.blobs.list({ limit: 1, sort: "size" })).next),
     },
     absent: [
@@ -78,7 +84,10 @@ export async function makeExamples(store: Holdfast): Promise<Examples> {
 }
 
 const CAPTURE = {
-  ...{ request: "r", agent: "claude-code", sessionId: "00000000-0000-4000-8000-000000000000", cwd: "/" },
+  request: "r",
+  agent: "claude-code",
+  sessionId: "00000000-0000-4000-8000-000000000000",
+  cwd: "/",
   files: [
     {
       role: "transcript",

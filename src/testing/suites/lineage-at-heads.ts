@@ -65,7 +65,9 @@ export const rowCases: readonly Case[] = [
       assert.deepEqual(await calls.get(leaf.id), done);
       assert.deepEqual([done.status, done.costUsd, done.requestRef], ["done", 0.25, leaf.requestRef]);
       const root = await calls.add("chat", {
-        ...{ type: "root", descriptor: { messages: [present(message).id], system: "be kind" }, response: "hello" },
+        type: "root",
+        descriptor: { messages: [present(message).id], system: "be kind" },
+        response: "hello",
       });
       const descriptor = await nouns.blobs.resolveJson(present(root.requestRef));
       assert.deepEqual((descriptor as { messageIds: unknown }).messageIds, [present(message).id]);

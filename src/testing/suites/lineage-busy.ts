@@ -88,9 +88,12 @@ async function verifyHeads({ lineage: { heads, sessions } }: Nouns, session: str
   for (const head of items) {
     const view = await sessions.at(`${session}@${head.id}`);
     const shown: Counts = {
-      ...{ messages: (await view.messages()).length, turns: (await view.turns()).length },
-      ...{ evals: (await view.evals()).length, calls: (await view.calls()).length },
-      ...{ snapshots: (await view.snapshots()).length, invocations: (await view.invocations()).length },
+      messages: (await view.messages()).length,
+      turns: (await view.turns()).length,
+      evals: (await view.evals()).length,
+      calls: (await view.calls()).length,
+      snapshots: (await view.snapshots()).length,
+      invocations: (await view.invocations()).length,
     };
     assert.deepEqual(head.counts, shown, `what ${head.id} counts`);
   }

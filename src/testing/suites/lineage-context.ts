@@ -160,15 +160,21 @@ export const contextCases: readonly Case[] = [
       const none = { messages: 0 };
       assert.deepEqual(await at(70), { shown: all, leftOut: none, tokens: 70 });
       assert.deepEqual(await at(69), {
-        ...{ shown: [...all.slice(0, 1), ...all.slice(2)], leftOut: { messages: 1 }, tokens: 60 },
+        shown: [...all.slice(0, 1), ...all.slice(2)],
+        leftOut: { messages: 1 },
+        tokens: 60,
       });
       for (const budget of [59, 40, 30]) {
         assert.deepEqual(await at(budget), {
-          ...{ shown: ["user in short", "user b", "user c"], leftOut: { messages: 3 }, tokens: 30 },
+          shown: ["user in short", "user b", "user c"],
+          leftOut: { messages: 3 },
+          tokens: 30,
         });
       }
       assert.deepEqual(await at(0), {
-        ...{ shown: ["user in short"], leftOut: { messages: 5 }, tokens: 10 },
+        shown: ["user in short"],
+        leftOut: { messages: 5 },
+        tokens: 10,
       });
       const estimated = await sessions.context("chat", { budget: 20 });
       assert.ok(estimated.tokens <= 20 && estimated.leftOut.messages > 0);

@@ -39,7 +39,8 @@ async function closeCircle(
   const attached = await Promise.allSettled(
     order.map((n) =>
       present(handles[n % handles.length]).sessions.attach(present(names[(n + 1) % size]), {
-        ...{ caller: present(names[n]), mode: "continue" },
+        caller: present(names[n]),
+        mode: "continue",
       }),
     ),
   );
@@ -66,7 +67,9 @@ const attachCases: readonly Case[] = [
         sessions.attach(`helper@${first.id}`, { caller: "caller", mode: "continue" as const }),
       );
       const begun = await sessions.attach(`helper@${second.id}`, {
-        ...{ caller: "caller", mode: "continue", label: "Ask the helper" },
+        caller: "caller",
+        mode: "continue",
+        label: "Ask the helper",
       });
       assert.deepEqual(
         [begun.session, begun.type, begun.mode, begun.status, begun.callee, begun.label],
@@ -74,7 +77,10 @@ const attachCases: readonly Case[] = [
       );
       assert.deepEqual([begun.callerHeadBefore, begun.calleeHeadBefore], [before.id, second.id]);
       assert.deepEqual(begun.source, {
-        ...{ session: "helper", head: second.id, fingerprint: "f", snapshot: second.snapshot },
+        session: "helper",
+        head: second.id,
+        fingerprint: "f",
+        snapshot: second.snapshot,
       });
       assert.equal((await nouns.sessions.get("helper"))?.seq, seq, "it is in the caller's log alone");
       await say(nouns, "helper", "three");
@@ -101,7 +107,9 @@ const attachCases: readonly Case[] = [
       await say(nouns, "helper", "three");
       const source = present(await nouns.sessions.get("helper"));
       const begun = await sessions.attach(`helper@${head.id}`, {
-        ...{ caller: "caller", mode: "branch", session: { id: "side", title: "Side" } },
+        caller: "caller",
+        mode: "branch",
+        session: { id: "side", title: "Side" },
       });
       assert.deepEqual([begun.callee, begun.mode, begun.calleeHeadBefore], ["side", "branch", null]);
       assert.deepEqual([begun.source?.session, begun.source?.head], ["helper", head.id]);
@@ -219,7 +227,8 @@ const attachCases: readonly Case[] = [
         for (const id of names) await nouns.sessions.create({ id });
         const wait = (n: number) =>
           present(handles[(n >> 1) % 3]).sessions.attach(names[(n + 1) % 6] ?? "", {
-            ...{ caller: names[n] ?? "", mode: "continue" },
+            caller: names[n] ?? "",
+            mode: "continue",
           });
         for (const n of [0, 2, 4]) await wait(n);
         const races = await Promise.allSettled([1, 3, 5].map(wait));
@@ -254,7 +263,10 @@ const spawnCases: readonly Case[] = [
       assert.deepEqual([envelope.session, envelope.head, envelope.status], ["child", child.head, "done"]);
       const [invocation] = await (await sessions.at("caller")).invocations();
       assert.deepEqual(envelope.meta, {
-        ...{ invocation: invocation?.id, type: "spawn", mode: null, label: "Look it up" },
+        invocation: invocation?.id,
+        type: "spawn",
+        mode: null,
+        label: "Look it up",
         counts: { messages: 2, turns: 0, evals: 0, calls: 0, snapshots: 0, invocations: 0 },
       });
       assert.deepEqual(

@@ -17,10 +17,19 @@ export const leafCases: readonly Case[] = [
     });
     const call = present(await calls.get(present(done.meta).call));
     assert.deepEqual(done, {
-      ...{ value: 4, session: "caller", head: null, status: "done" },
+      value: 4,
+      session: "caller",
+      head: null,
+      status: "done",
       meta: {
-        ...{ call: call.id, type: "leaf", model: "m", provider: "p" },
-        ...{ inputTokens: 10, outputTokens: 2, cachedTokens: null, costUsd: 0.5 },
+        call: call.id,
+        type: "leaf",
+        model: "m",
+        provider: "p",
+        inputTokens: 10,
+        outputTokens: 2,
+        cachedTokens: null,
+        costUsd: 0.5,
       },
     });
     assert.deepEqual([call.status, call.type, call.costUsd], ["done", "leaf", 0.5]);

@@ -75,7 +75,10 @@ function envelope({ seq, type, at, schemaVersion, agent, run, data, commitments 
     ...(run === undefined ? {} : { run }),
     ...(filled(data) ? { data } : {}),
     ...(filled(commitments) ? { commitments } : {}),
-    ...{ seq, type, at, v: schemaVersion },
+    seq,
+    type,
+    at,
+    v: schemaVersion,
   });
 }
 

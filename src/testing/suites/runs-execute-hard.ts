@@ -143,7 +143,8 @@ export const hardExecuteCases: readonly Case[] = [
     const recorder = new EffectRecorder();
     const input = {
       "~standard": {
-        ...{ version: 1 as const, vendor: "test" },
+        version: 1 as const,
+        vendor: "test",
         validate: (value: unknown) => ({ value: { amount: 500, ...(value as object) } }),
       },
     };

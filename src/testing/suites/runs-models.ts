@@ -13,7 +13,10 @@ function failing(errors: readonly object[], retry = QUICK): Model & { readonly a
   const asked: number[] = [];
   const left = [...errors];
   return {
-    ...{ provider: "fake", model: "fake-1", retry, asked },
+    provider: "fake",
+    model: "fake-1",
+    retry,
+    asked,
     call: () => {
       asked.push(Date.now());
       const error = left.shift();
@@ -25,7 +28,9 @@ function failing(errors: readonly object[], retry = QUICK): Model & { readonly a
 
 /** `asked` is the test's, no field of a model. */
 const asModel = ({ provider, model, retry, call }: Model): Model => ({
-  ...{ call, ...(provider === undefined ? {} : { provider }), ...(model === undefined ? {} : { model }) },
+  call,
+  ...(provider === undefined ? {} : { provider }),
+  ...(model === undefined ? {} : { model }),
   ...(retry === undefined ? {} : { retry }),
 });
 
@@ -38,7 +43,8 @@ export const modelCases: readonly Case[] = [
     const { runs } = nouns;
     const sent: unknown[] = [];
     const model: Model = {
-      ...{ provider: "fake", model: "fake-1" },
+      provider: "fake",
+      model: "fake-1",
       call: (request) => {
         sent.push(request);
         return { output: { text: "hello" }, inputTokens: 3, outputTokens: 2, costUsd: 0.5 };

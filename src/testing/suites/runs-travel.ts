@@ -47,7 +47,8 @@ export const travelCases: readonly Case[] = [
         },
         {
           tools: {
-            ...{ pay: recorder.tool("pay"), send: recorder.tool("send") },
+            pay: recorder.tool("pay"),
+            send: recorder.tool("send"),
             last: recorder.tool("last", () => (isBroken-- > 0 ? Promise.reject(new Error("broken")) : "end")),
           },
         },

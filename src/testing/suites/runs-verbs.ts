@@ -64,8 +64,15 @@ export const verbCases: readonly Case[] = [
     assert.equal(await runs.loadCheckpoint("s", "ada"), null);
     const pending = [{ id: "c1", tool: "search", input: { q: 1 }, startedAt: 5 }];
     const saved = await runs.saveCheckpoint({
-      ...{ session: "s", agent: "ada", iteration: 3, state: { at: "3" }, pendingToolCalls: pending },
-      ...{ lastToolResult: { ok: true }, pauseUntil: 99, stopReason: "paused", startedAt: 1 },
+      session: "s",
+      agent: "ada",
+      iteration: 3,
+      state: { at: "3" },
+      pendingToolCalls: pending,
+      lastToolResult: { ok: true },
+      pauseUntil: 99,
+      stopReason: "paused",
+      startedAt: 1,
     });
     assert.deepEqual(await runs.loadCheckpoint("s", "ada"), saved);
     assert.deepEqual(saved.pendingToolCalls, pending);

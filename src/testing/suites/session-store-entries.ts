@@ -2,12 +2,10 @@
 import type {
   ClaudeSessionStore,
   SessionKey,
-  SessionStore,
   SessionStoreEntry,
   SessionStoreOptions,
   SessionsOf,
 } from "../../contracts/session-store.ts";
-import type { CaseContext } from "../suite.ts";
 
 /** What a store is made over. */
 export type MakeSessionStore = (over: SessionsOf, options?: SessionStoreOptions) => ClaudeSessionStore;

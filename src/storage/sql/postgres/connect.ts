@@ -93,7 +93,11 @@ function parse({ url: text, schema }: ConnectOptions): ParsedUrl {
     return Number.isFinite(number) && number > 0 ? number : fallback;
   };
   return {
-    ...{ url: url.href, target, given, start, isPooled: url.searchParams.get("prepare") === "false" },
+    url: url.href,
+    target,
+    given,
+    start,
+    isPooled: url.searchParams.get("prepare") === "false",
     idleMs: seconds("idle_timeout", IDLE_SECONDS) * 1000,
     lifeMs: seconds("max_lifetime", LIFE_SECONDS) * 1000,
     keepAlive: seconds("keep_alive", KEEP_ALIVE_SECONDS),
@@ -136,7 +140,11 @@ async function openAccess(
   const makeOne = (own: ClientOptions) => make({ ...common, ...own });
   let isOpened = false;
   const pool = new Pool({
-    ...{ size: options.poolSize, idleMs, lifeMs, environment, target },
+    size: options.poolSize,
+    idleMs,
+    lifeMs,
+    environment,
+    target,
     open: async (onClose) => {
       for (let cuts = 0; ; cuts++) {
         const connection = new Connection(makeOne, environment, !isPooled, onClose);
@@ -163,7 +171,10 @@ async function openAccess(
     throw error;
   }
   return {
-    ...{ pool, settings, isPooled, hasOwnLockTimeout: given.lock_timeout !== undefined },
+    pool,
+    settings,
+    isPooled,
+    hasOwnLockTimeout: given.lock_timeout !== undefined,
     listen: () => listener(makeOne),
   };
 }

@@ -72,7 +72,8 @@ class PostgresDriver implements Driver {
     this.#options = options;
     this.#access = access;
     this.lanes = {
-      ...{ most: Math.max(1, poolSize - READERS), waitMs: busyMs },
+      most: Math.max(1, poolSize - READERS),
+      waitMs: busyMs,
       stoodStillMs: () => pool.stoodStillMs(),
     };
     this.#notifications = new Notifications(access, environment, options.schema, HINT_MS);

@@ -84,7 +84,9 @@ export function lostError(target: string, cause: unknown): HoldfastError {
   const code = sqlState(cause);
   const message = `the connection to ${target} was lost (${code}) after the commit was sent; it may have happened`;
   return new HoldfastError("StoreUnreachable", message, {
-    ...{ details: { target, code, commit: "unknown" }, retryable: true, cause },
+    details: { target, code, commit: "unknown" },
+    retryable: true,
+    cause,
     hint: `Check the server and the network. ${REPEAT}`,
   });
 }

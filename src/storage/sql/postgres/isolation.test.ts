@@ -37,8 +37,13 @@ test("ST2 of captures begun at once in different sessions one is the newest, als
     await Promise.all(
       handles.map(({ captures }, n) =>
         captures.save({
-          ...{ request, agent: "claude-code", sessionId: ID, cwd: "/w", session: `s-${round}-${n}` },
-          ...{ basis: null, onConflict: "keep" },
+          request,
+          agent: "claude-code",
+          sessionId: ID,
+          cwd: "/w",
+          session: `s-${round}-${n}`,
+          basis: null,
+          onConflict: "keep",
           // Of the same bytes they would wait for each other's blob.
           files: [{ role: "transcript", path: `project/${ID}.jsonl`, content: Buffer.from(`{"n":"${round} ${n}"}\n`) }],
         }),

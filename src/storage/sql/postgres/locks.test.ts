@@ -21,7 +21,10 @@ const WAITING_FOR_US =
 const BLANK = { final: null, salt: null, final_summary: null, fingerprint: null, turn_seq: null, cache_id: null };
 /** A head of a session that has none and inherits nothing. */
 const HEAD: HeadDraft = {
-  ...{ status: "complete", adds: {}, compacts: null, columns: BLANK },
+  status: "complete",
+  adds: {},
+  compacts: null,
+  columns: BLANK,
   inherits: { basis: null, source: null, counts: NONE, compaction: null },
   commits: { final: null, vars: null, summary: null },
 };
@@ -139,15 +142,27 @@ for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
       const digest = sha256(bytes);
       const size = bytes.length;
       const blob: BlobWrite = {
-        ...{ sha256: digest, size, media: "text/plain", utf8: true, form: 0, body: bytes, stored: size },
-        ...{ store: "", key: null, refs: 0, expiresAt: null, at },
+        sha256: digest,
+        size,
+        media: "text/plain",
+        utf8: true,
+        form: 0,
+        body: bytes,
+        stored: size,
+        store: "",
+        key: null,
+        refs: 0,
+        expiresAt: null,
+        at,
       };
       await storage.commit(append("s", { blobs: [blob] }));
       const uses = append("s", {
         uses: [[digest, 1]],
         events: [
           {
-            ...{ session: "s", type: "state/set", at },
+            session: "s",
+            type: "state/set",
+            at,
             writes: [{ op: "insert", table: "state", row: { key: "k", ord: 0, value: digest } }],
           },
         ],
@@ -174,7 +189,10 @@ for (const engine of ENGINES.filter(({ name }) => name === "postgres")) {
         ],
         events: [
           {
-            ...{ session: "home", type: "alias/set", at, data: { name: "name" } },
+            session: "home",
+            type: "alias/set",
+            at,
+            data: { name: "name" },
             writes: [{ op: "insert", table: "aliases", row: { name: "name", created_at: at } }],
           },
         ],

@@ -8,16 +8,14 @@ import { Pool } from "./pool.ts";
 /** A connection as the pool sees it; the pool is what is tested. */
 function connectionLike(): Connection {
   const connection = {
-    ...{
-      isOpen: true,
-      deadline: null,
-      sharers: 0,
-      answersDue: new Set(),
-      openedAt: 0,
-      idleAt: 0,
-      isLate: false,
-      probe: null,
-    },
+    isOpen: true,
+    deadline: null,
+    sharers: 0,
+    answersDue: new Set(),
+    openedAt: 0,
+    idleAt: 0,
+    isLate: false,
+    probe: null,
     destroy: () => {
       connection.isOpen = false;
     },

@@ -79,7 +79,9 @@ class SqliteDriver implements Driver {
     const thread = await startThread(this.#options, this.#file);
     if (thread === null) return this.#transactAtOnce(plan);
     return transactInThread(thread, plan, {
-      ...{ options: this.#options, prepared, texts: this.#bulks },
+      options: this.#options,
+      prepared,
+      texts: this.#bulks,
       whenFree: (run) => this.#whenFree(run),
     });
   }
