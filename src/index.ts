@@ -49,7 +49,7 @@ export type { LoopInput, LoopMessage } from "./loop/input.ts";
 export type { LoopOutput, LoopState, ToolLoop, ToolLoopOptions } from "./loop/loop-types.ts";
 export type { Summarize, SummaryFunction } from "./loop/summary.ts";
 export { toolLoop } from "./loop/tool-loop.ts";
-export { type AiSdkLanguageModel, type AiSdkOptions, aiSdkModel } from "./models/ai-sdk.ts";
+export { type AiSdkLanguageModel, aiSdkModel } from "./models/ai-sdk.ts";
 export { type AnthropicClient, anthropicModel } from "./models/anthropic.ts";
 export type { AnthropicOptions } from "./models/anthropic-request.ts";
 export { type AnyChatModel, functionModel } from "./models/any.ts";

@@ -1,5 +1,5 @@
 // Bundles of captures: the list of files and their bytes, in one compressed piece.
-import type { CapturedFile, CaptureOrigin, CodingAgent, LeftOut, NewCapturedFile } from "../contracts/captures.ts";
+import type { CapturedFile, CaptureOrigin, CodingAgent, LeftOutFile, NewCapturedFile } from "../contracts/captures.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import { corruptedBundle, encodeBundle, isBundle, readBundle } from "../core/bundle.ts";
@@ -51,7 +51,7 @@ function readList(bytes: Uint8Array): Manifest {
 
 export interface FilesToSave {
   readonly files: readonly NewCapturedFile[];
-  readonly left: readonly LeftOut[];
+  readonly left: readonly LeftOutFile[];
 }
 
 /** Without what is not accepted from an untrusted file. */

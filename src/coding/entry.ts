@@ -17,7 +17,6 @@ export { readConversation } from "./conversation/read-conversation.ts";
 export { conversationOfRequest } from "./conversation/request-conversations.ts";
 export {
   type AgentHost,
-  type LeftOutFile,
   type LocalAgent,
   type LocalSession,
   localAgent,

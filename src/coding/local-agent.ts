@@ -3,7 +3,7 @@ import { createReadStream } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
-import type { CaptureRole, CodingAgent } from "../contracts/captures.ts";
+import type { CaptureRole, CodingAgent, LeftOutFile } from "../contracts/captures.ts";
 import type { CaptureSource, FoundSession, Restored } from "../contracts/coding.ts";
 import type { Environment } from "../contracts/environment.ts";
 import { isHoldfastError } from "../contracts/errors.ts";
@@ -16,12 +16,6 @@ import { factsOf } from "./claude/transcript.ts";
 import { findOpenCodeSession } from "./opencode/find.ts";
 import { restoreOpenCode } from "./opencode/restore.ts";
 import { OpenCode, openCodeDataDir } from "./opencode/runner.ts";
-
-/** A file that was not captured or not restored, and why. */
-export interface LeftOutFile {
-  readonly path: string;
-  readonly why: string;
-}
 
 /** The files of a session on this machine. Some may be in a temporary folder: the caller calls done() after it has read them. */
 export interface LocalSession extends FoundSession {

@@ -189,13 +189,11 @@ export interface AgentSpec<
   ToolIn,
   ToolOut,
   ToolReturned,
-> extends Pick<AgentDefinition, "id" | "version" | "limits"> {
-  readonly input?: StandardSchema<Accepted, Input>;
-  readonly state?: StandardSchema<unknown, State>;
-  readonly output?: StandardSchema<unknown, Output>;
-  readonly signals?: SignalSchemas<Signals>;
+> extends Pick<
+    AgentDefinition<State, Input, Output, never, Signals, ModelName, Accepted>,
+    "id" | "version" | "limits" | "input" | "state" | "output" | "signals" | "models"
+  > {
   readonly tools?: ToolSpecs<ToolAccepted, ToolIn, ToolOut, ToolReturned>;
-  readonly models?: Readonly<Record<ModelName, Model>>;
   initial?(input: NoInfer<Input>): NoInfer<State>;
   iterate(
     iteration: Iteration<

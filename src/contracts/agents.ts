@@ -17,14 +17,8 @@ export interface Agent {
   readonly version: number;
 }
 
-export interface AgentInput<M extends object = JsonObject> {
-  readonly id?: string;
-  readonly name?: string;
-  readonly agentType?: string;
-  readonly model?: string | null;
-  readonly system?: string | null;
-  readonly toolIds?: readonly string[];
-  readonly tags?: readonly string[];
+export interface AgentInput<M extends object = JsonObject>
+  extends Partial<Pick<Agent, "id" | "name" | "agentType" | "model" | "system" | "toolIds" | "tags">> {
   readonly metadata?: JsonableObject<M>;
 }
 
@@ -42,20 +36,14 @@ export interface Block {
   readonly updatedAt: number;
 }
 
-export interface BlockInput {
+export interface BlockInput extends Partial<Pick<Block, "value" | "limit" | "description" | "readOnly">> {
   /** Names an existing block, to share or to keep it; a block with the same label is kept otherwise. */
   readonly id?: string;
   readonly label: string;
-  readonly value?: string;
-  readonly limit?: number;
-  readonly description?: string;
-  readonly readOnly?: boolean;
 }
 
-export interface BlockVersion {
+export interface BlockVersion extends Pick<Block, "version" | "value"> {
   readonly block: string;
-  readonly version: number;
-  readonly value: string;
   readonly edit: "created" | "set" | "append" | "replace" | "rethink" | "restored" | "configured";
   readonly at: number;
 }

@@ -1,11 +1,12 @@
 // What is made of whole sessions: an archive, which is one file that is complete alone; and what sessions cost, share and descend from.
 // Promise of an import: what was imported is what was exported, on whichever engine: ids, seqs, times, hashes and heads; an import
 // happens whole or not at all; what was erased stays erased.
-
+import type { Call } from "./calls.ts";
 import type { Counts, Head } from "./heads.ts";
 import type { Invocation } from "./invocations.ts";
 import type { Json } from "./json.ts";
 import type { MessageAt } from "./lineage.ts";
+import type { LogPosition } from "./locators.ts";
 import type { Session } from "./session.ts";
 
 export interface ImportReport {
@@ -44,11 +45,8 @@ export interface Spending {
   readonly unknownCosts: number;
 }
 
-export interface DiffSide {
-  readonly session: string;
+export interface DiffSide extends LogPosition {
   readonly head: Head | null;
-  readonly branch: number;
-  readonly seq: number;
   readonly counts: Counts;
   /** Those the other side does not have, oldest first. */
   readonly messages: readonly MessageAt[];
@@ -60,13 +58,12 @@ export interface Diff {
   readonly a: DiffSide;
   readonly b: DiffSide;
   /** The last point both sides have in their past; null when they have none. */
-  readonly ancestor: {
-    readonly session: string;
-    readonly branch: number;
-    readonly seq: number;
-    /** The newest head of it, when one was published by then. */
-    readonly head: string | null;
-  } | null;
+  readonly ancestor:
+    | (LogPosition & {
+        /** The newest head of it, when one was published by then. */
+        readonly head: string | null;
+      })
+    | null;
   /** Messages both have. */
   readonly common: number;
   readonly state: {
@@ -86,51 +83,24 @@ export interface CostReport {
   readonly sessions: readonly {
     readonly session: string;
     readonly total: Spending;
-    readonly models: readonly ({ readonly provider: string | null; readonly model: string | null } & Spending)[];
+    readonly models: readonly (Pick<Call, "provider" | "model"> & Spending)[];
   }[];
 }
 
 /** A session and its edges. Of others only ids: they are in the list themselves when they are part of it. */
-export interface TreeSession {
-  readonly id: string;
-  readonly title: string | null;
-  readonly status: Session["status"];
-  readonly kind: Session["kind"];
-  readonly messages: number;
-  readonly seq: number;
-  readonly head: string | null;
+export interface TreeSession
+  extends Pick<Session, "id" | "title" | "status" | "kind" | "messages" | "seq" | "head" | "createdAt"> {
   /** The branch it is on. */
   readonly branch: number;
   readonly branches: readonly {
     readonly branch: number;
     /** What it continues; null for the first branch of a session that was not made from another. */
-    readonly from: { readonly session: string; readonly branch: number; readonly seq: number } | null;
+    readonly from: LogPosition | null;
     /** Oldest first. */
-    readonly heads: readonly {
-      readonly id: string;
-      readonly seq: number;
-      readonly status: Head["status"];
-      readonly summary: string | null;
-      readonly at: number;
-    }[];
+    readonly heads: readonly (Pick<Head, "id" | "seq" | "status" | "at"> & { readonly summary: string | null })[];
   }[];
-  readonly from: {
-    readonly type: "fork" | "attach";
-    readonly session: string;
-    readonly branch: number;
-    readonly seq: number;
-    readonly head: string | null;
-  } | null;
-  readonly invocations: readonly {
-    readonly id: string;
-    readonly branch: number;
-    readonly seq: number;
-    readonly type: Invocation["type"];
-    readonly status: Invocation["status"];
-    readonly callee: string | null;
-    readonly label: string | null;
-  }[];
-  readonly createdAt: number;
+  readonly from: (LogPosition & { readonly type: "fork" | "attach"; readonly head: string | null }) | null;
+  readonly invocations: readonly Pick<Invocation, "id" | "branch" | "seq" | "type" | "status" | "callee" | "label">[];
 }
 
 export interface Tree {

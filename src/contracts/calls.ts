@@ -1,12 +1,10 @@
 // Calls: requests to models, and their outcomes.
 import type { Json, JsonObject } from "./json.ts";
-import type { At } from "./locators.ts";
+import type { At, LogPosition } from "./locators.ts";
+import type { ModelUsage } from "./models.ts";
 
-export interface Call {
+export interface Call extends LogPosition {
   readonly id: string;
-  readonly session: string;
-  readonly seq: number;
-  readonly branch: number;
   readonly turn: string | null;
   /** root: of the session's own conversation, kept as a descriptor; leaf: bounded and independent, kept as it was sent. */
   readonly type: "root" | "leaf";
@@ -53,16 +51,12 @@ export type CallInput = {
     }
 );
 
-export interface CallOutcome {
+export interface CallOutcome extends ModelUsage {
   /** "failed" when an error is given, "done" otherwise. */
   readonly status?: Exclude<Call["status"], "started">;
   readonly response?: Json;
   readonly result?: Json;
   readonly error?: Json;
-  readonly inputTokens?: number;
-  readonly outputTokens?: number;
-  readonly cachedTokens?: number;
-  readonly costUsd?: number | null;
 }
 
 export interface Calls {

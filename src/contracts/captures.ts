@@ -66,9 +66,7 @@ export interface CaptureWithFiles extends Capture {
   readonly files: readonly CapturedFile[];
 }
 
-export interface NewCapturedFile {
-  readonly role: CaptureRole;
-  readonly path: string;
+export interface NewCapturedFile extends Pick<CapturedFile, "role" | "path"> {
   /** The bytes, or the ref of a blob that holds them. */
   readonly content: Uint8Array | { readonly ref: string };
   /** A file that is only ever appended to: when it begins with what the generation before has of it, the rest is stored. */
@@ -77,11 +75,9 @@ export interface NewCapturedFile {
   readonly owned?: boolean;
 }
 
-export interface NewCapture extends Partial<CaptureOrigin> {
-  readonly request: string;
-  readonly agent: CodingAgent;
-  readonly sessionId: string;
-  readonly cwd: string;
+export interface NewCapture
+  extends Pick<Capture, "request" | "agent" | "sessionId" | "cwd">,
+    Partial<Omit<CaptureOrigin, "cwd">> {
   readonly files: readonly NewCapturedFile[];
   /**
    * The capture that this save is based on, null for none. Conflict when it was saved since; not given: the newest one.
@@ -95,29 +91,23 @@ export interface NewCapture extends Partial<CaptureOrigin> {
   readonly ttlMs?: number | null;
 }
 
-export interface CaptureFilter extends PageOptions {
-  readonly request?: string;
-  readonly agent?: CodingAgent;
-  readonly sessionId?: string;
+export interface CaptureFilter extends PageOptions, Partial<Pick<Capture, "request" | "agent" | "sessionId">> {
   /** Also those that are kept beside the newest. Default false. */
   readonly diverged?: boolean;
 }
 
-/** What was not taken, and why. */
-export interface LeftOut {
+/** A file that was not captured, not taken from a bundle or not restored, and why. */
+export interface LeftOutFile {
   readonly path: string;
   readonly why: string;
 }
 
 /** What a removal took away. */
 export interface CapturesRemoved {
-  readonly removed: readonly {
-    readonly id: string;
-    readonly request: string;
-    readonly sessionId: string;
+  readonly removed: readonly (Pick<Capture, "id" | "request" | "sessionId"> & {
     /** Why its conversation could not be imported before it was removed; not given: it is in its session. */
     readonly notImported?: string;
-  }[];
+  })[];
   readonly bytes: number;
 }
 
@@ -150,7 +140,7 @@ export interface Captures {
   putBundle(
     bundle: Uint8Array,
     capture: Pick<NewCapture, "request" | "basis" | "onConflict" | "ttlMs" | "session">,
-  ): Promise<CaptureWithFiles & { readonly left: readonly LeftOut[] }>;
+  ): Promise<CaptureWithFiles & { readonly left: readonly LeftOutFile[] }>;
   /** null: never. */
   expire(id: string, expiresAt: number | null): Promise<Capture>;
   delete(id: string): Promise<CapturesRemoved>;

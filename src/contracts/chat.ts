@@ -4,7 +4,7 @@
 import type { ContextMessage } from "./context.ts";
 import type { JsonObject } from "./json.ts";
 import type { ContentBlock } from "./messages.ts";
-import type { ModelCall } from "./models.ts";
+import type { ModelCall, ModelUsage } from "./models.ts";
 import type { RetryPolicy } from "./steps.ts";
 import type { DescribedTool } from "./tool-schemas.ts";
 
@@ -25,20 +25,13 @@ export interface ChatRequest {
   readonly tools: readonly DescribedTool[];
 }
 
-export interface ChatReply {
+export interface ChatReply extends ModelUsage {
   readonly content: readonly Extract<ContentBlock, { type: "text" | "thinking" | "tool_use" | "opaque" }>[];
   /**
    * stop: the model has ended its turn. tools: it waits for results. length: it ran out of tokens. refusal: it or a filter
    * declined. continue: the provider paused, and another request continues. other: anything else.
    */
   readonly finish: "stop" | "tools" | "length" | "refusal" | "continue" | "other";
-  /** Of the whole request, cached ones included. */
-  readonly inputTokens?: number;
-  readonly outputTokens?: number;
-  /** Of the input tokens, those that the provider had in its cache. */
-  readonly cachedTokens?: number;
-  /** null: not known. */
-  readonly costUsd?: number | null;
 }
 
 /** A model that is a function of the request; a text is short for a reply with this text that ends the turn. */
@@ -56,15 +49,26 @@ export interface ChatModelOptions {
     readonly cacheWritePerMTok?: number;
   };
   readonly retry?: RetryPolicy;
+  /** Further fields of the request, as the API or the AI SDK names them: `temperature`, `reasoning_effort`, … */
+  readonly params?: Readonly<Record<string, unknown>>;
+}
+
+/** The part of a client of a model SDK that sends a request and streams the answer. */
+export interface StreamingEndpoint {
+  create(
+    body: { readonly stream: true },
+    options: { readonly signal: AbortSignal; readonly maxRetries: number },
+  ): PromiseLike<AsyncIterable<object>>;
 }
 
 /**
  * The value of an opaque block that an adapter made. `block` is a whole block of the provider, `adds` are fields of the
  * block before it. Both are sent back exactly, and only to the interface they came from.
  */
-export type ProviderContent =
-  | { readonly from: string; readonly block: JsonObject }
-  | { readonly from: string; readonly adds: JsonObject };
+export type ProviderContent = { readonly from: string } & (
+  | { readonly block: JsonObject }
+  | { readonly adds: JsonObject }
+);
 
 /** The input of a tool call whose arguments were no JSON object: what the model wrote. The tool is not called. */
 export interface InvalidToolInput {

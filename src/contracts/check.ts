@@ -124,7 +124,7 @@ export interface CheckProgress {
 }
 
 export interface Checking {
-  /** NotFound when the session named is not there. */
+  /** Whether everything the store holds agrees; see docs/checker.md. NotFound when the session named is not there. */
   check(options?: {
     /** "deep" when not given. */
     readonly mode?: CheckReport["mode"];

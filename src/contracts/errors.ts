@@ -78,7 +78,7 @@ export class HoldfastError extends Error {
   }
 
   /** What `--json` and the server print: no stack, no cause. */
-  toJSON(): { code: ErrorCode; message: string; retryable: boolean; hint?: string; details: Record<string, unknown> } {
+  toJSON(): Pick<HoldfastError, "code" | "message" | "retryable" | "details"> & { hint?: string } {
     return {
       code: this.code,
       message: this.message,

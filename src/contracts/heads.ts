@@ -3,7 +3,7 @@
 // pointer that moves, and it moves by compare-and-set.
 import type { Context } from "./context.ts";
 import type { Json, Page, PageOptions } from "./json.ts";
-import type { At } from "./locators.ts";
+import type { At, LogPosition } from "./locators.ts";
 
 /** How many rows of each kind the lineage holds up to a head; what was erased since is still counted. */
 export interface Counts {
@@ -15,13 +15,11 @@ export interface Counts {
   readonly invocations: number;
 }
 
-export interface Head {
+/** Its position is that of its own event, the last that belongs to it. */
+export interface Head extends LogPosition {
   /** `hd-` and the SHA-256 over what the head commits to, hex. */
   readonly id: string;
-  readonly session: string;
-  readonly branch: number;
-  /** Its own event, the last that belongs to it, and the chain hash before that (hex). */
-  readonly seq: number;
+  /** The chain hash before its own event, hex. */
   readonly chain: string;
   /** The head it was made on, of the same session. */
   readonly basis: string | null;
@@ -34,7 +32,7 @@ export interface Head {
   readonly turn: string | null;
   readonly cacheId: string | null;
   /** Set when a context made at this head begins with a summary instead of what came before. */
-  readonly compaction: NonNullable<Context["compaction"]> | null;
+  readonly compaction: Context["compaction"];
   readonly at: number;
 }
 

@@ -107,7 +107,7 @@ export interface Stats {
   }[];
 }
 
-export interface Holdfast {
+export interface Holdfast extends Querying, Tracing, Checking {
   readonly info: StoreInfo;
   readonly agents: Agents;
   readonly sessions: Sessions;
@@ -125,16 +125,6 @@ export interface Holdfast {
   readonly blobs: Blobs;
   readonly log: Log;
   stats(options?: { readonly sessions?: number }): Promise<Stats>;
-  /** Datalog over everything the store holds. */
-  query: Querying["query"];
-  /** The SQL of a query and how the engine would run it. */
-  explain: Querying["explain"];
-  facts: Querying["facts"];
-  /** A session's events with what each is about and was caused by; and what led to one of them. */
-  trace: Tracing["trace"];
-  causes: Tracing["causes"];
-  /** Whether everything the store holds agrees; see docs/checker.md. */
-  check: Checking["check"];
   /** Which time it is for the store, and how far this machine's clock is from it. */
   clock(): StoreClock;
   /** Waits for what is under way, then closes; safe to call twice. Calls after it are refused with Closed. */

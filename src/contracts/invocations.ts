@@ -3,10 +3,10 @@
 // work begins, in one commit with the session it creates; it ends once. If its process dies, the invocation stays
 // "running" until it is finished by its id.
 
-import type { Call, CallOutcome } from "./calls.ts";
+import type { Call, CallInput, CallOutcome } from "./calls.ts";
 import type { Counts } from "./heads.ts";
 import type { Json } from "./json.ts";
-import type { At } from "./locators.ts";
+import type { At, LogPosition } from "./locators.ts";
 import type { SessionInput } from "./session.ts";
 
 export interface SpawnInput {
@@ -48,25 +48,16 @@ export interface Envelope<T, M = InvocationMeta> {
   readonly meta: M | null;
 }
 
-export interface InvocationMeta {
+export interface InvocationMeta extends Pick<Invocation, "type" | "mode" | "label"> {
   readonly invocation: string;
-  readonly type: "spawn" | "attach";
-  readonly mode: NonNullable<Invocation["mode"]> | null;
-  readonly label: string | null;
   /** How many rows of each kind the child's lineage held when the work had ended. */
   readonly counts: Counts;
 }
 
-export interface LeafMeta {
+export interface LeafMeta
+  extends Pick<Call, "model" | "provider" | "inputTokens" | "outputTokens" | "cachedTokens" | "costUsd"> {
   readonly call: string;
   readonly type: "leaf";
-  readonly model: string | null;
-  readonly provider: string | null;
-  readonly inputTokens: number | null;
-  readonly outputTokens: number | null;
-  readonly cachedTokens: number | null;
-  /** null: unknown, which is not 0. */
-  readonly costUsd: number | null;
 }
 
 export interface Invocations {
@@ -113,13 +104,7 @@ export interface Invocations {
   error(id: string): Promise<Json | null>;
 }
 
-export interface LeafInput {
-  readonly model?: string;
-  readonly provider?: string;
-  readonly turn?: string;
-  /** As it is sent. */
-  readonly request?: Json;
-}
+export type LeafInput = Pick<Extract<CallInput, { type: "leaf" }>, "model" | "provider" | "turn" | "request">;
 
 export interface Leaf {
   readonly call: Call;
@@ -149,12 +134,9 @@ export interface LeafCalls {
   ): Promise<readonly Envelope<T, LeafMeta>[]>;
 }
 
-export interface Invocation {
+/** Its position is in the log of the caller. */
+export interface Invocation extends LogPosition {
   readonly id: string;
-  /** The caller's. */
-  readonly session: string;
-  readonly seq: number;
-  readonly branch: number;
   readonly type: "spawn" | "attach";
   /**
    * Of an attachment. continue: the work is done in the session itself. branch: in a new session that continues one of its
@@ -169,7 +151,7 @@ export interface Invocation {
   readonly calleeHeadAfter: string | null;
   readonly call: string | null;
   readonly label: string | null;
-  /** What it attached to. What an invocation attached to, as it was then. */
+  /** What it attached to, as that was then. */
   readonly source: {
     readonly session: string;
     readonly head: string | null;

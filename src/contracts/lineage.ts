@@ -1,17 +1,15 @@
 // Sessions as a graph: the work in a session that heads cover, and the edges between sessions.
 import type { Call } from "./calls.ts";
 import type { Counts, Head, HeadInput } from "./heads.ts";
+import type { HistoryRange } from "./history.ts";
 import type { Invocation } from "./invocations.ts";
 import type { Json, JsonObject } from "./json.ts";
-import type { At } from "./locators.ts";
+import type { At, LogPosition } from "./locators.ts";
 import type { Message } from "./messages.ts";
-import type { Session } from "./session.ts";
+import type { Session, SessionInput } from "./session.ts";
 
-export interface Turn {
+export interface Turn extends LogPosition {
   readonly id: string;
-  readonly session: string;
-  readonly seq: number;
-  readonly branch: number;
   readonly status: "open" | "done" | "aborted";
   readonly agent: string | null;
   readonly run: string | null;
@@ -29,11 +27,8 @@ export interface Turns {
   abort(turn: string, input?: HeadInput): Promise<Head>;
 }
 
-export interface Eval {
+export interface Eval extends LogPosition {
   readonly id: string;
-  readonly session: string;
-  readonly seq: number;
-  readonly branch: number;
   readonly turn: string | null;
   readonly message: string | null;
   readonly status: "running" | "done" | "failed";
@@ -65,23 +60,12 @@ export interface Evals {
     },
   ): Promise<Eval>;
   /** Both in one commit, for code that has been run already. */
-  add(
-    session: At,
-    input: {
-      readonly code: string;
-      readonly turn?: string;
-      /** The message that holds the code. */
-      readonly message?: string;
-    } & Parameters<Evals["finish"]>[1],
-  ): Promise<Eval>;
+  add(session: At, input: Parameters<Evals["start"]>[1] & Parameters<Evals["finish"]>[1]): Promise<Eval>;
   get(id: string): Promise<Eval | null>;
 }
 
-export interface Snapshot {
+export interface Snapshot extends LogPosition {
   readonly id: string;
-  readonly session: string;
-  readonly seq: number;
-  readonly branch: number;
   readonly turn: string | null;
   readonly varsRef: string | null;
   readonly at: number;
@@ -98,15 +82,7 @@ export interface Snapshots {
 /** A message at a head. What was erased since shows that it was there, and nothing else. */
 export type MessageAt =
   | Message
-  | {
-      readonly id: string;
-      readonly session: string;
-      readonly agent: string;
-      readonly seq: number;
-      readonly role: Message["role"];
-      readonly at: number;
-      readonly erased: true;
-    };
+  | (Pick<Message, "id" | "session" | "agent" | "seq" | "role" | "at"> & { readonly erased: true });
 
 /** What there was at a head, or is now where none is named. Lists are oldest first. */
 export interface View {
@@ -115,16 +91,13 @@ export interface View {
   readonly branch: number;
   readonly seq: number;
   counts(): Promise<Counts>;
-  messages(range?: {
-    /** Only this agent's. */
-    readonly agent?: string;
-    /** After this seq of the session's own, or after the message with this id, which may be inherited. */
-    readonly after?: number | string;
-    readonly limit?: number;
-    readonly offset?: number;
-    /** Counted from the end; goes without `limit` and `offset`. */
-    readonly last?: number;
-  }): Promise<readonly MessageAt[]>;
+  /** All messages, the last ones, or those from a point on. What lies before it is not read. */
+  messages(
+    range?: Pick<HistoryRange, "after" | "limit" | "offset" | "last"> & {
+      /** Only this agent's. */
+      readonly agent?: string;
+    },
+  ): Promise<readonly MessageAt[]>;
   turns(): Promise<readonly Turn[]>;
   evals(): Promise<readonly Eval[]>;
   calls(): Promise<readonly Call[]>;
@@ -134,13 +107,7 @@ export interface View {
   state(): Promise<JsonObject>;
 }
 
-export interface ForkInput {
-  readonly id?: string;
-  readonly title?: string;
-  readonly tags?: readonly string[];
-  readonly metadata?: JsonObject;
-  readonly request?: string;
-  readonly agent?: string;
+export interface ForkInput extends Omit<SessionInput, "origin" | "cacheId"> {
   /** The last message (its id) that the fork inherits; not together with a head in the locator. */
   readonly message?: string;
 }

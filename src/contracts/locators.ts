@@ -15,3 +15,10 @@ export interface Locator {
  * continued only at its current position (see fork and resume).
  */
 export type At = string | Locator;
+
+/** Where a row is: the seq of its event in the log of a session, and the branch it is on. */
+export interface LogPosition {
+  readonly session: string;
+  readonly branch: number;
+  readonly seq: number;
+}

@@ -2,13 +2,19 @@
 import type { Json } from "./json.ts";
 import type { RetryPolicy, StepCall } from "./steps.ts";
 
-export interface ModelReply {
-  readonly output: Json;
+/** What a call of a model used, as far as it is known. */
+export interface ModelUsage {
+  /** Of the whole request, cached ones included. */
   readonly inputTokens?: number;
   readonly outputTokens?: number;
+  /** Of the input tokens, those that the provider had in its cache. */
   readonly cachedTokens?: number;
   /** null: not known. */
   readonly costUsd?: number | null;
+}
+
+export interface ModelReply extends ModelUsage {
+  readonly output: Json;
 }
 
 export interface ModelCall extends StepCall {

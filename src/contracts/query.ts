@@ -11,7 +11,7 @@ export interface Explanation {
 }
 
 export interface Querying {
-  /** `inputs` are what :in names, without `$`. */
+  /** Datalog over everything the store holds. `inputs` are what :in names, without `$`. */
   query(
     query: string | object,
     inputs?: readonly unknown[],
@@ -24,18 +24,8 @@ export interface Querying {
       readonly maxRows?: number;
     },
   ): Promise<Json>;
-  explain(
-    query: string | object,
-    inputs?: readonly unknown[],
-    options?: {
-      /** So many rows at most, whatever :limit says. */
-      readonly limit?: number;
-      /** QueryTimeout after this; default 10 seconds. */
-      readonly timeoutMs?: number;
-      /** LimitExceeded when there are more; default and most 1,000,000. */
-      readonly maxRows?: number;
-    },
-  ): Promise<Explanation>;
+  /** The SQL of a query and how the engine would run it. */
+  explain(...query: Parameters<Querying["query"]>): Promise<Explanation>;
   /** Every attribute a query can name. */
   facts(): Promise<
     readonly {

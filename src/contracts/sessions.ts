@@ -14,15 +14,11 @@ export interface Sessions {
   /** Its current state; null when there is none (a deleted session is none). at() shows what there was at a head. */
   get(at: At): Promise<Session | null>;
   list(filter?: SessionFilter): Promise<Page<Session>>;
+  /** Only the given fields change; `request` is the one it belongs to from now on, null: none. */
   update<M extends object = JsonObject>(
     id: At,
-    patch: {
-      readonly title?: string | null;
-      readonly status?: Session["status"];
-      readonly tags?: readonly string[];
+    patch: Partial<Pick<Session, "title" | "status" | "tags" | "request">> & {
       readonly metadata?: JsonableObject<M>;
-      /** The request it belongs to from now on; null: none. */
-      readonly request?: string | null;
       /** Refuse with Conflict when the session has another version. */
       readonly version?: number;
     },

@@ -36,12 +36,9 @@ export interface Tasks {
   create(
     session: At,
     titles: readonly string[],
-    options?: {
+    options?: Partial<Pick<Board, "label" | "parent" | "maxRetries">> & {
       /** An agent's id, for a board of its own; the root board "" when not given. It need not be registered. */
       readonly agent?: string;
-      readonly label?: string;
-      readonly parent?: string | null;
-      readonly maxRetries?: number;
       /** AlreadyExists, and nothing is written, when there is such a board: of several concurrent calls, one creates it. */
       readonly ifAbsent?: boolean;
     },

@@ -1,7 +1,7 @@
 // Removes from an untrusted bundle what must not be restored or saved: scripts that the agent would run by itself, and
 // permissions beyond its user's.
 
-import type { CapturedFile, CodingAgent, LeftOut } from "../contracts/captures.ts";
+import type { CapturedFile, CodingAgent, LeftOutFile } from "../contracts/captures.ts";
 import type { Json } from "../contracts/json.ts";
 import { encodeText, sha256Hex } from "./bytes.ts";
 import { isObject } from "./object.ts";
@@ -16,10 +16,10 @@ const SCRIPTS = /^session-env\//;
 const EXPORT = /^export\//;
 
 /** The same without those, and what they were. Every other file is as it was, byte for byte. */
-export function sanitizeBundle<T extends UntrustedBundle>(bundle: T): T & { readonly left: readonly LeftOut[] } {
+export function sanitizeBundle<T extends UntrustedBundle>(bundle: T): T & { readonly left: readonly LeftOutFile[] } {
   const files: CapturedFile[] = [];
   const contents = new Map(bundle.contents);
-  const left: LeftOut[] = [];
+  const left: LeftOutFile[] = [];
   for (const file of bundle.files) {
     const { path } = file;
     if (SCRIPTS.test(path)) {

@@ -41,12 +41,7 @@ export interface AiSdkStreamPart {
   readonly type: string;
 }
 
-export interface AiSdkOptions extends ChatModelOptions {
-  /** Further call options, as the AI SDK names them: `maxOutputTokens`, `temperature`, `providerOptions`, … */
-  readonly params?: Readonly<Record<string, unknown>>;
-}
-
-export function aiSdkModel(model: AiSdkLanguageModel, { price, retry, params = {} }: AiSdkOptions = {}): ChatModel {
+export function aiSdkModel(model: AiSdkLanguageModel, { price, retry, params = {} }: ChatModelOptions = {}): ChatModel {
   const { provider, modelId } = model;
   return {
     provider,

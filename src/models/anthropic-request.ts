@@ -157,6 +157,4 @@ export interface AnthropicOptions extends ChatModelOptions {
   readonly maxTokens: number;
   /** Marks system prompt, tools and the last message for the provider's prompt cache. */
   readonly cache?: boolean;
-  /** Further fields of the request, as the API names them: `thinking`, `temperature`, … */
-  readonly params?: Readonly<Record<string, unknown>>;
 }

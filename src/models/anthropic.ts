@@ -1,6 +1,6 @@
 // The Anthropic SDK's client as a chat model: its streaming Messages API, one request per call.
 
-import type { ChatModel, ChatModelOptions, ChatReply } from "../contracts/chat.ts";
+import type { ChatModel, ChatModelOptions, ChatReply, StreamingEndpoint } from "../contracts/chat.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { ModelCall } from "../contracts/models.ts";
 import { copyJson } from "../core/check.ts";
@@ -13,12 +13,7 @@ import { usageOf } from "./usage.ts";
 
 /** As far as it is used: `new Anthropic()` of @anthropic-ai/sdk, and the clients of its platform packages. */
 export interface AnthropicClient {
-  readonly messages: {
-    create(
-      body: { readonly stream: true },
-      options: { readonly signal: AbortSignal; readonly maxRetries: number },
-    ): PromiseLike<AsyncIterable<object>>;
-  };
+  readonly messages: StreamingEndpoint;
 }
 
 interface AnthropicUsage {

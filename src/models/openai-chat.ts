@@ -1,5 +1,5 @@
 // The OpenAI SDK's client as a chat model: its streaming Chat Completions API, which many other servers speak too.
-import type { ChatModel, ChatModelOptions, ChatReply, ChatRequest } from "../contracts/chat.ts";
+import type { ChatModel, ChatModelOptions, ChatReply, ChatRequest, StreamingEndpoint } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ModelCall } from "../contracts/models.ts";
 import {
@@ -19,14 +19,7 @@ import { usageOf } from "./usage.ts";
 
 /** As far as it is used: `new OpenAI()` of the package openai. */
 export interface OpenAIChatClient {
-  readonly chat: {
-    readonly completions: {
-      create(
-        body: { readonly stream: true },
-        options: { readonly signal: AbortSignal; readonly maxRetries: number },
-      ): PromiseLike<AsyncIterable<object>>;
-    };
-  };
+  readonly chat: { readonly completions: StreamingEndpoint };
 }
 
 export interface OpenAIOptions extends ChatModelOptions {
@@ -35,8 +28,6 @@ export interface OpenAIOptions extends ChatModelOptions {
   readonly maxTokens?: number;
   /** As it is recorded; "openai" when not given. For servers that speak the same language: "groq", "vllm", … */
   readonly provider?: string;
-  /** Further fields of the request, as the API names them: `temperature`, `reasoning_effort`, … */
-  readonly params?: Readonly<Record<string, unknown>>;
 }
 
 export interface OpenAIChunk {

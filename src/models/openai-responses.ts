@@ -1,7 +1,7 @@
 // The OpenAI SDK's client as a chat model: its streaming Responses API. The conversation is sent whole each time; nothing is
 // kept with the provider unless `params` say so.
 
-import type { ChatModel, ChatModelOptions, ChatReply, ChatRequest } from "../contracts/chat.ts";
+import type { ChatModel, ChatModelOptions, ChatReply, ChatRequest, StreamingEndpoint } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { ModelCall } from "../contracts/models.ts";
@@ -29,12 +29,7 @@ import { usageOf } from "./usage.ts";
 
 /** As far as it is used: `new OpenAI()` of the package openai. */
 export interface OpenAIResponsesClient {
-  readonly responses: {
-    create(
-      body: { readonly stream: true },
-      options: { readonly signal: AbortSignal; readonly maxRetries: number },
-    ): PromiseLike<AsyncIterable<object>>;
-  };
+  readonly responses: StreamingEndpoint;
 }
 
 export interface OpenAIResponsesOptions extends OpenAIOptions {

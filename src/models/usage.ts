@@ -1,5 +1,6 @@
 // What a call used and what that cost. What a provider does not say is not known, which is not 0.
-import type { ChatModelOptions, ChatReply } from "../contracts/chat.ts";
+import type { ChatModelOptions } from "../contracts/chat.ts";
+import type { ModelUsage } from "../contracts/models.ts";
 
 /** Tokens as the provider told them. */
 export interface TokenCounts {
@@ -11,11 +12,9 @@ export interface TokenCounts {
   readonly written?: number | null | undefined;
 }
 
-type Usage = Pick<ChatReply, "inputTokens" | "outputTokens" | "cachedTokens" | "costUsd">;
-
 const MILLION = 1_000_000;
 
-export function usageOf(counts: TokenCounts, price: NonNullable<ChatModelOptions["price"]> | undefined): Usage {
+export function usageOf(counts: TokenCounts, price: NonNullable<ChatModelOptions["price"]> | undefined): ModelUsage {
   const [input, output, cached, written] = [counts.input, counts.output, counts.cached, counts.written].map(countOf);
   return {
     ...(input === undefined ? {} : { inputTokens: input }),

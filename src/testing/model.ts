@@ -1,21 +1,16 @@
 // A naive model of the store: plain maps and arrays, no SQL, nothing shared with the implementation. It says what
 // sessions, history, state and tasks mean in the simplest way there is; property tests compare the real store with it,
 // and the contract suites prove the model itself. It believes its callers: it checks no types and knows no limits.
-import type { History } from "../contracts/history.ts";
+import type { Holdfast } from "../contracts/holdfast.ts";
 import type { SessionBasics } from "../contracts/sessions.ts";
-import type { State } from "../contracts/state.ts";
-import type { Tasks } from "../contracts/tasks.ts";
 import { modelHistory } from "./model/history.ts";
 import { modelSessions } from "./model/sessions.ts";
 import { modelState } from "./model/state.ts";
 import { ModelStore } from "./model/store.ts";
 import { modelTasks } from "./model/tasks.ts";
 
-export interface Model {
+export interface Model extends Pick<Holdfast, "history" | "state" | "tasks"> {
   readonly sessions: SessionBasics;
-  readonly history: History;
-  readonly state: State;
-  readonly tasks: Tasks;
 }
 
 export function naiveModel(clock: { now(): number }): Model {

@@ -3,7 +3,7 @@
 // gets a copy of every entry as it is written, and is never asked to load one.
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
-import type { FoldSessionSummary, ProjectScope, SessionStore, SessionsOf } from "../../contracts/session-store.ts";
+import type { ProjectScope, SessionStore, SessionStoreOptions, SessionsOf } from "../../contracts/session-store.ts";
 import { invalid } from "../../core/check.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { type CaptureMoment, CaptureScheduler } from "./capturing.ts";
@@ -45,7 +45,8 @@ export interface RestoredSession {
   readonly problem?: unknown;
 }
 
-export interface PersistentQueryInput<F extends QueryFunction> {
+export interface PersistentQueryInput<F extends QueryFunction>
+  extends Pick<SessionStoreOptions, "request" | "agent" | "fold"> {
   readonly hf: SessionsOf;
   /** The SDK's query(). */
   readonly query: F;
@@ -57,9 +58,6 @@ export interface PersistentQueryInput<F extends QueryFunction> {
   readonly restore?: () => Promise<RestoredSession | null>;
   /** Saves a session's files: one call at a time, but for one that was no longer waited for. */
   readonly capture?: (sessionId: string, moment: CaptureMoment) => Promise<void>;
-  readonly request?: string;
-  readonly agent?: string;
-  readonly fold?: FoldSessionSummary;
   /** Default "any": the session is resumed in whichever directory it was restored. */
   readonly projects?: ProjectScope;
   /** While the agent works it is captured at most this often; default 2 s. */

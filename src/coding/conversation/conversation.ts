@@ -1,5 +1,6 @@
 // The conversation of a coding agent in one form for all agents: the messages of its current branch, its calls of models, its
 // sub-agents. Readers never throw on damaged input; they count what could not be read.
+import type { Call } from "../../contracts/calls.ts";
 import type { CodingAgent } from "../../contracts/captures.ts";
 import type { ContentBlockInput, Role } from "../../contracts/messages.ts";
 
@@ -41,16 +42,9 @@ export interface ConversationMessage {
   readonly isSummary: boolean;
 }
 
-export interface ConversationCall {
+export interface ConversationCall
+  extends Pick<Call, "model" | "provider" | "inputTokens" | "outputTokens" | "cachedTokens" | "costUsd"> {
   readonly key: string;
-  readonly model: string | null;
-  readonly provider: string | null;
-  /** All of the request, what came out of the provider's cache included. */
-  readonly inputTokens: number | null;
-  readonly outputTokens: number | null;
-  readonly cachedTokens: number | null;
-  /** null: unknown, which is not 0. */
-  readonly costUsd: number | null;
   readonly at: number | null;
   /** started: it had no end yet when the conversation was read. */
   readonly status: "started" | "done" | "failed";

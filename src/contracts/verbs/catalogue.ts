@@ -41,7 +41,7 @@ export const CATALOGUE = {
   handle: HANDLE_VERBS,
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Verb>>>>;
 
-export type Catalogue = typeof CATALOGUE;
+type Catalogue = typeof CATALOGUE;
 
 /** The verbs that a store has itself, by the part that implements them. */
 interface StoreParts {
@@ -57,7 +57,7 @@ type NoVerbs = "info" | typeof Symbol.asyncDispose;
 
 type Nouns = Omit<Holdfast, NoVerbs | MembersOf<StoreParts>>;
 type MembersOf<P> = { [K in keyof P]: keyof P[K] }[keyof P];
-export type Parts = Nouns & StoreParts;
+type Parts = Nouns & StoreParts;
 
 /** How a member answers, read from its type. */
 type KindOf<F> = F extends (...args: never[]) => Promise<unknown>

@@ -34,7 +34,7 @@ import {
 const HOUR_MS = 3_600_000;
 const LONGEST_MS = 1e15;
 
-export const RUN_LIMITS = {
+const RUN_LIMITS = {
   kind: "record",
   isPlaced: true,
   fields: {

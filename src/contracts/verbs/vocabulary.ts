@@ -138,7 +138,7 @@ export const orElse = <S extends Schema, const D extends string | number | boole
 
 export const limit = <const D extends number>(name: LimitName, fallback: D) =>
   orElse({ kind: "limit", limit: name } as const, fallback);
-export const CURSOR = orElse({ kind: "cursor" } as const, null);
+const CURSOR = orElse({ kind: "cursor" } as const, null);
 /** Of a list in order of two things, whose implementation reads the cursor. */
 export const PAIR_CURSOR = optional(checked<string>("one that a list returned as `next`"));
 export const ORDER = orElse(choice(["newest", "oldest"]), "newest");
