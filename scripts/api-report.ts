@@ -147,7 +147,31 @@ interface NamedSymbol {
 }
 
 function block(names: readonly NamedSymbol[]): string {
-  return `\n\`\`\`ts\n${names.map(({ name, symbol }) => declarations(name, symbol)).join("\n")}\n\`\`\`\n`;
+  const text = names.map(({ name, symbol }) => declarations(name, symbol)).join("\n");
+  return `\n\`\`\`ts\n${foldShort(text.split("\n")).join("\n")}\n\`\`\`\n`;
+}
+
+const LINE_WIDTH = 120;
+
+/**
+ * Puts an object type or tuple on one line where that fits. The members of a declared interface or class stay on lines of their own,
+ * unless there is only one: a difference of the report names the member.
+ */
+function foldShort(lines: readonly string[]): string[] {
+  const folded: string[] = [];
+  for (const line of lines) {
+    folded.push(line);
+    const indent = /^( *)[}\]]/.exec(line)?.[1];
+    if (indent === undefined) continue;
+    const start = folded.findLastIndex((one, i) => i < folded.length - 1 && !one.startsWith(`${indent}    `));
+    const [opening = "", ...members] = folded.slice(start, -1);
+    const isDeclared = /^(interface|class|const) /.test(opening) && indent === "";
+    if (!/[{[]$/.test(opening) || (isDeclared && members.length > 1)) continue;
+    const space = opening.endsWith("{") ? " " : "";
+    const joined = opening + space + members.map((member) => member.trim()).join(" ") + space + line.trim();
+    if (joined.length <= LINE_WIDTH) folded.splice(start, folded.length, joined);
+  }
+  return folded;
 }
 
 function exportsOf(checker: ts.TypeChecker, module: ts.Symbol, prefix = ""): NamedSymbol[] {

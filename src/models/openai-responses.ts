@@ -37,7 +37,7 @@ export interface OpenAIResponsesOptions extends OpenAIOptions {
   readonly keepReasoning?: boolean;
 }
 
-interface OpenAIResponseEvent {
+export interface OpenAIResponseEvent {
   readonly type: string;
   readonly output_index?: number;
   readonly delta?: unknown;

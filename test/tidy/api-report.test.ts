@@ -59,12 +59,7 @@ interface Options {
     readonly path: string;
     readonly mode?: Mode;
 }
-class Store {
-    get(key: string): {
-        key: string;
-        n: number;
-    };
-}
+class Store { get(key: string): { key: string; n: number; }; }
 // openStore
 function open(options: Options): Promise<Store>;
 function open(path: string): Promise<Store>;
