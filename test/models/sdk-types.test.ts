@@ -62,8 +62,12 @@ test("RU19 parts of the AI SDK's streams have the fields that the adapter reads"
   type Model = ReturnType<ReturnType<typeof createAnthropic>>;
   type Stream = Awaited<ReturnType<Model["doStream"]>>["stream"];
   type Part = Stream extends ReadableStream<infer P> ? P : never;
-  expectTypeOf<"id" | "delta">().toExtend<keyof PartOf<Part, "text-delta"> & keyof PartOf<Part, "reasoning-delta">>();
-  expectTypeOf<"toolCallId" | "toolName" | "input" | "providerExecuted">().toExtend<keyof PartOf<Part, "tool-call">>();
-  expectTypeOf<"finishReason" | "usage">().toExtend<keyof PartOf<Part, "finish">>();
-  expectTypeOf<"error">().toExtend<keyof PartOf<Part, "error">>();
+  expectTypeOf<"id" | "delta">().toExtend<
+    FieldsOf<PartOf<Part, "text-delta">> & FieldsOf<PartOf<Part, "reasoning-delta">>
+  >();
+  expectTypeOf<"toolCallId" | "toolName" | "input" | "providerExecuted">().toExtend<
+    FieldsOf<PartOf<Part, "tool-call">>
+  >();
+  expectTypeOf<"finishReason" | "usage">().toExtend<FieldsOf<PartOf<Part, "finish">>>();
+  expectTypeOf<"error">().toExtend<FieldsOf<PartOf<Part, "error">>>();
 });
