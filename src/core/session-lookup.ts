@@ -24,10 +24,13 @@ type RequireCurrent = (at: unknown, action: string, hint?: string) => string | P
 /** The same for verbs that may create the session that an id names, and that change a session in the order of the calls. */
 type ResolveSessionId = (session: unknown, action: string, hint?: string) => string | Promise<string>;
 
-export function createSessionLookup(
-  storage: Storage,
-  info: { readonly url: string; readonly storeId: string },
-): SessionLookup {
+/** What a locator may name the store by. */
+interface StoreNames {
+  readonly url: string;
+  readonly storeId: string;
+}
+
+export function createSessionLookup(storage: Storage, info: StoreNames): SessionLookup {
   const locateText = async (at: string): Promise<Locator> => {
     // A session whose id reads like a locator is found first: only its id can name it.
     const [session] = Buffer.byteLength(at) > LIMITS.idBytes ? [] : await storage.query("session.get", { id: at });
@@ -41,7 +44,7 @@ export function createSessionLookup(
     if (typeof at !== "string") return requireNone(checkStore(at, info));
     return isLocatorText(at) ? locateText(at).then(requireNone) : at;
   };
-  return { locate, requireCurrent, resolveSessionId: createResolver(storage, requireCurrent) };
+  return { locate, requireCurrent, resolveSessionId: createResolver(storage, info, requireCurrent) };
 }
 
 /** A text that says more than an id does. A session may still be called so: ids are plain data. */
@@ -84,7 +87,7 @@ async function findHeadId(storage: Storage, name: string, beginning: string): Pr
 }
 
 /** An id that comes after a locator whose lookup is not done waits for that lookup; otherwise it goes to the verb at once. */
-function createResolver(storage: Storage, requireCurrent: RequireCurrent): ResolveSessionId {
+function createResolver(storage: Storage, info: StoreNames, requireCurrent: RequireCurrent): ResolveSessionId {
   let last: Promise<string> | null = null;
   /** A plain id may be new; a locator names a session that exists. */
   const find: ResolveSessionId = async (session, action, hint) => {
@@ -94,8 +97,10 @@ function createResolver(storage: Storage, requireCurrent: RequireCurrent): Resol
     // Each verb has an error of its own for a session that was deleted.
     return row?.id ?? (await existingSession(storage, id)).id;
   };
-  return (session, action, hint) => {
-    if (last === null && isPlainId(session)) return session;
+  return (name, action, hint) => {
+    if (last === null && isPlainId(name)) return name;
+    // Read at the call and once: the caller may change its object while earlier lookups are under way.
+    const session = typeof name === "string" ? name : checkStore(name, info);
     const before: Promise<unknown> = last ?? Promise.resolve();
     const found = before.then(
       () => find(session, action, hint),

@@ -412,4 +412,30 @@ export const locatorCases: readonly Case[] = [
       assert.deepEqual(await nouns.history.session("chat"), before);
     },
   ),
+
+  prove("SE1 a locator is read when the call is made, whatever becomes of the object", NEEDS, async (nouns) => {
+    const message = { role: "user", content: "stays" } as const;
+    for (const session of ["meant", "other"]) {
+      await nouns.history.append({ session, agent: "helper" }, message);
+      await nouns.state.set(session, { n: 0 });
+    }
+    const [ofState, ofHistory] = [{ session: "meant" }, { session: "meant" }];
+    const changes = [
+      nouns.state.set(ofState, { n: 1 }),
+      nouns.history.clear({ session: ofHistory, agent: "helper" }),
+    ] as const;
+    for (const locator of [ofState, ofHistory]) locator.session = "other";
+    await Promise.all(changes);
+    const left = async (session: string) => [
+      (await nouns.history.session(session)).length,
+      await nouns.state.get(session),
+    ];
+    assert.deepEqual(
+      [await left("meant"), await left("other")],
+      [
+        [0, { n: 1 }],
+        [1, { n: 0 }],
+      ],
+    );
+  }),
 ];

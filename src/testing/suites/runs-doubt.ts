@@ -76,7 +76,7 @@ export const doubtCases: readonly Case[] = [
     assert.deepEqual([asked.status, recorder.count("pay")], ["waiting", 3]);
     assert.equal(new Set(recorder.effects.map(({ key }) => key)).size, 1);
     await runs.cancel(id);
-    assert.deepEqual(await runs.pending(), [], "a run that has ended asks nothing");
+    assert.deepEqual((await runs.pending()).items, [], "a run that has ended asks nothing");
   }),
   prove(
     "RU5 what is recorded is used, what is in doubt and idempotent is done again under its key",
