@@ -1,5 +1,5 @@
 // Boards and tasks in SQL. A board belongs to its session's row; an agent's part in a board is its id, not its number,
-// because "" is the conversation's own board and a sub-agent need not be registered.
+// because "" is the session's root board and a sub-agent need not be registered.
 const BOARD = "b.id, s.id AS session, b.agent, b.ord, b.label, b.parent, b.max_retries, b.created_at, b.version";
 
 const TASK = "t.board_id, t.id, t.title, t.status, t.ord, t.retry_count, t.note, t.version, t.created_at, t.updated_at";
@@ -23,7 +23,7 @@ export const statements = () => ({
 });
 
 export const guards = () => ({
-  /** Of the one board an agent has in a conversation. */
+  /** Of the one board an agent has in a session. */
   "board.id":
     "SELECT b.id AS value FROM sessions s JOIN boards b ON b.session_no = s.no WHERE s.id = ? AND b.agent = ?",
   /** -1 where there is none; null where there is no session. */
