@@ -110,7 +110,7 @@ const SCORE: Bytes = loop(
   [...get(BLOCKS), ...constant(1), ...subtract, 0x22, BLOCKS, ...continueIf],
 );
 
-export function buildKernel(): Uint8Array {
+function buildKernel(): Uint8Array {
   const locals: readonly Bytes[] = [
     [2, I32],
     [4, V128],

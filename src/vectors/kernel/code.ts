@@ -5,7 +5,7 @@
 //   estimate                          sparse   decaying spectrum   uniform
 //   Hamming distance of signs          1,575               1,004    20,554
 //   signs, tables                        142                 187     5,248
-//   two bits, tables (this file)          42                  43       200
+//   two bits, tables (this file)          42                  44       312
 import { Rotation, rotatedSize } from "./rotation.ts";
 import { normOf, type VectorMetric } from "./vector.ts";
 

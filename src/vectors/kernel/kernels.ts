@@ -15,11 +15,6 @@ export interface CodeKernel {
   scorePage(page: number, first: number, end: number): Uint16Array;
 }
 
-export function createKernel(codeBytes: number): CodeKernel {
-  const kernel = compileKernel();
-  return kernel === null ? new JavaScriptKernel(codeBytes) : new WasmKernel(codeBytes, kernel);
-}
-
 type Score = (codes: number, tables: number, sums: number, blocks: number, codeBytes: number) => void;
 
 interface WasmMemory {
@@ -28,7 +23,7 @@ interface WasmMemory {
 }
 
 /** What is used of it; the types of Node do not have it. */
-interface WasmPlatform {
+export interface WasmPlatform {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Memory: new (size: { readonly initial: number }) => WasmMemory;
   readonly Instance: new (
@@ -43,15 +38,28 @@ interface CompiledKernel {
 }
 
 /** null: there is no WebAssembly, or one without vector instructions, or a host that does not compile at run time. */
-const compileKernel = once((): CompiledKernel | null => {
-  const { WebAssembly: platform } = globalThis as unknown as { readonly WebAssembly?: WasmPlatform };
+export function compileKernel(platform: WasmPlatform | undefined): CompiledKernel | null {
   if (platform === undefined) return null;
   try {
     return { platform, module: new platform.Module(Buffer.from(WASM_BASE64, "base64")) };
   } catch {
     return null;
   }
-});
+}
+
+const kernelOfHost = once(() =>
+  compileKernel((globalThis as unknown as { readonly WebAssembly?: WasmPlatform }).WebAssembly),
+);
+
+export function createKernel(codeBytes: number, compiled = kernelOfHost()): CodeKernel {
+  if (compiled === null) return new JavaScriptKernel(codeBytes);
+  try {
+    return new WasmKernel(codeBytes, compiled);
+  } catch {
+    // A memory reserves more addresses than it uses, and a process may be limited in those.
+    return new JavaScriptKernel(codeBytes);
+  }
+}
 
 const WASM_PAGE = 65_536;
 
@@ -67,7 +75,7 @@ export class WasmKernel implements CodeKernel {
   #bytes: Uint8Array;
   #sums: Uint16Array;
 
-  constructor(codeBytes: number, kernel: CompiledKernel | null = compileKernel()) {
+  constructor(codeBytes: number, kernel = kernelOfHost()) {
     if (kernel === null) throw new Error("bug: there is no WebAssembly here");
     this.#codeBytes = codeBytes;
     this.#sumsAt = codeBytes * 2 * 16;

@@ -18,7 +18,7 @@ const BITS = 2;
 const HEADER_BYTES = 16;
 const SLOT_BYTES = 16;
 
-/** No slot is free for ever: a removed one is used again, so positions in a page mean nothing outside of it. */
+/** A removed slot is used again: outside of the page a slot names no vector. */
 export interface CodePage {
   readonly codeBytes: number;
   /** Slots that are or were in use. */
@@ -102,7 +102,10 @@ export function encodePage(page: CodePage): Uint8Array {
   return bytes;
 }
 
-/** Checks all that a scan relies on. StoreCorrupted: the bytes are no page of that collection; UnsupportedSchemaVersion: of a later version. */
+/**
+ * Checks all that a scan relies on. StoreCorrupted: the bytes are no page of that collection; UnsupportedSchemaVersion: they are of a
+ * later version.
+ */
 export function decodePage(bytes: Uint8Array, codeBytes: number, what: string): CodePage {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const slots = checkHeader(view, codeBytes, what);
