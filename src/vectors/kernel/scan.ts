@@ -27,7 +27,7 @@ export interface ScanCandidate {
 }
 
 /** A TimeSlice, made for this scan with the milliseconds that it may take at a time. */
-export interface ScanSlice {
+interface ScanSlice {
   readonly isSpent: boolean;
   pause(): Promise<void>;
 }
