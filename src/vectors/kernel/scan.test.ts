@@ -196,8 +196,10 @@ describe("a scan in slices", () => {
     const collection = makeCollection(samples("clustered", 5000, 64, 4));
     const [first = new Float32Array(), second = first] = samples("clustered", 2, 64, 5);
     const queries = [first, second].map((query) => prepareQuery(collection.coder, query, "cosine"));
+    const reference = indexOf(collection);
+    const whole = await Promise.all(queries.map((query) => reference.scan(query, 50)));
     for (const index of bothIndexes(collection)) {
-      const whole = await Promise.all(queries.map((query) => index.scan(query, 50)));
+      expect(await Promise.all(queries.map((query) => index.scan(query, 50)))).toEqual(whole);
       let pauses = 0;
       const options: ScanOptions = {
         slice: {
