@@ -66,6 +66,43 @@ for (const engine of ENGINES) {
       await (await other.claim("r", "claude-code")).release();
     });
 
+    test("CA21 a store that closes while a claim is written releases it, and nothing of it remains", async () => {
+      let closeNow = () => {};
+      const watched = <T>(read: () => T) => {
+        return () => {
+          closeNow();
+          return read();
+        };
+      };
+      const real = machine("a", 1, { liveness: "alive" });
+      let asleep = 0;
+      const environment: Environment = {
+        ...real,
+        now: watched(real.now),
+        monotonic: watched(real.monotonic),
+        sleep: async (ms, signal) => {
+          asleep++;
+          await real.sleep(ms, signal);
+          asleep--;
+        },
+      };
+      const other = await on(machine("a", 2, { liveness: "alive" }));
+      const hf = await open(ground.url, { environment });
+      // The code of captures is there, so that the next claim begins at once.
+      await (await hf.captures.claim("other", "claude-code")).release();
+      const before = asleep;
+      let closing: Promise<void> | null = null;
+      closeNow = () => {
+        closing ??= hf.close();
+      };
+      // It asks for the time after it has looked whether the store closes, and before it writes.
+      await expect(hf.captures.claim("r", "claude-code")).rejects.toMatchObject({ code: "Closed" });
+      expect(closing).not.toBeNull();
+      await closing;
+      await (await other.claim("r", "claude-code")).release();
+      expect(asleep).toBeLessThanOrEqual(before);
+    });
+
     test("CA21 a claim whose signal is aborted already claims nothing", async () => {
       const captures = await on(machine("a", 1, { liveness: "alive" }));
       const signal = AbortSignal.abort();

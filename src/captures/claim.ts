@@ -49,7 +49,11 @@ export async function claimRequest(
     if (seen === null || state === "free") {
       const mine = takenRecord(seen, { owner, leaseMs, at: environment.now() });
       if (!(await replace(storage, name, text, mine, [STORE_LOCK]))) continue;
-      return new HeldClaim(storage, claims, name, mine, previousOf(environment, seen, mine));
+      const claim = new HeldClaim(storage, claims, name, mine, previousOf(environment, seen, mine));
+      if (!claims.closing.aborted) return claim;
+      // The store began to close while this was written. It closes after this call, so the release still reaches it.
+      await claim.release().catch(() => {});
+      throw notClaimed(request, claims);
     }
     const by = ownerOf(environment, seen, state);
     if (!wait && (isAlive || state === "orphaned")) throw requestBusy(request, agent, by);
@@ -95,8 +99,6 @@ class HeldClaim implements RequestClaim {
     this.previous = previous;
     this.#beating = this.#beat();
     claims.add(this);
-    // The store closed while this was written.
-    if (claims.closing.aborted) this.release().catch(() => {});
   }
 
   get lost(): AbortSignal {

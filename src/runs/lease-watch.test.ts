@@ -1,7 +1,8 @@
 // The time of a lease counts from the first look that saw it as it is.
 import { expect, test } from "vitest";
 import type { Environment } from "../contracts/environment.ts";
-import { LeaseWatch } from "./lease-watch.ts";
+import type { Storage } from "../contracts/storage/storage.ts";
+import { abandonLease, LeaseWatch } from "./lease-watch.ts";
 
 const LEASE = { id: "r", owner: "worker_1", epoch: 1, beat: 5, lease_ms: 100 };
 
@@ -31,4 +32,15 @@ test("RU3 a sign of life counts anew", () => {
   time.now = 99;
   const beaten = { ...LEASE, beat: 6 };
   expect([watch.hasMoved(beaten), watch.remainingMs(beaten)]).toEqual([true, 100]);
+});
+
+test("RU3 a lease that this handle left behind is claimable at once, and no later one of the same run", () => {
+  const storage = { environment: { monotonic: () => 0 } as unknown as Environment } as Storage;
+  const watch = LeaseWatch.of(storage);
+  expect(watch.isClaimable(LEASE)).toBe(false);
+  abandonLease(storage, LEASE);
+  expect(watch.isClaimable(LEASE)).toBe(true);
+  const taken = { ...LEASE, owner: "worker_2", epoch: 2 };
+  expect(watch.isClaimable(taken)).toBe(false);
+  expect(watch.isClaimable({ ...LEASE, id: "other" })).toBe(false);
 });

@@ -3,12 +3,14 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { RunWait } from "../contracts/run-waits.ts";
 import { realEnvironment } from "../core/environment.ts";
+import { overrideStorage } from "../core/storage-overrides.ts";
 import { open, openOn } from "../open.ts";
+import { createPayloads } from "../storage/blobs/payloads.ts";
 import type { Driver } from "../storage/sql/driver.ts";
 import { SqlStorage } from "../storage/sql/store.ts";
 import { bound } from "../testing/sim/driver.ts";
 import { agent, EffectRecorder, gate } from "../testing/suites/runs-agents.ts";
-import { awaitFree, claimRun, freeRun, heartbeat } from "./lease.ts";
+import { awaitFree, claimRun, freeRun, heartbeat, releaseRun } from "./lease.ts";
 import { existingRun } from "./rows.ts";
 
 const FOREVER = Number.POSITIVE_INFINITY;
@@ -38,6 +40,58 @@ for (const engine of ENGINES) {
       expect(await existingRun(storage, "r")).toMatchObject({ owner: "first", epoch: held.epoch });
       expect(await claimRun(storage, await existingRun(storage, "r"), "second")).toMatchObject({ owner: "second" });
       expect(await heartbeat(storage, held, FOREVER)).toBe("lost");
+    });
+
+    /** The same storage, on which something else happens between what a call reads and its first commit. */
+    const withRival = (rival: () => Promise<unknown>) => {
+      let isFirst = true;
+      return overrideStorage(storage, {
+        commit: async (one) => {
+          if (isFirst) {
+            isFirst = false;
+            await rival();
+          }
+          return storage.commit(one);
+        },
+      });
+    };
+
+    test("RU3 a worker whose lease another has claimed releases nothing, also when the run is to be cancelled", async () => {
+      const former = await claimRun(storage, await existingRun(storage, "r"), "first");
+      const now = await claimRun(storage, await existingRun(storage, "r"), "second");
+      const host = { storage, payloads: createPayloads(storage) };
+      await releaseRun(host, former);
+      expect(await existingRun(storage, "r")).toMatchObject({ owner: "second", epoch: now.epoch, ended_at: null });
+      const hf = await open(ground.url);
+      await hf.runs.cancel("r");
+      await hf.close();
+      await releaseRun(host, former);
+      expect(await existingRun(storage, "r")).toMatchObject({ owner: "second", epoch: now.epoch, ended_at: null });
+      await releaseRun(host, now);
+      expect(await existingRun(storage, "r")).toMatchObject({ status: "cancelled", owner: null });
+    });
+
+    test("RU3 a worker learns that its lease is lost also when it was claimed during its sign of life", async () => {
+      const held = await claimRun(storage, await existingRun(storage, "r"), "first");
+      const rival = async () => claimRun(storage, await existingRun(storage, "r"), "second");
+      expect(await heartbeat(withRival(rival), held, FOREVER)).toBe("lost");
+    });
+
+    test("RU3 a claim that shares a batch with an earlier sign of life is refused", async () => {
+      const held = await claimRun(storage, await existingRun(storage, "r"), "first");
+      const seen = await existingRun(storage, "r");
+      const claims: Promise<unknown>[] = [];
+      const together = overrideStorage(storage, {
+        commit: (one) => {
+          const committing = storage.commit(one);
+          claims.push(claimRun(storage, seen, "second"));
+          return committing;
+        },
+      });
+      const beat = heartbeat(together, held, FOREVER);
+      expect(await beat).toBe("ok");
+      await expect(claims[0]).rejects.toMatchObject({ code: "LeaseLost" });
+      expect(await existingRun(storage, "r")).toMatchObject({ owner: "first", beat: seen.beat + 1 });
     });
 
     test("RU3 a run that is claimed from an owner is recovering; one without an owner is running", async () => {

@@ -25,7 +25,7 @@ test.each(Object.entries(STATES))("RU3 an iteration that is %s goes on as the ta
 const row = { id: "r", session: "s", epoch: 1, version: 1, seq: 1, ended_at: null, cancel: 0 } as RunRow;
 
 /** A life on a store that accepts every commit, and the commits. */
-function living() {
+function living(changes: Partial<RunRow> = {}) {
   const commits: Commit[] = [];
   const commit = async (one: Commit): Promise<Outcome> => {
     commits.push(one);
@@ -33,7 +33,10 @@ function living() {
     return { ok: true, events };
   };
   const storage = { environment: realEnvironment(), commit } as Partial<Storage> as Storage;
-  return { life: new IterationLife(new Writer(storage, row), new AbortController().signal), commits };
+  return {
+    life: new IterationLife(new Writer(storage, { ...row, ...changes }), new AbortController().signal),
+    commits,
+  };
 }
 
 const forSignal = (ready: Waiter<string>["ready"]): Waiter<string> => ({
@@ -66,6 +69,14 @@ describe("RU10 an iteration that only waits", () => {
     });
     expect(await life.wait(waiter)).toBe("went");
     expect(life.state).toBe("open");
+    expect(commits).toEqual([]);
+  });
+
+  test("is left, and not suspended, when its run is to be cancelled", async () => {
+    const { life, commits } = living({ cancel: 1 });
+    await expect(life.wait(forSignal(async () => false))).rejects.toBeInstanceOf(IterationLeft);
+    expect(await life.end).toEqual({ left: true });
+    expect(life.state).toBe("left");
     expect(commits).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-// Many callers change one run, each through a handle of its own: only the store is between them.
+// Many callers change one run: each through a handle of its own, where only the store is between them, or all through one handle.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,4 +20,17 @@ test("ST2 of signals from thirty handles at once none is refused", { timeout: 60
   expect((await first?.runs.get("r"))?.version).toBe(301);
   for (const handle of handles) await handle.close();
   await rm(folder, { recursive: true, force: true });
+});
+
+test("ST2 signals from one handle are taken in the order of the calls, however many come at once", async () => {
+  const hf = await open(":memory:");
+  await hf.runs.start(
+    agent((it) => it.done(null)),
+    { session: "s", id: "r" },
+  );
+  const versions = await Promise.all(
+    Array.from({ length: 300 }, async (_, i) => (await hf.runs.signal("r", "n", i)).version),
+  );
+  expect(versions).toEqual(Array.from({ length: 300 }, (_, i) => i + 2));
+  await hf.close();
 });

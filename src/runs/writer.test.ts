@@ -65,3 +65,46 @@ test("RU14 an event that is added later while a commit is under way changes noth
   void writer.add([draft("next")]);
   expect(commits[1]?.types).toEqual(["read of another branch", "next"]);
 });
+
+test("RU2 a row that went back to an older version, as in a store that was restored, is another lease", async () => {
+  const rows: RunRow[] = [
+    { ...row, version: 2 },
+    { ...row, version: 1 },
+  ];
+  const query = async () => rows.splice(0, 1);
+  const storage = { environment: realEnvironment(), query } as unknown as Storage;
+  const writer = new Writer(storage, row);
+  expect((await writer.reload()).version).toBe(2);
+  await expect(writer.reload()).rejects.toMatchObject({ code: "LeaseLost" });
+  expect(writer.row.version).toBe(2);
+});
+
+test("RU3 nothing follows the end of a run, however its last changes are asked for", async () => {
+  const { writer, commits, done } = answering();
+  const move = (extra: Partial<RunRow>) => writer.move(() => ({ type: "run/moved", at: 1, changes: extra }));
+  const ending = move({ status: "completed", ended_at: 1 });
+  await nextMacrotask();
+  done(0);
+  await ending;
+  await expect(move({ status: "running" })).rejects.toMatchObject({ code: "LeaseLost" });
+  expect(commits).toHaveLength(1);
+});
+
+test("RU2 a change of the row that was decided on an older version of it is decided again", async () => {
+  const { writer, commits, done } = answering();
+  const versions: number[] = [];
+  const move = () =>
+    writer.move(({ version }) => {
+      versions.push(version);
+      return { type: "run/moved", at: 1, changes: {} };
+    });
+  // What may follow from an event that is not written yet waits for it, and so does the second change.
+  writer.addLater(draft("read"));
+  const moves = [move(), move()];
+  await nextMacrotask();
+  done(0);
+  await nextMacrotask();
+  done(1);
+  await Promise.all(moves);
+  expect([versions, commits.length]).toEqual([[1, 1, 2], 2]);
+});

@@ -2,7 +2,8 @@
 // was saved and what was not is said. The agent is a program that behaves like Claude Code, so that moments can be chosen.
 
 import type { ChildProcess } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -387,6 +388,23 @@ describe("CA21 one run at a time works on a request", () => {
     const resumed = await waiting.ended;
     expect(resumed).toMatchObject({ code: 0, stdout: "done" });
     expect(resumed.stderr).toContain("resumed ");
+  });
+
+  test("one that was killed with -9 stops the next one while its agent works, which is named", async () => {
+    const store = newStore();
+    const first = start((one) => waits(goFile(one)), lineOf(store, "r"));
+    await begun(first.machine);
+    await until(async () => (await saved(store, "r")).length > 0);
+    const gone = once(first.child, "exit");
+    first.child.kill("SIGKILL");
+    await gone;
+    const [entry = ""] = readdirSync(path.join(first.machine.home, ".claude/sessions"));
+    const agent = path.parse(entry).name;
+    const refused = await new Machine().run(says("NEVER"), lineOf(store, "r"));
+    expect(refused).toMatchObject({ code: 9, stdout: "" });
+    expect(refused.stderr).toContain(`end it with \`kill ${agent}\``);
+    writeFileSync(goFile(first.machine), "");
+    await first.ended;
   });
 
   test("one that was killed with -9 does not stop the next one on its machine", async () => {

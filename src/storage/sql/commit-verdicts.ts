@@ -48,10 +48,7 @@ export function judgeCommits(batch: readonly Commit[], snapshot: CommitSnapshot)
     const guards = (commit.guards ?? []).map(guardKey);
     const names = (commit.guards ?? []).flatMap(namedBy);
     const sessions = (commit.sessions ?? []).map((use) => `session ${use.id}`);
-    const alone =
-      (commit.guards ?? []).some(({ check }) => MOVING.has(check)) ||
-      publishes(commit).length > 0 ||
-      (commit.sessions ?? []).some((use) => use.mode === "create" || use.mode === "restore");
+    const alone = (commit.guards ?? []).some(({ check }) => MOVING.has(check)) || publishes(commit).length > 0;
     if (guards.some((key) => touched.has(key))) return "later";
     if (names.some((name) => created.has(name))) return "later";
     if (alone && sessions.some((key) => touched.has(key))) return "later";

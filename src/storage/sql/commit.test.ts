@@ -108,6 +108,19 @@ for (const engine of ENGINES) {
       expect(stored.map(headOf)).toEqual(published.map(headOf));
     });
 
+    test("SE1 a head counts what its batch wrote before it, also where the positions of its session are cached", async () => {
+      const row = { first_seq: { slot: "seq" }, status: "open", at } as const;
+      const turn = append("s", "", {
+        events: [note("s", "begun", { writes: [{ op: "insert", table: "turns", row }] })],
+      });
+      const head = append("s", "", { events: [{ session: "s", type: "head/created", at, head: HEAD }] });
+      await storage.commit(turn);
+      await storage.commit(head);
+      const outcomes = await Promise.all([turn, head].map((one) => storage.commit(one)));
+      const published = outcomes.flatMap((one) => (one.ok ? (one.events[0]?.head ?? []) : []));
+      expect(published.map((one) => headOf(one).counts.turns)).toEqual([2]);
+    });
+
     test("ST2 two commits of one batch that rely on the same row cannot both happen", async () => {
       await storage.commit(append("s", "first"));
       const [row] = await storage.query("session.get", { id: "s" });
@@ -151,6 +164,25 @@ for (const engine of ENGINES) {
       const outcomes = await Promise.all([storage, other, storage, other].map((one) => one.commit(create)));
       expect(seqs(outcomes).filter((seq) => typeof seq === "number")).toHaveLength(1);
       expect(seqs(outcomes).filter((seq) => seq === "session-exists")).toHaveLength(3);
+    });
+
+    test("ST2 a commit may use a session that an earlier one of its batch creates", async () => {
+      const uses: Commit = { sessions: [{ id: "new", mode: "existing", at }], events: [note("new", "b")] };
+      const creates: Commit = { sessions: [{ id: "new", mode: "create", at }], events: [note("new", "c")] };
+      const outcomes = await Promise.all([append("new", "a"), uses, creates].map((one) => storage.commit(one)));
+      expect(seqs(outcomes)).toEqual([2, 3, "session-exists"]);
+    });
+
+    test("ST5 of two commits of one batch that give one name to an alias and to a session, the first one gets it", async () => {
+      await storage.commit(append("home", "first"));
+      const naming = (name: string): Commit => ({
+        sessions: [{ id: "home", mode: "existing", at }],
+        guards: [{ check: "session.id", key: [name], expect: null }],
+        events: [note("home", name, { writes: [{ op: "insert", table: "aliases", row: { name, created_at: at } }] })],
+      });
+      const both = (...commits: readonly Commit[]) => Promise.all(commits.map((one) => storage.commit(one)));
+      expect(seqs(await both(append("a", "creates"), naming("a")))).toEqual([2, "guard"]);
+      expect(seqs(await both(naming("b"), append("b", "creates")))).toEqual([3, "session-alias"]);
     });
 
     test("ST7 a commit the engine refuses fails alone and leaves nothing", async () => {
@@ -255,6 +287,7 @@ for (const engine of ENGINES) {
       const other = new SqlStorage(await ground.another(), realEnvironment());
       await storage.commit(append("s", "a"));
       await storage.commit(append("s", "b"));
+      await storage.commit(append("t", "a"));
       const [row] = await other.query("session.get", { id: "s" });
       await other.commit({
         solo: true,
@@ -264,6 +297,10 @@ for (const engine of ENGINES) {
           { op: "run", statement: "session.tombstone", params: [at, at, row?.no ?? 0] },
         ],
       });
+      // Neither where it adds to its log nor where it only adds to that of another session.
+      const uses = ["t", "s"].map((id) => ({ id, mode: "existing", at }) as const);
+      const beside: Commit = { sessions: uses, events: [note("t", "beside")] };
+      expect(seqs([await storage.commit(beside)])).toEqual(["session-deleted"]);
       expect(seqs([await storage.commit(append("s", "c"))])).toEqual(["session-deleted"]);
       expect(await storage.query("events.read", { session: "s", after: 0, limit: 100 })).toEqual([]);
     });

@@ -5,6 +5,9 @@ import type { Commit, Guard, Outcome } from "../../contracts/storage/commit.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { open } from "../../open.ts";
 import { claimRun } from "../../runs/lease.ts";
+import { moveRun } from "../../runs/writer.ts";
+import { bound } from "../../testing/sim/driver.ts";
+import type { Driver, Plan } from "./driver.ts";
 import { SqlStorage } from "./store.ts";
 
 const at = 1;
@@ -33,6 +36,19 @@ function move(version: number, extra: Partial<Commit> = {}): Commit {
 
 function took(outcomes: readonly Outcome[]): readonly string[] {
   return outcomes.map((outcome) => (outcome.ok ? "done" : outcome.refused.reason));
+}
+
+/** A driver that notes each round trip of its transactions. */
+function countRoundTrips(driver: Driver): readonly [Driver, unknown[]] {
+  const trips: unknown[] = [];
+  function* counting<T>(plan: Plan<T>): Plan<T> {
+    for (let next = plan.next(); ; ) {
+      if (next.done === true) return next.value;
+      trips.push(next.value);
+      next = plan.next(yield next.value);
+    }
+  }
+  return [{ ...bound(driver), transact: (plan, options) => driver.transact(() => counting(plan()), options) }, trips];
 }
 
 for (const engine of ENGINES) {
@@ -100,6 +116,60 @@ for (const engine of ENGINES) {
       expect((await taken).epoch).toBe(row.epoch + 1);
       expect(took(await Promise.all(beside))).toEqual(["guard", "guard"]);
       expect(took([await storage.commit(step)])).toEqual(["guard"]);
+    });
+
+    test("RU2 a lease that a commit ends allows no step after it, also by the same handle", async () => {
+      const [row] = await storage.query("run.get", { id: RUN });
+      if (row === undefined) throw new Error("no run");
+      const step: Commit = {
+        sessions: [{ id: "s", mode: "existing", at }],
+        guards: [atEpoch(row.epoch)],
+        events: [{ session: "s", type: "annotation", at }],
+      };
+      expect(took([await storage.commit(step)])).toEqual(["done"]);
+      const ended = moveRun(row, { type: "run/completed", at, changes: { epoch: row.epoch + 1, ended_at: at } });
+      const end: Commit = { ...step, guards: [atVersion(row.version), atEpoch(row.epoch)], events: [ended.event] };
+      expect(took([await storage.commit({ ...end, holds: ended.holds })])).toEqual(["done"]);
+      expect(took([await storage.commit(step)])).toEqual(["guard"]);
+    });
+
+    test.each([true, false])(
+      "RU2 a guard on a run is implied by the position of its own session, and of no other (said to hold: %s)",
+      async (isSaid) => {
+        const first = (await version()) ?? 0;
+        const note = (session: string) => ({ session, type: "annotation" as const, at });
+        await storage.commit({ sessions: [{ id: "other", mode: "ensure", at }], events: [note("other")] });
+        const guard = isSaid ? atVersion(first + 1) : atEpoch(0);
+        const shared = move(first, { sessions: ["s", "other"].map((id) => ({ id, mode: "existing", at })) });
+        const both: Commit = {
+          ...shared,
+          guards: [atVersion(first), atEpoch(0)],
+          events: [...(shared.events ?? []), note("other")],
+          ...(isSaid ? { holds: [guard] } : {}),
+        };
+        expect(took([await storage.commit(both)])).toEqual(["done"]);
+        // Another version and another epoch, in the log of the run's session alone.
+        const [row] = await storage.query("run.get", { id: RUN });
+        if (row === undefined) throw new Error("no run");
+        await claimRun(storage, row, "somebody");
+        const stale: Commit = {
+          sessions: [{ id: "other", mode: "existing", at }],
+          guards: [guard],
+          events: [note("other")],
+        };
+        expect(took([await storage.commit(stale)])).toEqual(["guard"]);
+      },
+    );
+
+    test("RU2 a commit whose guards the one before it left holding takes a single round trip", async () => {
+      const first = (await version()) ?? 0;
+      const [counted, trips] = countRoundTrips(ground.driver);
+      storage = new SqlStorage(counted, realEnvironment());
+      const holds = (version: number) => ({ holds: [atVersion(version), atEpoch(0)] });
+      expect(took([await storage.commit(move(first, holds(first + 1)))])).toEqual(["done"]);
+      trips.length = 0;
+      expect(took([await storage.commit(move(first + 1, holds(first + 2)))])).toEqual(["done"]);
+      expect(trips).toHaveLength(1);
     });
 
     test("RU2 what others did to the run in between is asked for", async () => {

@@ -40,7 +40,6 @@ export function branchPositionAfter(
   draft: EventDraft,
   published: NewestHead | undefined,
 ): BranchPosition | undefined {
-  if (draft.branches === true) return undefined;
   if (draft.head !== undefined && published !== undefined) {
     return { head: published, since: NONE };
   }

@@ -8,6 +8,7 @@ import type { Commit, Outcome } from "../../contracts/storage/commit.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { open } from "../../open.ts";
 import { texts } from "../../testing/expect.ts";
+import type { CommitLanes } from "./driver.ts";
 import { CommitQueue } from "./queue.ts";
 
 const DONE: Outcome = { ok: true, events: [] };
@@ -122,6 +123,50 @@ describe("a batch that is stuck behind another transaction's lock", () => {
     const results = await Promise.allSettled(["a", "b"].map((id) => queue.push(named(id))));
     expect(results).toEqual(Array(2).fill({ status: "rejected", reason: lost }));
     expect(written).toEqual([["a", "b"]]);
+  });
+});
+
+describe("a commit that is put off", () => {
+  /** The batches that a queue writes; `first` answers the first one, once two more commits, late and later, are waiting. */
+  async function batchesAfter(first: (batch: readonly Commit[]) => readonly (Outcome | null)[], lanes?: CommitLanes) {
+    const environment = realEnvironment();
+    const { promise: isPushed, resolve: pushed } = Promise.withResolvers<void>();
+    const written: unknown[] = [];
+    const queue = new CommitQueue(
+      environment,
+      async (batch) => {
+        written.push(batch.map(({ sessions }) => sessions?.[0]?.at));
+        if (written.length > 1) return batch.map(() => DONE);
+        await isPushed;
+        return first(batch);
+      },
+      lanes,
+    );
+    const at = (n: number): Commit => ({ sessions: [{ id: "s", mode: "ensure", at: n }] });
+    const early = [1, 2, 3].map((n) => queue.push(at(n)));
+    while (written.length === 0) await environment.sleep(0);
+    const late = [4, 5].map((n) => queue.push(at(n)));
+    pushed();
+    expect(await Promise.all([...early, ...late])).toEqual(Array(5).fill(DONE));
+    return written;
+  }
+
+  test("ST2 comes first in the next batch, before commits that arrived meanwhile", async () => {
+    const written = await batchesAfter((batch) => batch.map((_, i) => (i === 0 ? DONE : null)));
+    expect(written).toEqual([
+      [1, 2, 3],
+      [2, 3, 4, 5],
+    ]);
+  });
+
+  test("ST12 because it did not get its locks keeps its place before later commits to its session", async () => {
+    const written = await batchesAfter(
+      () => {
+        throw new HoldfastError("StoreBusy", "the lock was not free", { retryable: true });
+      },
+      { most: 3, waitMs: 60_000 },
+    );
+    expect(written.flat()).toEqual([1, 2, 3, 1, 2, 3, 4, 5]);
   });
 });
 

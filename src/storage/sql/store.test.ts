@@ -39,6 +39,38 @@ test("LG7 a waiting reader is not woken before its time when nothing changes", a
   await storage.close();
 });
 
+/** What of these has settled once everything that can go on without time has gone on. */
+async function settledOf(waits: Readonly<Record<string, Promise<void>>>): Promise<readonly string[]> {
+  const settled: string[] = [];
+  for (const [name, wait] of Object.entries(waits)) void wait.then(() => settled.push(name));
+  for (let i = 0; i < 10; i++) await macrotask();
+  return settled.toSorted();
+}
+
+test("LG7 a store that closes wakes all who wait for its sessions, and leaves no timer behind", async () => {
+  const environment = simulatedEnvironment(1);
+  const storage = await opened(environment);
+  const follower = storage.follow("s");
+  const waits = { changed: storage.changed("s", 60_000), grown: follower.grown(0, follower.mark()) };
+  expect(await settledOf(waits)).toEqual([]);
+  expect(environment.sleepers()).toBeGreaterThan(0);
+  await storage.close();
+  expect(await settledOf(waits)).toEqual(["changed", "grown"]);
+  expect(environment.sleepers()).toBe(0);
+});
+
+test.each([false, true])("LG7 waiting on a closed store ends at once (one had waited before: %s)", async (before) => {
+  const environment = simulatedEnvironment(1);
+  const storage = await opened(environment);
+  const waited = before ? storage.changed("s", 60_000) : Promise.resolve();
+  await storage.close();
+  await waited;
+  const follower = storage.follow("s");
+  const waits = { changed: storage.changed("s", 60_000), grown: follower.grown(0, follower.mark()) };
+  expect(await settledOf(waits)).toEqual(["changed", "grown"]);
+  expect(environment.sleepers()).toBe(0);
+});
+
 test("LG7 a reader that waits again at once is woken again", async () => {
   const environment = sluggish();
   const storage = await opened(environment);

@@ -78,8 +78,6 @@ export class SessionWaker implements FollowedLogs {
     this.#isClosed = true;
     this.#unwatch?.();
     this.#unwatch = null;
-    this.#ticking?.abort(OVER);
-    this.#ticking = null;
     for (const session of [...this.#listeners.keys()]) this.#wakeListeners(session);
     for (const followed of [...this.#followed.values()]) this.#drop(followed);
   }
@@ -100,7 +98,7 @@ export class SessionWaker implements FollowedLogs {
   }
 
   #unwatchSoon(): void {
-    if (!this.#isUnused()) return;
+    if (this.#unwatch === null || !this.#isUnused()) return;
     this.#environment.sleep(LINGER_MS).then(() => {
       if (!this.#isUnused()) return;
       this.#unwatch?.();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Head } from "../../contracts/heads.ts";
 import { formatLocator } from "../../core/locator.ts";
-import { present, range, refuses } from "../expect.ts";
+import { present, range, refuses, texts } from "../expect.ts";
 import { type Case, type CaseContext, type ContextName, prove } from "../suite.ts";
 import { LOCATOR_LIKE_IDS } from "./locator-like-ids.ts";
 
@@ -410,6 +410,27 @@ export const locatorCases: readonly Case[] = [
         await refuses(["NotFound", "InvalidArgument"], () => nouns.tasks.settle(session, "failed"));
       }
       assert.deepEqual(await nouns.history.session("chat"), before);
+    },
+  ),
+
+  prove(
+    "SE1 what goes with a locator is what it was at the call, however long that is looked up",
+    NEEDS,
+    async (nouns) => {
+      await say(nouns, "chat", "first");
+      await nouns.state.set("chat", {});
+      const session = "holdfast:#chat";
+      const message = { role: "user" as const, content: [{ type: "text" as const, text: "as it was" }] };
+      const value = { list: [1] };
+      const calls = [
+        nouns.history.append({ session, agent: "helper" }, message),
+        nouns.state.set(session, value),
+      ] as const;
+      for (const block of message.content) block.text = "as it became";
+      value.list.push(2);
+      await Promise.all(calls);
+      assert.deepEqual(texts(await nouns.history.session("chat")), ["first", "as it was"]);
+      assert.deepEqual(await nouns.state.get("chat"), { list: [1] });
     },
   ),
 
