@@ -72,7 +72,7 @@ export class Staging {
   }
 
   /** The folder is inside `root`, so that a move is a rename. Nothing is written outside of the directory that `root` is now. */
-  static async in(root: string, byDescriptor?: boolean): Promise<Staging> {
+  static async createIn(root: string, byDescriptor?: boolean): Promise<Staging> {
     return guarded(root, async () => {
       const made = await mkdir(root, { recursive: true, mode: 0o700 });
       const opened = await OpenDirectory.open(root, byDescriptor);
