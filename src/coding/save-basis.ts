@@ -6,7 +6,7 @@ import type { FoundSession } from "../contracts/coding.ts";
 import { mainFileOf } from "../core/agent-sessions.ts";
 import { decodeText, sha256Hex } from "../core/bytes.ts";
 import { readContent } from "./capture-source.ts";
-import { movedDirectory, type Rewriting, rewriteLines, rewritings } from "./claude/rewrite-paths.ts";
+import { directoryRewrite, type PathRewrite, rewriteLines, sessionPathRewrites } from "./claude/rewrite-paths.ts";
 import { type KnownSecrets, maskSecrets } from "./secrets.ts";
 
 export interface BasisStore {
@@ -126,10 +126,10 @@ export async function continuesMoved(
 }
 
 /** The path changes that a restore makes between the two locations. */
-function rewritesBetween(basis: SessionLocation, found: SessionLocation): readonly Rewriting[] {
+function rewritesBetween(basis: SessionLocation, found: SessionLocation): readonly PathRewrite[] {
   const [from, to] = [claudeLocation(basis), claudeLocation(found)];
   if (from === null || to === null) return [];
-  return [...rewritings(from, to), ...movedDirectory(basis.cwd, found.cwd)];
+  return [...sessionPathRewrites(from, to), ...directoryRewrite(basis.cwd, found.cwd)];
 }
 
 type SessionLocation = Pick<FoundSession, "configDir" | "key" | "sessionId" | "cwd">;
