@@ -131,7 +131,7 @@ describe.each([
 
 describe.each(ways)("CA3 a file that is written %s", (_, options) => {
   const to = () => path.join(root, "a");
-  const refused = { code: "BlobCorrupted", hint: /^Nothing was put back\. `npx holdfast check` says/ };
+  const refused = { code: "BlobCorrupted", hint: /^Nothing was restored\. `npx holdfast check` reports/ };
 
   test("is there when all of them are right", async () => {
     await staging.add(FILE, to(), bytes(CONTENT.subarray(0, 4), CONTENT.subarray(4)), options);

@@ -14,7 +14,7 @@ import { LIMITS } from "../../contracts/limits.ts";
 import { invalid, limitExceeded } from "../../core/check.ts";
 import { unsafe } from "../../core/paths.ts";
 import { learnSecrets, MASKED, maskSecrets } from "../secrets.ts";
-import { guarded, type StagedFile, Staging } from "../staging.ts";
+import { describingFailures, type StagedFile, Staging } from "../staging.ts";
 import { directoryRewrite, type PathRewrite, rewriteLines, sessionPathRewrites } from "./rewrite-paths.ts";
 import {
   type ClaudeLocation,
@@ -82,7 +82,7 @@ export async function restoreClaude(source: CaptureSource, target: ClaudeTarget)
   try {
     const changes = target.rewritePaths ? await rewritesFor(source, place, target.cwd) : [];
     const work: RestoreWork = { source, place, target, changes, staging, left: [], kept: [] };
-    return await guarded(configDir, () => restore(work, transcript, others));
+    return await describingFailures(configDir, () => restore(work, transcript, others));
   } finally {
     await staging.close();
   }
