@@ -1,4 +1,4 @@
-// A board in the names of the storage contracts: what TaskStore answers, and what `holdfast tasks --json` prints.
+// A board with the field names of the TaskStore contract. TaskStore returns it, and `holdfast tasks --json` prints it.
 import type { Board, Task } from "../contracts/tasks.ts";
 
 export interface TaskList {

@@ -1,5 +1,5 @@
-// holdfast/task-store: the task boards of a store as the TaskStore of the storage contracts, whose names are others: a task list is a
-// board, a conversation is a session. Every call is one call of hf.tasks, with its promises.
+// holdfast/task-store: the task boards of a store as the TaskStore of the storage contracts, which has other names: a task list is a
+// board, and a conversation is a session. Every call is one call of hf.tasks, with its guarantees.
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { Board, Task, TaskStatus } from "../contracts/tasks.ts";
 import { type TaskList, taskListOf } from "./task-list.ts";
@@ -34,9 +34,9 @@ export interface TaskStore {
   addTasks(taskListId: string, titles: readonly string[]): Promise<readonly Task[]>;
   /** delete */
   deleteTask(taskListId: string, taskId: string): Promise<boolean>;
-  /** retry: the agent's, null at the limit. */
+  /** retry, by the agent; null at the limit. */
   incrementRetry(taskListId: string, taskId: string): Promise<Task | null>;
-  /** forceRetry: a person's, also from abandoned. */
+  /** forceRetry, by a person, also of an abandoned task. */
   forceRetry(taskListId: string, taskId: string): Promise<Task | null>;
   /** rename */
   updateTaskTitle(taskListId: string, taskId: string, title: string): Promise<Task | null>;

@@ -4,7 +4,7 @@ import type { Holdfast } from "../contracts/holdfast.ts";
 import { open } from "../open.ts";
 import { fillStore } from "../testing/everything.ts";
 import { isLong } from "../testing/scale.ts";
-import { encodeFrame, type Frame, readFrames, sealed } from "./frames.ts";
+import { archiveFile, encodeFrame, type Frame, readFrames } from "./frames.ts";
 
 async function gather(source: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
   const pieces: Uint8Array[] = [];
@@ -16,7 +16,7 @@ async function sealAgain(frames: readonly Frame[]): Promise<Uint8Array[]> {
   async function* encoded() {
     for (const { kind, bytes } of frames) yield encodeFrame(kind, bytes);
   }
-  return gather(sealed(encoded()));
+  return gather(archiveFile(encoded()));
 }
 
 async function archived(): Promise<readonly Frame[]> {
@@ -363,7 +363,7 @@ describe("a forged archive", () => {
     ]);
     await expect(store.sessions.import(file)).rejects.toMatchObject({
       code: "ArchiveCorrupted",
-      message: expect.stringContaining("refers to a session that is not in it"),
+      message: expect.stringContaining("refers to a session that is not in the archive"),
       hint: expect.stringMatching(/^(?!.*xport it again).*holdfast check/),
     });
     await store.close();

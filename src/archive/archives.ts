@@ -1,4 +1,4 @@
-// Archives of sessions, and what is made of whole sessions for people: Markdown, a diff, what they cost.
+// The verbs for archives of sessions, and for reports about whole sessions: Markdown, a diff, a tree and the cost.
 import type { ArchiveVerbs } from "../contracts/sessions.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";

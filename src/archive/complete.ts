@@ -1,5 +1,5 @@
-// A session that was here only in part, because a fork brought what it inherits, comes whole. What is here of it gives way
-// to the same rows of the archive, in the same commit; only its heads stay, because rows of others name them by number.
+// Completes a session of which the store has only a part, because an imported fork brought the rows that it inherits. The rows of the
+// archive replace that part in the same commit; only its heads stay, because rows of other sessions refer to them by number.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Cell, Guard, Write } from "../contracts/storage/commit.ts";
 import type { PortableRow, RestoredRow } from "../contracts/storage/portable-rows.ts";
@@ -13,12 +13,12 @@ import { readKeptSeqs } from "./sources.ts";
 
 export interface Completion {
   readonly guards: readonly Guard[];
-  /** Before the rows. */
+  /** Writes before the rows are restored. */
   readonly replaces: readonly Write[];
   readonly restores: readonly RestoredRow[];
-  /** Behind them. */
+  /** Writes after the rows are restored. */
   readonly writes: readonly Write[];
-  /** Blobs of what was here, and was cleared where the archive comes from; null when nothing was. */
+  /** Blobs of rows that the store had, and that were cleared in the archive; null: there are none. */
   readonly cleared: readonly DiscardedRow[] | null;
 }
 
@@ -31,7 +31,7 @@ export async function completePart(storage: Storage, one: ArchivedSession, row: 
   const [session] = one.tables.get("sessions") ?? [];
   return {
     guards: [
-      // Still not here as a whole.
+      // The session is still incomplete.
       { check: "session.version", key: [one.id], expect: null },
       ...[...held].map(([branch, upto]): Guard => ({ check: "remains.upto", key: [one.id, branch], expect: upto })),
     ],
@@ -46,16 +46,16 @@ export async function completePart(storage: Storage, one: ArchivedSession, row: 
   };
 }
 
-/** The chain hash where a kept stretch ends says that all before it is the same. */
+/** Compares the chain hash at the end of a kept range: if it is the same, all events before it are. */
 async function checkSamePast(storage: Storage, id: string, event: PortableRow | undefined, seq: number): Promise<void> {
   const [here] = await storage.query("events.at", { session: id, seq });
   if (here !== undefined && event !== undefined && sameBytes(here.hash, event.hash as Uint8Array)) return;
   throw new HoldfastError(
     "Conflict",
-    `the session ${JSON.stringify(id)} in the archive is not the one whose forks are here`,
+    `session ${JSON.stringify(id)} of the archive is not the session from which forks in this store were made`,
     {
       details: { kind: "session", id, seq },
-      hint: "Its log has another past, or ends before they branched off. Import it into another store, or export it again.",
+      hint: "Its log differs, or ends before those forks begin. Import the archive into another store, or export the session again.",
     },
   );
 }
@@ -80,7 +80,7 @@ const COLUMNS = [
   "head",
 ];
 
-/** Again for the checksum of the row. */
+/** Columns that are passed a second time, for the checksum of the row. */
 const CHECKED = ["title", "status", "metadata", "created_at", "version"];
 
 function sessionWrite(row: PortableRow): Write {

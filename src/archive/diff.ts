@@ -1,5 +1,5 @@
-// What two heads or sessions have in common, and what sets them apart. Messages and calls are the same when they are the
-// same row of the same log: forks share rows, they do not copy them.
+// Compares two heads or sessions. Messages and calls are the same if they are the same row of the same log: forks share rows, and do not
+// copy them.
 import type { Diff, DiffSide } from "../contracts/archive.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { View } from "../contracts/lineage.ts";
@@ -58,7 +58,7 @@ async function readSide(storage: Storage, payloads: Payloads, locator: Locator):
     view,
     lineage,
     messages: new Map(messages.map((row) => [rowId(row.session, row.seq), row])),
-    // A call that ended on one side only is that side's.
+    // A call that ended on only one side differs.
     calls: new Map(calls.map((row) => [`${rowId(row.session, row.first_seq)}@${row.seq}`, row])),
     state: await view.state(),
   };
@@ -79,7 +79,7 @@ async function sideOf(side: Side, other: Side, payloads: Payloads, slice: TimeSl
   };
 }
 
-/** Lineages are paths of one tree: from the newest stretch that is in both on, they are the same. */
+/** Lineages are paths of one tree: from the newest segment that both have on, they are the same. */
 async function ancestorOf(storage: Storage, a: readonly Segment[], b: readonly Segment[]): Promise<Diff["ancestor"]> {
   for (const { no, branch, upTo, session } of a) {
     const shared = b.find((other) => other.no === no && other.branch === branch);

@@ -42,7 +42,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archiv
     await expect(here.sessions.import(third)).rejects.toMatchObject({
       code: "Conflict",
       retryable: false,
-      message: expect.stringContaining("was deleted here"),
+      message: expect.stringContaining("was deleted in this store"),
       details: { kind: "session", id: "source" },
     });
     expect((await here.stats()).nouns).toEqual(before.nouns);
@@ -82,7 +82,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archiv
     await here.sessions.import(await fileOf(home, "fork 0"));
     await expect(here.sessions.import(third)).rejects.toMatchObject({
       code: "Conflict",
-      message: expect.stringContaining("was erased before"),
+      message: expect.stringContaining("was erased in this store"),
     });
     expect(await here.sessions.get("fork 2")).toBeNull();
     // As it is now, it comes.
@@ -125,7 +125,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archiv
     const before = await here.stats();
     await expect(here.sessions.import(whole)).rejects.toMatchObject({
       code: "Conflict",
-      message: expect.stringContaining("was erased before"),
+      message: expect.stringContaining("was erased in this store"),
     });
     expect((await here.stats()).nouns).toEqual(before.nouns);
     expect((await here.check()).issues).toEqual([]);

@@ -1,6 +1,6 @@
-// What was erased stays erased, whichever way round it comes. An archive that shows what is erased here is older than that
-// erasure: what it holds beyond may have been erased with it, so a part does not grow by it. And what an archive says was
-// erased where it comes from is erased here too.
+// Compares erasures of an archive and the store, so that erased content never returns. If the archive has content that the store has
+// erased, the archive is older than that erasure: its other rows may have been erased with it, so they do not extend a partial session.
+// Content that was erased before the archive was exported is erased in the store too.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Cell, Write } from "../contracts/storage/commit.ts";
 import {
@@ -17,7 +17,7 @@ import { toHex } from "../core/bytes.ts";
 import { logged } from "./gather.ts";
 import type { ArchivedSession } from "./restores.ts";
 
-/** Content that is no blob. */
+/** Content columns that are not blobs. */
 const TEXT_COLUMNS = ["words", "label", "final_summary"];
 const HOLDING: readonly ErasedRow[] = [
   "events",
@@ -30,13 +30,13 @@ const HOLDING: readonly ErasedRow[] = [
   "annotations",
 ];
 
-/** Columns that hold what can be erased. */
+/** The columns of a table with content that can be erased. */
 function contentOf(table: LoggedTable): readonly string[] {
   const columns = portableColumns(table).filter(({ name, type }) => type === "blob" || TEXT_COLUMNS.includes(name));
   return columns.map(({ name }) => name);
 }
 
-/** A row as it is here, and the event that erased it where the archive comes from, if one did. */
+/** A row of this store, and the event that erased it in the store of the archive, if there is one. */
 interface ErasedElsewhere {
   readonly table: ErasedRow;
   readonly here: PortableRow;
@@ -44,15 +44,15 @@ interface ErasedElsewhere {
 }
 
 export interface ErasureComparison {
-  /** Heads that are here. */
+  /** Ids of heads that the store has. */
   readonly heads: ReadonlySet<unknown>;
-  /** What is here, and was erased where the archive comes from. */
+  /** Rows of this store that were erased in the store of the archive. */
   readonly erased: readonly ErasedElsewhere[];
-  /** Whether the archive shows what is erased here. */
+  /** Whether the archive has content that this store has erased. */
   readonly isOlder: boolean;
 }
 
-/** What is here in part beside what the archive holds of the same stretches. */
+/** Compares the partial session of this store with the same ranges of the archive. */
 export async function compareErased(
   storage: Storage,
   one: ArchivedSession,
@@ -65,7 +65,7 @@ export async function compareErased(
   for (const table of LOGGED_TABLES) {
     for await (const found of logged(storage, table, no, 0, seq)) {
       if (table === "heads") heads.add(found.id);
-      isShown ||= table !== "annotations" && contentOf(table).some((name) => isThere(found[name]));
+      isShown ||= table !== "annotations" && contentOf(table).some((name) => isPresent(found[name]));
       shown.set(nameOf(table, found), [table, found]);
     }
   }
@@ -80,13 +80,13 @@ export async function compareErased(
       const here = shown.get(name)?.[1];
       shown.delete(name);
       if (!isHeld(row)) continue;
-      // Notes go with any deletion; where the rest was kept for forks, that they are gone says nothing of it.
-      isOlder ||= isBack(table, row, here) && !(table === "annotations" && isShown);
+      // Any deletion removes annotations, so a missing annotation does not show that the rows kept for forks were erased.
+      isOlder ||= showsErased(table, row, here) && !(table === "annotations" && isShown);
       if (here !== undefined && isHolding(table) && isErased(table, row, here))
         erased.push({ table, here, by: row.erased_seq ?? null });
     }
   }
-  // The event of a note is in the archive, and the note is not.
+  // The archive has the event of an annotation without the annotation: it was erased there.
   for (const [table, here] of shown.values()) {
     if (table === "annotations" && branches.has(here.seq ?? 0) && isHeld(here)) erased.push({ table, here, by: null });
   }
@@ -97,28 +97,28 @@ function isHolding(table: LoggedTable): table is ErasedRow {
   return HOLDING.some((one) => one === table);
 }
 
-function isBack(table: LoggedTable, row: PortableRow, here: PortableRow | undefined): boolean {
-  if (isThere(here?.erased_seq) && !isThere(row.erased_seq)) return true;
-  return contentOf(table).some((name) => isThere(row[name]) && !isThere(here?.[name]));
+function showsErased(table: LoggedTable, row: PortableRow, here: PortableRow | undefined): boolean {
+  if (isPresent(here?.erased_seq) && !isPresent(row.erased_seq)) return true;
+  return contentOf(table).some((name) => isPresent(row[name]) && !isPresent(here?.[name]));
 }
 
-/** Erased there, and not here; or by an earlier event there, which decides which heads still showed a placeholder. */
+/** Erased in the archive and not here, or by an earlier event there, which decides which heads show a placeholder. */
 function isErased(table: LoggedTable, row: PortableRow, here: PortableRow): boolean {
-  if (!("erased_seq" in row)) return contentOf(table).some((name) => isThere(here[name]) && !isThere(row[name]));
-  if (!isThere(row.erased_seq)) return false;
-  return !isThere(here.erased_seq) || Number(row.erased_seq) < Number(here.erased_seq);
+  if (!("erased_seq" in row)) return contentOf(table).some((name) => isPresent(here[name]) && !isPresent(row[name]));
+  if (!isPresent(row.erased_seq)) return false;
+  return !isPresent(here.erased_seq) || Number(row.erased_seq) < Number(here.erased_seq);
 }
 
-function isThere(cell: unknown): boolean {
+function isPresent(cell: unknown): boolean {
   return cell !== null && cell !== undefined;
 }
 
 function nameOf(table: LoggedTable, { seq, branch, first_seq, key, id }: PortableRow): string {
-  // A message that is erased has no key any more.
+  // An erased message has no key, so the name of an event leaves it out.
   return JSON.stringify([table, seq, branch, first_seq, table === "events" ? null : key, id]);
 }
 
-/** Row by row, as often as needed: a second import that erases the same rows does no harm. */
+/** Writes that erase the rows one by one. Repeating them changes nothing. */
 export function eraseRows(no: number, erased: ErasureComparison["erased"]): readonly Write[] {
   const once = new Map(erased.map((one) => [JSON.stringify([one.table, one.here.seq]), one]));
   return [...once.values()].flatMap(({ table, here, by }): readonly Write[] => {
@@ -135,7 +135,7 @@ export function eraseRows(no: number, erased: ErasureComparison["erased"]): read
   });
 }
 
-/** What may go from the files with them: their blobs, those that these name, and copies of what stood in the rows. */
+/** The blobs that may be deleted with the rows: their own, blobs that these name, and copies of inline content. */
 export async function blobsOf(storage: Storage, erased: ErasureComparison["erased"]): Promise<readonly DiscardedRow[]> {
   const found = new Map<string, DiscardedRow>();
   const add = async (digest: unknown) => {
@@ -157,10 +157,10 @@ export async function blobsOf(storage: Storage, erased: ErasureComparison["erase
 export function olderArchive(id: string): HoldfastError {
   return new HoldfastError(
     "Conflict",
-    `something of ${JSON.stringify(id)} that the archive holds was erased before a fork of it was imported here`,
+    `the archive has content of session ${JSON.stringify(id)} that was erased in this store`,
     {
       details: { kind: "session", id },
-      hint: "What was erased does not come back: export the session again, as it is now, if it was not deleted.",
+      hint: "Erased content is never restored. If the session still exists, export it again in its current state.",
     },
   );
 }

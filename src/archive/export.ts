@@ -1,5 +1,5 @@
-// A session as one file: first the blobs its rows refer to, then the rows, so that an importer never has a ref to bytes
-// that have not arrived.
+// Exports a session as one file: first the blobs that its rows refer to, then the rows, so that an import never has a ref to bytes that
+// have not arrived.
 
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
@@ -13,7 +13,7 @@ import { limitExceeded } from "../core/check.ts";
 import { findAt } from "../core/find-session.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { collectRequiredRanges, type RequiredRanges } from "../log/inherited.ts";
-import { encodeFrame, FORMAT, FRAME_BYTES, sealed } from "./frames.ts";
+import { archiveFile, encodeFrame, FORMAT, FRAME_BYTES } from "./frames.ts";
 import {
   type GatheredPart,
   type GatheredRows,
@@ -33,7 +33,7 @@ export async function* exportSession(
   { children, aliases }: Required<NonNullable<Parameters<Sessions["export"]>[1]>>,
 ): AsyncGenerator<Uint8Array> {
   if (locator.head !== undefined) {
-    throw new HoldfastError("InvalidArgument", "a session is exported whole, not at a head", {
+    throw new HoldfastError("InvalidArgument", "only a whole session can be exported, not its state at a head", {
       details: { session: locator.session, head: locator.head },
       hint:
         "Fork it there first, which copies nothing, and export the fork: sessions.fork() and sessions.export(), or " +
@@ -45,7 +45,7 @@ export async function* exportSession(
   const parts = await gatherInherited(storage, whole);
   if (parts.length > 0)
     await checkParts(scratch, session.id, [...parts, ...(await inheritedStretches(storage, whole, parts))]);
-  yield* sealed(frames(storage, payloads, session.id, whole, parts));
+  yield* archiveFile(frames(storage, payloads, session.id, whole, parts));
 }
 
 async function gatherWhole(
@@ -55,11 +55,11 @@ async function gatherWhole(
   aliases: boolean,
 ): Promise<readonly GatheredSession[]> {
   const found = new Map<string, GatheredSession>();
-  const asked = [first.id];
-  for (let id = asked.shift(); id !== undefined; id = asked.shift()) {
+  const pending = [first.id];
+  for (let id = pending.shift(); id !== undefined; id = pending.shift()) {
     if (found.has(id)) continue;
     const [row] = id === first.id ? [first] : await storage.query("session.get", { id });
-    // A child that was deleted since is only named.
+    // A child that was deleted is named, and not exported.
     if (row === undefined || row.deleted_at !== null) continue;
     await checkSound(storage, id);
     const gathered = await gatherSession(storage, row.no, aliases);
@@ -67,12 +67,12 @@ async function gatherWhole(
     if (found.size > LIMITS.archiveSessions) {
       throw limitExceeded("archiveSessions", "the archive in sessions", found.size);
     }
-    if (children) for (const invoked of gathered.rows.invoked) asked.push(invoked);
+    if (children) for (const invoked of gathered.rows.invoked) pending.push(invoked);
   }
   return [...found.values()];
 }
 
-/** The lineage of all of them as far as it lies in other sessions. */
+/** The parts of other sessions that these sessions inherit. */
 async function gatherInherited(storage: Storage, whole: readonly GatheredSession[]): Promise<readonly GatheredPart[]> {
   const own = new Set(whole.map(({ id }) => id));
   const stretches = whole.flatMap(({ rows }) => rows.inherits);
@@ -140,7 +140,7 @@ interface Blob {
   readonly names: readonly Uint8Array[];
 }
 
-/** With those that contents name. */
+/** All blobs, including those that the contents of messages name. */
 async function withNamed(storage: Storage, all: readonly GatheredRows[]): Promise<ReadonlyMap<string, Blob>> {
   const blobs = new Map<string, Blob>();
   for (const { blobs: own, contents } of all) {
@@ -191,9 +191,9 @@ async function* bytesOf(payloads: Payloads, digest: Uint8Array): AsyncGenerator<
 }
 
 function erasedMeanwhile(digest: Uint8Array): HoldfastError {
-  return new HoldfastError("Conflict", "something was erased while it was exported", {
+  return new HoldfastError("Conflict", "content was erased while the session was exported", {
     details: { ref: toRef(digest) },
     retryable: true,
-    hint: "Export it again: the file so far is not complete.",
+    hint: "Export the session again: the file is incomplete.",
   });
 }

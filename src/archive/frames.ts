@@ -1,5 +1,5 @@
-// The file of an archive (docs/format.md): a line that says what it is, then frames, each a kind, two lengths and zstd,
-// and at the end the SHA-256 of all before it. A reader believes no length before it has looked at it.
+// The file format of an archive (docs/format.md): a first line with the format, then frames with a kind, two lengths and zstd data, and at
+// the end the SHA-256 of all bytes before. A reader checks every length before it uses it.
 import { createHash } from "node:crypto";
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -12,12 +12,12 @@ const MAGIC = "holdfast-archive ";
 const HEAD_BYTES = 9;
 const DIGEST_BYTES = 32;
 
-/** Bytes of a frame before and after compression: no more is ever kept for one. */
+/** The largest frame in bytes, compressed and decompressed. */
 const MOST_FRAME_BYTES = 64 * 1024 * 1024;
-/** What a writer puts into one, unless a single row is longer. */
+/** The size of the frames that a writer makes, unless a single row is longer. */
 export const FRAME_BYTES = 1024 * 1024;
 const LONGEST_FIRST_LINE = 64;
-/** Of what is decompressed: one piece where that is possible, whatever size is claimed. */
+/** Limits of the output buffer for decompression: one piece if possible, whatever size the frame claims. */
 const SMALLEST_CHUNK = 1024;
 const LARGEST_CHUNK = 4 * 1024 * 1024;
 
@@ -51,8 +51,8 @@ function framed(kind: FrameKind, stored: Uint8Array, size: number): Uint8Array {
   return frame;
 }
 
-/** The file around its frames: the first line before them, the hash of everything behind. */
-export async function* sealed(frames: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** Adds the first line before the frames, and the hash of all bytes after them. */
+export async function* archiveFile(frames: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const hash = createHash("sha256");
   const first = encodeText(`${MAGIC}${FORMAT}\n`);
   hash.update(first);
@@ -70,11 +70,11 @@ export interface Frame {
 }
 
 export interface ReadFrame extends Frame {
-  /** Its bytes in the file. */
+  /** Its compressed size in the file. */
   readonly packedBytes: number;
 }
 
-/** Frames in order; it ends only when the file is whole. */
+/** Reads the frames in order. It ends without an error only if the file is complete. */
 export async function* readFrames(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<ReadFrame> {
   const input = new Input(source);
   try {
@@ -92,13 +92,13 @@ async function* framesOf(input: Input): AsyncGenerator<ReadFrame> {
     const kind = KINDS.get(head[0] ?? 0);
     const length = Buffer.from(head).readUInt32BE(1);
     const size = Buffer.from(head).readUInt32BE(5);
-    if (kind === undefined) throw corrupted("it has a part of no known kind");
-    if (length > MOST_FRAME_BYTES || size > MOST_FRAME_BYTES) throw corrupted("a part claims to be too large");
+    if (kind === undefined) throw corrupted("it has a frame of an unknown kind");
+    if (length > MOST_FRAME_BYTES || size > MOST_FRAME_BYTES) throw corrupted("a frame claims to be too large");
     const stored = await input.take(length);
     if (kind === "end") {
-      if (size !== DIGEST_BYTES) throw corrupted("its end is not what was written");
-      if (!sameBytes(stored, hash.digest())) throw corrupted("its bytes are not those that were written");
-      if (!(await input.isOver())) throw corrupted("something follows its end");
+      if (size !== DIGEST_BYTES) throw corrupted("its last frame is not valid");
+      if (!sameBytes(stored, hash.digest())) throw corrupted("its bytes were changed after it was written");
+      if (!(await input.isOver())) throw corrupted("there are bytes after its end");
       return;
     }
     hash.update(head);
@@ -115,7 +115,7 @@ async function firstLine(input: Input): Promise<Uint8Array> {
   if (Number(version) === FORMAT) return line;
   throw new HoldfastError(
     "UnsupportedSchemaVersion",
-    `the archive has format ${version}; this version knows ${FORMAT}`,
+    `the archive has format ${version}; this version of Holdfast reads format ${FORMAT}`,
     {
       details: { found: Number(version), known: FORMAT },
       hint: "Update holdfast on this machine.",
@@ -133,9 +133,9 @@ function unpacked(stored: Uint8Array, size: number): Uint8Array {
       params: { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG_MAX },
     });
   } catch (cause) {
-    throw corrupted("a part cannot be decompressed", cause);
+    throw corrupted("a frame cannot be decompressed", cause);
   }
-  if (bytes.length !== size) throw corrupted("a part has another length than it says");
+  if (bytes.length !== size) throw corrupted("a frame has another length than it declares");
   return bytes;
 }
 
@@ -144,7 +144,7 @@ function piecesOf(source: AsyncIterable<unknown> | Iterable<unknown>): AsyncIter
   return async === undefined ? (source as Iterable<unknown>)[Symbol.iterator]() : async.call(source);
 }
 
-/** Bytes of a source by number, whatever pieces they come in. */
+/** Reads a source by number of bytes, whatever pieces it arrives in. */
 class Input {
   readonly #source: AsyncIterable<unknown> | Iterable<unknown>;
   #pieces: AsyncIterator<unknown> | Iterator<unknown> | undefined;
@@ -158,7 +158,7 @@ class Input {
   async #more(): Promise<boolean> {
     if (this.#ended) return false;
     this.#pieces ??= piecesOf(this.#source);
-    // Not with for await: that would ask each piece whether it is a promise.
+    // Not with for await, which would check each piece for being a promise.
     const { done, value } = await this.#pieces.next();
     if (done) {
       this.#ended = true;
@@ -191,7 +191,7 @@ class Input {
     this.#held = Buffer.concat(parts, size);
   }
 
-  /** With its end; refused when there is none within so many bytes. */
+  /** Reads a line with its end; ArchiveCorrupted when there is no line end within `longest` bytes. */
   async line(longest: number): Promise<Uint8Array> {
     for (;;) {
       const end = this.#held.subarray(0, longest).indexOf(0x0a);
@@ -200,7 +200,7 @@ class Input {
     }
   }
 
-  /** Nothing more is wanted: a file that it is read from can be closed. */
+  /** Ends the source, so that a file behind it can be closed. */
   async close(): Promise<void> {
     if (!this.#ended) await this.#pieces?.return?.();
   }

@@ -1,5 +1,5 @@
-// Reading a session out while others write to it. Its rows change only together with an event of its log, so what was
-// read between two looks at the same seq is one snapshot; until then only what was added meanwhile is read again.
+// Reads all rows of a session while other writers add to it. Rows change only together with an event of the log, so rows that were read
+// between two reads of the same seq are one snapshot; until then only the rows that were added meanwhile are read again.
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import {
@@ -19,11 +19,11 @@ import { lastOf, type Stretch } from "../log/inherited.ts";
 import { encodeFrame, FRAME_BYTES } from "./frames.ts";
 import { encodeLine } from "./lines.ts";
 
-/** Seqs per read of the log, and of the tables beside it. */
+/** How many seqs one read of the log covers, and one read of another table. */
 const EVENTS = 500;
 const ROWS = 2000;
 
-/** Lines of one table: what fills a frame is compressed at once, the rest waits. */
+/** Lines of one table: full frames are compressed at once, and the rest waits. */
 interface Lines {
   readonly frames: Uint8Array[];
   waiting: string[];
@@ -31,15 +31,15 @@ interface Lines {
 }
 
 /**
- * Rows as the frames they will be, and what they refer to. Table by table, so that the file is the same in however many
- * rounds they were read.
+ * Encoded frames of rows, and the ids and blobs that the rows refer to. Frames are ordered by table, so that the file does not depend on
+ * the number of reads.
  */
 export class GatheredRows {
   readonly blobs = new Map<string, Uint8Array>();
-  /** Contents of messages, and lists of files, which may name other blobs. */
+  /** Blobs that may name other blobs: contents of messages, and lists of files. */
   readonly contents = new Map<string, Uint8Array>();
   readonly agents = new Set<string>();
-  /** Stretches of other sessions that these rows continue. */
+  /** Ranges of other sessions that these rows continue. */
   readonly inherits: Stretch[] = [];
   readonly invoked = new Set<string>();
   rows = 0;
@@ -99,13 +99,13 @@ export interface GatheredSession {
   readonly rows: GatheredRows;
 }
 
-/** Of what is inherited also the rows themselves, which are checked before they are written. */
+/** An inherited part, also with the rows themselves, which are checked before they are written. */
 export interface GatheredPart extends GatheredSession {
   readonly tables: ReadonlyMap<ArchivedTable, readonly PortableRow[]>;
 }
 
-/** Content leaves the rows with such an event: what was read before it may not be what was read after. */
-function erases(row: PortableRow): boolean {
+/** Whether the event erased content: then rows that were read before may have changed. */
+function erasesContent(row: PortableRow): boolean {
   return /erase|clear/.test(String(row.type));
 }
 
@@ -130,7 +130,7 @@ export async function* logged(
   }
 }
 
-/** All of a session, as it was at one moment. */
+/** All rows of a session, from one consistent snapshot. */
 export async function gatherSession(storage: Storage, no: number, aliases: boolean): Promise<GatheredSession> {
   let rows = new GatheredRows();
   let after = 0;
@@ -139,17 +139,17 @@ export async function gatherSession(storage: Storage, no: number, aliases: boole
     const upTo = Number(before.seq);
     let erased = false;
     for (const table of LOGGED_TABLES) {
-      // Its rows end when others replace them, so that they are read when nothing changes any more.
+      // A new row of state changes the row before it, so this table is read last, in readMutableRows().
       if (table === "state") continue;
       for await (const row of logged(storage, table, no, after, upTo)) {
-        erased ||= table === "events" && erases(row);
+        erased ||= table === "events" && erasesContent(row);
         rows.add(table, row);
       }
     }
-    const moving = await movingRows(storage, no, upTo, aliases);
+    const mutable = await readMutableRows(storage, no, upTo, aliases);
     const now = await sessionRow(storage, no);
     if (now.seq === upTo && now.version === before.version && !(erased && after > 0)) {
-      for (const [table, row] of moving) rows.add(table, row);
+      for (const [table, row] of mutable) rows.add(table, row);
       rows.add("sessions", now);
       return { id: String(now.id), seq: upTo, chain: now.chain as Uint8Array, rows };
     }
@@ -161,7 +161,7 @@ export async function gatherSession(storage: Storage, no: number, aliases: boole
   });
 }
 
-async function movingRows(
+async function readMutableRows(
   storage: Storage,
   no: number,
   upTo: number,
@@ -179,18 +179,18 @@ async function movingRows(
     ...(aliases ? (["aliases"] as const) : []),
   ] as const) {
     for (const row of await storage.query(`archive.${table}`, { session: no }))
-      found.push([table, table === "runs" ? unmarked(row) : row]);
+      found.push([table, table === "runs" ? withoutHold(row) : row]);
   }
   return found;
 }
 
-/** That it is held is a matter of the store it is in. */
-function unmarked(row: PortableRow): PortableRow {
+/** Removes the hold of a run, which concerns only the store that imported it. */
+function withoutHold(row: PortableRow): PortableRow {
   const beat = Number(row.beat);
   return isHeldRun({ beat }) ? { ...row, beat: toggleHold(beat) } : row;
 }
 
-/** Deleted meanwhile: what is left is not what was asked for. */
+/** SessionDeleted when the session was deleted meanwhile: only a tombstone is left. */
 async function sessionRow(storage: Storage, no: number): Promise<PortableRow> {
   const [row] = await storage.query("archive.sessions", { session: no });
   if (row !== undefined && row.deleted_at === null) return row;
@@ -199,7 +199,7 @@ async function sessionRow(storage: Storage, no: number): Promise<PortableRow> {
   });
 }
 
-/** Of a session what others inherit: stretches of its branches, as a deleted session leaves them. */
+/** The ranges of a session's branches that other sessions inherit: the same rows that a deleted session keeps. */
 export async function gatherStretches(
   storage: Storage,
   session: { readonly id: string; readonly no: number },
@@ -221,7 +221,7 @@ export async function gatherStretches(
     for (const table of LOGGED_TABLES) {
       for await (const row of logged(storage, table, session.no, 0, end)) {
         const seq = Number(row.seq);
-        // Rows without a branch of their own are where their event is.
+        // A row without a branch column belongs to the branch of its event.
         const isIn = "branch" in row ? seq <= (branches.get(Number(row.branch)) ?? 0) : seqs.has(seq);
         if (!isIn) continue;
         if (table === "events") {
@@ -231,13 +231,13 @@ export async function gatherStretches(
         add(table, row);
       }
     }
-    if (chain === null) throw gone(session.id);
+    if (chain === null) throw missingPart(session.id);
     for (const [branch, upto] of [...branches].sort(([a], [b]) => a - b))
       add("remains", { session: session.id, branch, upto });
     add("sessions", remainsRow(before, end, chain));
     if (!(await erasedSince(storage, session.no, before))) return { id: session.id, seq: end, chain, rows, tables };
   }
-  throw gone(session.id);
+  throw missingPart(session.id);
 }
 
 async function headline(storage: Storage, no: number): Promise<PortableRow> {
@@ -246,7 +246,7 @@ async function headline(storage: Storage, no: number): Promise<PortableRow> {
   return row;
 }
 
-/** What a tombstone keeps, and where the stretches end. */
+/** The row of a tombstone, with the end of the kept ranges. */
 function remainsRow(row: PortableRow, seq: number, chain: Uint8Array): PortableRow {
   const { id, created_at, kind } = row;
   const kept = { id, created_at, kind, updated_at: created_at, deleted_at: created_at } as PortableRow;
@@ -257,13 +257,17 @@ async function erasedSince(storage: Storage, no: number, before: PortableRow): P
   const now = await headline(storage, no);
   if (now.deleted_at !== before.deleted_at) return true;
   for await (const row of logged(storage, "events", no, Number(before.seq), Number(now.seq)))
-    if (erases(row)) return true;
+    if (erasesContent(row)) return true;
   return false;
 }
 
-function gone(session: string): HoldfastError {
-  return new HoldfastError("StoreCorrupted", `what others inherit of ${JSON.stringify(session)} is not there`, {
-    details: { kind: "session", session },
-    hint: "See with `npx holdfast check` what is missing, and restore it from a backup.",
-  });
+function missingPart(session: string): HoldfastError {
+  return new HoldfastError(
+    "StoreCorrupted",
+    `rows of session ${JSON.stringify(session)} that other sessions inherit are missing`,
+    {
+      details: { kind: "session", session },
+      hint: "`npx holdfast check` reports what is missing; restore the store from a backup.",
+    },
+  );
 }

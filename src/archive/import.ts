@@ -1,5 +1,5 @@
-// Imports an archive: the blobs come first, in bounded commits, held by the staging; the rows are kept until the whole
-// file is verified and then written in one commit, so that an import becomes visible all at once or not at all.
+// Imports an archive: the blobs are stored first, in bounded commits, and the staging keeps them; the rows stay in memory until the whole
+// file is verified, and are then written in one commit, so that an import becomes visible as a whole or not at all.
 
 import { createHash } from "node:crypto";
 import type { ImportReport } from "../contracts/archive.ts";
@@ -37,7 +37,7 @@ export async function importArchive(
   const staging = payloads.stageBlobs();
   try {
     const manifest = readManifest(await frames.next());
-    // Before gigabytes are read for nothing; asked again by the commit.
+    // A conflict is found before the blobs are read. The commit checks again.
     await wholeOutcomes(storage, manifest);
     const slice = new TimeSlice(storage.environment);
     const { contents, blobs, names } = await readContents(frames, staging, manifest, scratch, slice);
@@ -45,9 +45,9 @@ export async function importArchive(
     const { report, cleared, unused } = await writeOnce(storage, () =>
       decideImport(storage, { manifest, contents, blobs, handOver }, slice),
     );
-    // Nothing was left to do, so no commit took them over.
+    // If the import had nothing to write, no commit uses the staged blobs.
     if (report.rows === 0) await staging.abandon();
-    const left = [...(cleared ?? []), ...(await discarded(storage, unused, names))];
+    const left = [...(cleared ?? []), ...(await findDiscardable(storage, unused, names))];
     if (cleared !== null || left.length > 0) await discardErased(storage, payloads, left);
     return report;
   } catch (error) {
@@ -58,7 +58,7 @@ export async function importArchive(
   }
 }
 
-/** Verifies what an import verifies, and writes nothing: for a store that is created only when there is something for it. */
+/** Verifies an archive like an import, and writes nothing. A caller that must create the store first uses it before. */
 export async function checkArchive(
   environment: Environment,
   scratch: OpenScratch,
@@ -67,13 +67,13 @@ export async function checkArchive(
   const frames = readFrames(source);
   try {
     const manifest = readManifest(await frames.next());
-    await readContents(frames, { put: hasItsHash }, manifest, scratch, new TimeSlice(environment));
+    await readContents(frames, { put: matchesHash }, manifest, scratch, new TimeSlice(environment));
   } finally {
     await frames.return(undefined);
   }
 }
 
-async function hasItsHash(
+async function matchesHash(
   blob: ArrivingBlob,
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): Promise<boolean> {
@@ -86,7 +86,7 @@ interface ReadContents extends Omit<ReceivedArchive, "rows"> {
   readonly contents: readonly ArchivedSession[];
 }
 
-/** All of the file, verified. */
+/** Reads and verifies the whole file. */
 async function readContents(
   frames: AsyncGenerator<ReadFrame>,
   staging: Pick<BlobStaging, "put">,
@@ -109,7 +109,7 @@ async function writeOnce<T>(storage: Storage, rule: () => Promise<Decision<T> | 
         committing = true;
       });
     } catch (error) {
-      // What the rule itself refuses stays refused.
+      // An error of the rule itself is final.
       if (!committing || !isTaken(error) || attempt === LIMITS.decideAttempts) throw error;
     }
   }
@@ -122,12 +122,12 @@ function isTaken(error: unknown): boolean {
 function checkSource(source: unknown): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
   if (isBytes(source)) return [source];
   if (isStream(source)) return source;
-  throw new HoldfastError("InvalidArgument", "source must be a Uint8Array or a stream of them", {
+  throw new HoldfastError("InvalidArgument", "source must be a Uint8Array, or a stream of Uint8Arrays", {
     details: { what: "source" },
   });
 }
 
-/** A proxy may throw whatever it is asked: then it is neither. */
+/** False also for a proxy that throws on every access. */
 function isStream(source: unknown): source is AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
   if (typeof source !== "object" || source === null) return false;
   const given = source as { [Symbol.asyncIterator]?: unknown; [Symbol.iterator]?: unknown };
@@ -138,7 +138,7 @@ function isStream(source: unknown): source is AsyncIterable<Uint8Array> | Iterab
   }
 }
 
-/** Whether each whole session is to be written or is here already; refuses one that is here and is another. */
+/** Whether each whole session is imported or exists already; AlreadyExists for a session with the same id and another log. */
 async function wholeOutcomes(
   storage: Storage,
   manifest: Manifest,
@@ -148,9 +148,9 @@ async function wholeOutcomes(
     if (!whole) continue;
     const [row] = await storage.query("session.get", { id });
     const isPart = row !== undefined && row.deleted_at !== null && row.version === IN_PART;
-    if (row !== undefined && row.deleted_at !== null && !isPart) throw await deleted(storage, row);
+    if (row !== undefined && row.deleted_at !== null && !isPart) throw await deletedSessionError(storage, row);
     if (row !== undefined && !isPart && (row.seq !== seq || toHex(row.chain) !== chain))
-      throw otherHistory(id, row.seq, seq);
+      throw differentHistory(id, row.seq, seq);
     found.push({ id, outcome: row === undefined || isPart ? "imported" : "there", seq, chain });
   }
   return found;
@@ -158,9 +158,9 @@ async function wholeOutcomes(
 
 interface ImportOutcome {
   readonly report: ImportReport;
-  /** Of what was here in part, what has to leave the files as well; null: nothing. */
+  /** Blobs of erased rows of partial sessions, whose files must be deleted; null: nothing was erased. */
   readonly cleared: readonly DiscardedRow[] | null;
-  /** Blobs that came, and that no row which was written refers to: of what is here already, or is erased here. */
+  /** Received blobs that no written row refers to, because the row exists already or is erased in this store. */
   readonly unused: readonly string[];
 }
 
@@ -190,19 +190,19 @@ async function decideImport(
     blobs: blobs.size,
     aliasesTaken: aliases.taken,
     inherited,
-    partial: await notWhole(storage, inherited),
+    partial: await listPartial(storage, inherited),
   };
   const continued = contents.filter(({ whole }) => !whole);
-  if (fresh.length === 0) return nothingNew(await knownErasures(storage, continued), { ...report, rows: 0 });
+  if (fresh.length === 0) return eraseOnly(await knownErasures(storage, continued), { ...report, rows: 0 });
   const sources = await decideSources(storage, continued, at);
-  const chosen = fresh.map((one) => withoutTaken(one, aliases.free));
-  const parts = await completions(storage, chosen);
+  const chosen = fresh.map((one) => withFreeAliases(one, aliases.free));
+  const parts = await completeParts(storage, chosen);
   const written = chosen.map(async (one) => parts.get(one.id)?.restores ?? rowsOf([one], slice));
   const rows = [...(await Promise.all(written)).flat(), ...sources.restores];
   const created = [...fresh.map(({ id }) => id).filter((id) => !parts.has(id)), ...sources.created];
   const growing = [...parts.keys(), ...sources.grown];
   const linked = await linkRows(storage, { contents, restores: rows, created: new Set(created), growing }, at);
-  // Also the rows of what was here in part: their heads are referred to anew.
+  // Includes rows of completed sessions, because their references to heads are counted again.
   const all = [...(await rowsOf(chosen, slice)), ...sources.restores];
   const completed = [...parts.values()];
   const uses = await usesOf(all, slice);
@@ -221,7 +221,7 @@ async function decideImport(
         ...linked.guards,
       ],
       replaces: completed.flatMap(({ replaces }) => replaces),
-      restores: linked.restores.map(heldRuns),
+      restores: linked.restores.map(holdOpenRun),
       writes: [
         ...(handOver.writes ?? []),
         ...sources.writes,
@@ -243,8 +243,8 @@ function allCleared(parts: readonly Pick<ImportOutcome, "cleared">[]): ImportOut
   return cleared.length === 0 ? null : cleared.flat();
 }
 
-/** All of it is here: only what was erased since where it comes from is yet to be. */
-function nothingNew(
+/** The store has all sessions already: only erasures of the archive remain to be done. */
+function eraseOnly(
   { guards, writes, cleared }: Sources,
   report: ImportReport,
 ): Decision<ImportOutcome> | FinalAnswer<ImportOutcome> {
@@ -252,8 +252,8 @@ function nothingNew(
   return { commit: { solo: true, guards, writes }, answer: () => ({ report, cleared, unused: [] }) };
 }
 
-/** Those that name others first: what only they named goes with them. */
-async function discarded(
+/** Blobs that name others come first, so that blobs that only they name can be deleted with them. */
+async function findDiscardable(
   storage: Storage,
   unused: readonly string[],
   names: ReadonlyMap<Uint8Array, readonly Uint8Array[]>,
@@ -268,8 +268,8 @@ async function discarded(
   return found;
 }
 
-/** Of those that are here in part. */
-async function completions(
+/** Completions of the sessions of which the store has a part. */
+async function completeParts(
   storage: Storage,
   fresh: readonly ArchivedSession[],
 ): Promise<ReadonlyMap<string, Completion>> {
@@ -281,7 +281,7 @@ async function completions(
   return found;
 }
 
-async function notWhole(storage: Storage, ids: readonly string[]): Promise<readonly string[]> {
+async function listPartial(storage: Storage, ids: readonly string[]): Promise<readonly string[]> {
   const partial: string[] = [];
   for (const id of ids) {
     const [row] = await storage.query("session.get", { id });
@@ -310,10 +310,9 @@ async function freeAliases(storage: Storage, manifest: Manifest, fresh: readonly
 }
 
 /**
- * A run that has not ended may still be running where it comes from: it continues here only after resume() or
- * unpause().
+ * A run that has not ended may still be running in the store that exported it, so here it continues only after resume() or unpause().
  */
-function heldRuns(restored: RestoredRow): RestoredRow {
+function holdOpenRun(restored: RestoredRow): RestoredRow {
   const { table, row } = restored;
   const beat = Number(row.beat);
   if (table !== "runs" || row.ended_at != null || isHeldRun({ beat })) return restored;
@@ -327,7 +326,7 @@ async function runGuards(storage: Storage, fresh: readonly ArchivedSession[]): P
     if (run !== undefined) {
       throw new HoldfastError("AlreadyExists", `there is a run ${JSON.stringify(id)} already`, {
         details: { kind: "run", id, session: run.session },
-        hint: "It belongs to another session here, which is not the one in the archive.",
+        hint: "In this store the id belongs to another session than in the archive. Import the archive into another store.",
       });
     }
     const [gone] = await storage.query("run.taken", { id });
@@ -339,7 +338,7 @@ async function runGuards(storage: Storage, fresh: readonly ArchivedSession[]): P
 function deletedRun(id: string): HoldfastError {
   return new HoldfastError("Conflict", `the run ${JSON.stringify(id)} was deleted here; ids are not used again`, {
     details: { kind: "run", id, deleted: true },
-    hint: "What was deleted does not come back: delete the run where the archive comes from, and export the session again.",
+    hint: "Deleted runs are never restored: delete the run in the store that exported the archive, and export the session again.",
   });
 }
 
@@ -350,32 +349,28 @@ async function boardGuards(storage: Storage, fresh: readonly ArchivedSession[]):
     if (board !== undefined) {
       throw new HoldfastError("AlreadyExists", `there is a task list ${JSON.stringify(id)} already`, {
         details: { kind: "board", id, session: board.session },
-        hint: "It belongs to another session here, which is not the one in the archive.",
+        hint: "In this store the id belongs to another session than in the archive. Import the archive into another store.",
       });
     }
   }
   return ids.map((id) => ({ check: "board.version", key: [id], expect: null }));
 }
 
-/** Without names that others have here. */
-function withoutTaken(one: ArchivedSession, free: ReadonlySet<string>): ArchivedSession {
+/** Removes aliases that other sessions of this store have. */
+function withFreeAliases(one: ArchivedSession, free: ReadonlySet<string>): ArchivedSession {
   const aliases = (one.tables.get("aliases") ?? []).filter(({ name }) => free.has(String(name)));
   return { ...one, tables: new Map([...one.tables, ["aliases", aliases]]) };
 }
 
-async function deleted(storage: Storage, row: SessionRow): Promise<HoldfastError> {
+async function deletedSessionError(storage: Storage, row: SessionRow): Promise<HoldfastError> {
   const { code, message, details } = await deletedSession(storage, row);
-  const hint = "An id is not used again; import the archive into another store.";
+  const hint = "The id of a deleted session is not used again; import the archive into another store.";
   return new HoldfastError(code, message, { details, hint });
 }
 
-function otherHistory(id: string, here: number, there: number): HoldfastError {
-  return new HoldfastError(
-    "AlreadyExists",
-    `there is a session ${JSON.stringify(id)} already, and it is not the same`,
-    {
-      details: { kind: "session", id, seq: here, archived: there },
-      hint: "Import it into another store, and compare the two with their logs.",
-    },
-  );
+function differentHistory(id: string, here: number, there: number): HoldfastError {
+  return new HoldfastError("AlreadyExists", `the store has another session with the id ${JSON.stringify(id)}`, {
+    details: { kind: "session", id, seq: here, archived: there },
+    hint: "Import it into another store, and compare the two with their logs.",
+  });
 }

@@ -164,7 +164,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with 
     };
     await expect(importing(third, others)).rejects.toMatchObject({
       code: "Conflict",
-      message: expect.stringContaining("was deleted here"),
+      message: expect.stringContaining("was deleted in this store"),
     });
     expect(await here.sessions.get("fork 2")).toBeNull();
     await sound();
@@ -200,7 +200,7 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with 
     await stranger.sessions.fork("source", { id: "strange" });
     await expect(here.sessions.import(await fileOf(stranger, "strange"))).rejects.toMatchObject({
       code: "Conflict",
-      message: expect.stringContaining("is not the one that the archive continues"),
+      message: expect.stringContaining("the archive continues another session"),
     });
     await stranger.close();
     await sound();

@@ -1,5 +1,5 @@
-// Rows as lines of JSON: `[table, {column: value}]` without what is NULL. Bytes are text where they are UTF-8, and base64
-// otherwise; a blob is the hex of its hash. What comes from a file is looked at cell by cell before it is believed.
+// Encodes rows as lines of JSON: `[table, {column: value}]` without NULL values. Bytes are text if they are UTF-8, and base64 otherwise; a
+// blob is the hex of its hash. A reader checks every cell of a file before it uses it.
 import { isUtf8 } from "node:buffer";
 import {
   ARCHIVED_TABLES,
@@ -26,12 +26,12 @@ export function encodeLine(table: ArchivedTable, row: PortableRow): string {
 }
 
 function encodeBytes(bytes: Uint8Array): unknown {
-  // Asked first: most are hashes, and an error for each would take longer than all the rest.
+  // Checked first, because most values are hashes, and throwing for each would be slow.
   if (isUtf8(bytes)) return decodeText(bytes);
   return { base64: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64") };
 }
 
-/** Columns that may be NULL; all others must be there. */
+/** Columns that may be NULL; all others are required. */
 const OPTIONAL: Readonly<Record<ArchivedTable, readonly string[]>> = {
   sessions: ["agent", "title", "tags", "metadata", "request", "deleted_at", "origin", "cache_id", "head"],
   heads: ["basis", "final", "salt", "final_summary", "snapshot_seq", "fingerprint", "turn_seq", "cache_id"],
@@ -101,7 +101,7 @@ export function decodeLine(line: string): RestoredRow {
   }
   const [table, cells] = Array.isArray(parsed) ? parsed : [];
   const isRow = typeof table === "string" && TABLE_NAMES.has(table) && typeof cells === "object" && cells !== null;
-  if (!isRow) throw corrupted("a row is of no known table");
+  if (!isRow) throw corrupted("a row belongs to an unknown table");
   return { table: table as ArchivedTable, row: decodeCells(table as ArchivedTable, cells) };
 }
 
@@ -118,18 +118,18 @@ function decodeCells(table: ArchivedTable, given: object): PortableRow {
       continue;
     }
     const value = decodeCell(column, cell);
-    if (value === undefined) throw corrupted(`a row of ${table} has a ${name} that cannot be`);
+    if (value === undefined) throw corrupted(`a row of ${table} has an invalid ${name}`);
     row[name] = value;
   }
   const [stray] = cells.keys();
-  if (stray !== undefined) throw corrupted(`a row of ${table} has a column that is not known`);
+  if (stray !== undefined) throw corrupted(`a row of ${table} has an unknown column`);
   return row;
 }
 
-/** Names of no limit of their own: a board's agent is "" for the conversation itself, a checkpoint's run for no run. */
+/** Ids that may be empty: "" is a board's agent for the session itself, and a checkpoint's run for no run. */
 const MAY_BE_EMPTY: ReadonlySet<string> = new Set(["agent", "parent", "key", "run"]);
 
-/** undefined when it is not of the column's type. */
+/** undefined when the cell does not have the column's type. */
 function decodeCell({ name, type }: PortableColumn, cell: unknown): PortableCell | undefined {
   switch (type) {
     case "int":
@@ -142,7 +142,7 @@ function decodeCell({ name, type }: PortableColumn, cell: unknown): PortableCell
       return decodeBytes(cell);
     case "text":
       if (!isText(cell)) return undefined;
-      // A list, as long as what a run waits for.
+      // A list of all steps that a run waits for, which has no fixed length.
       if (name === "waits") return cell.isWellFormed() && !cell.includes("\0") ? cell : undefined;
       return (cell === "" ? MAY_BE_EMPTY.has(name) : isId(cell)) ? cell : undefined;
     default:

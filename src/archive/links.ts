@@ -1,7 +1,6 @@
-// Invocations name sessions and heads that need not be in the same archive. One rule says what their columns hold, in
-// whichever order things come: the session that the event names, which has a row as soon as it is named (one that did
-// not come is here as nothing but its id, so that the id is not used again), and of that very session the head that the
-// event names, or nothing as long as it is not here.
+// Sets the references of invocations to sessions and heads that may be missing from the archive. One rule holds for any order of imports:
+// an invocation refers to the session that its event names, and to the head of that session that its event names, or to none while the
+// head is missing. A session that was named and not imported gets a row with only its id, so that the id is not used again.
 
 import type { Cell, Guard, SessionUse, Write } from "../contracts/storage/commit.ts";
 import type { PortableCell, PortableRow, RestoredRow } from "../contracts/storage/portable-rows.ts";
@@ -23,8 +22,8 @@ export interface LinkNames {
   readonly callee_head_after: string | null;
 }
 
-/** As its events say: the one that began it, and, of a version that ends it, that one. */
-function namedBy(first: Body, end: Body): LinkNames {
+/** The names in its events: the event that began it and, if the version ended it, the event of the end. */
+function linkNames(first: Body, end: Body): LinkNames {
   const { callee, mode, source: from } = dataOf(first);
   const source = plainObject.read(from) ?? {};
   return {
@@ -53,25 +52,25 @@ export function bodiesOf({ tables }: ArchivedSession): Bodies {
 }
 
 export function namesOf({ first_seq, seq }: PortableRow, bodies: Bodies): LinkNames {
-  return namedBy(bodies.get(first_seq), seq === first_seq ? undefined : bodies.get(seq));
+  return linkNames(bodies.get(first_seq), seq === first_seq ? undefined : bodies.get(seq));
 }
 
 export interface LinkedRows {
-  /** The same rows without heads of others; and a row for every session they name that is nowhere. */
+  /** The rows without references to heads of other sessions, and a row for each named session that the store lacks. */
   readonly restores: readonly RestoredRow[];
   readonly sessions: readonly SessionUse[];
   readonly guards: readonly Guard[];
-  /** Behind the rows. */
+  /** Writes after the rows are restored. */
   readonly writes: readonly Write[];
 }
 
 export interface Arrival {
   readonly contents: readonly ArchivedSession[];
-  /** Rows to be written, of all tables. */
+  /** The rows of all tables that the import writes. */
   readonly restores: readonly RestoredRow[];
-  /** Sessions whose row is written with them. */
+  /** Sessions that the import creates. */
   readonly created: ReadonlySet<string>;
-  /** Sessions that are here in part, or by name alone, and of which more comes: others may wait for their heads. */
+  /** Sessions that the store has in part or by name, and that get more rows: invocations of others may name their heads. */
   readonly growing: readonly string[];
 }
 
@@ -79,13 +78,13 @@ export async function linkRows(storage: Storage, arrival: Arrival, at: number): 
   const { restores, created, growing } = arrival;
   const own = restores.filter(({ table }) => table === "invocations").map(({ row }) => row);
   const calling = new Set(own.map(({ session }) => session));
-  // Only of sessions that have invocations: a log may be long.
+  // Bodies are read only of sessions with invocations, because a log may be long.
   const contents = arrival.contents.filter(({ id }) => calling.has(id));
   const bodies = new Map(contents.map((one) => [one.id, bodiesOf(one)]));
   const named = own.map((row) => namesOf(row, bodies.get(String(row.session)) ?? new Map()));
   const writes = named.map((names, i) => linkWrite(String(own[i]?.session), Number(own[i]?.seq), names));
-  const waiting = await waitingFor(storage, growing);
-  const { unknown, sessions, guards } = await strangers(storage, named, new Set([...created, ...growing]), at);
+  const waiting = await linkWaitingInvocations(storage, growing);
+  const { unknown, sessions, guards } = await unknownSessions(storage, named, new Set([...created, ...growing]), at);
   return {
     restores: [...restores.map(withoutHeads), ...unknown.map((id) => nameOnly(id, at))],
     sessions: [...sessions, ...growing.map((id): SessionUse => ({ id, mode: "still", at }))],
@@ -94,8 +93,8 @@ export async function linkRows(storage: Storage, arrival: Arrival, at: number): 
   };
 }
 
-/** Invocations here that name these sessions; none is added between this read and the commit. */
-async function waitingFor(
+/** Links for invocations of this store that name these sessions. The guards prevent that one is added before the commit. */
+async function linkWaitingInvocations(
   storage: Storage,
   growing: readonly string[],
 ): Promise<Pick<LinkedRows, "guards" | "writes">> {
@@ -105,13 +104,13 @@ async function waitingFor(
     const [found] = await storage.query("invocations.marked", { session: id });
     guards.push({ check: "session.named", key: [id], expect: found?.value ?? null });
     for (const { session, seq, first_seq, body, first } of await storage.query("invocations.naming", { session: id }))
-      writes.push(linkWrite(session, seq, namedBy(first, seq === first_seq ? undefined : body)));
+      writes.push(linkWrite(session, seq, linkNames(first, seq === first_seq ? undefined : body)));
   }
   return { guards, writes };
 }
 
-/** Named sessions that do not come now: those that are nowhere get a row, and what is here in part stays as it is. */
-async function strangers(
+/** Named sessions that the archive lacks: a session that the store lacks too gets a row; a partial one is not changed. */
+async function unknownSessions(
   storage: Storage,
   named: readonly LinkNames[],
   here: ReadonlySet<string>,
@@ -127,16 +126,16 @@ async function strangers(
     const [alias] = row === undefined ? await storage.query("session.byAlias", { name: id }) : [];
     if (alias !== undefined) throw refusalError({ reason: "session-alias", session: id });
     if (row === undefined) unknown.push(id);
-    // A concurrent import of more of it waits for this commit, and then finds these rows.
+    // A concurrent import of the session waits for this commit, and then finds these rows.
     if (row !== undefined && row.deleted_at !== null)
-      // Nor was its row removed with the last session that named it.
+      // Its row was not removed with the last session that named it.
       guards.push({ check: "session.tombstone", key: [id], expect: row.version });
     if (row?.deleted_at !== null) sessions.push({ id, mode: row === undefined ? "restore" : "still", at });
   }
   return { unknown, sessions, guards };
 }
 
-/** A session of which nothing came but its name. */
+/** The row of a session of which only the id is known. */
 function nameOnly(id: string, at: number): RestoredRow {
   const row: PortableRow = {
     id,
@@ -157,7 +156,7 @@ function nameOnly(id: string, at: number): RestoredRow {
 
 const HEADS = { callee_head_before: null, callee_head_after: null, source_head: null };
 
-/** They are set by id and session, once all rows are there. */
+/** References to heads are set by id and session after all rows are restored. */
 function withoutHeads(one: RestoredRow): RestoredRow {
   return one.table === "invocations" ? { table: one.table, row: { ...one.row, ...HEADS } } : one;
 }

@@ -1,6 +1,6 @@
-// What an archive says of itself and of its blobs, as JSON before the rows and the bytes.
+// The manifest of an archive, and the heads of its blobs: JSON before the rows and the bytes.
 
-/** What an archive says of itself before anything else. */
+/** The first frame of an archive: what it contains. */
 export interface Manifest {
   readonly format: number;
   readonly session: string;
@@ -9,14 +9,14 @@ export interface Manifest {
     readonly seq: number;
     /** Hex. */
     readonly chain: string;
-    /** false: only what others inherit. */
+    /** false: only the rows that other sessions inherit. */
     readonly whole: boolean;
   }[];
   readonly blobs: number;
   readonly rows: number;
 }
 
-/** What an archive says of a blob before its bytes. */
+/** The description of a blob before its bytes. */
 export interface BlobHead {
   readonly sha256: string;
   readonly size: number;

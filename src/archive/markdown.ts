@@ -1,5 +1,5 @@
-// A session for people to read: Markdown that quotes every message, so that no text of a message can end its quote,
-// begin a heading of ours, or become HTML.
+// Renders a session for people: Markdown that quotes every message, so that the text of a message cannot end its quote, begin a heading of
+// the document, or become HTML.
 
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Head } from "../contracts/heads.ts";
@@ -28,7 +28,7 @@ export async function markdownOf(storage: Storage, payloads: Payloads, locator: 
   const view = await viewAt(storage, payloads, session, found);
   const messages = await readEach(storage, payloads, view);
   const compactions = compactionsOf(await view.heads(), messages);
-  const isAtHead = found.head !== null || (await standsAtHead(storage, found.session));
+  const isAtHead = found.head !== null || (await isReadAtHead(storage, found.session));
   const slice = new TimeSlice(storage.environment);
   const parts = [
     `# ${inline(session.title ?? session.id)}`,
@@ -42,7 +42,7 @@ export async function markdownOf(storage: Storage, payloads: Payloads, locator: 
   return [...parts, ""].join("\n");
 }
 
-/** One that is damaged is there all the same, and hides no other. */
+/** Reads the messages one by one: a damaged message is shown as damaged, and does not hide the others. */
 interface DamagedMessage {
   readonly id: string;
   readonly role: string;
@@ -74,7 +74,7 @@ async function readEach(
   return messages;
 }
 
-/** Behind a summary, what it stands for: the first head that has it is the compaction. */
+/** By summary, the messages that it replaces: the first head with the summary is the compaction. */
 function compactionsOf(
   heads: readonly Head[],
   messages: readonly { readonly id: string }[],
@@ -90,8 +90,8 @@ function compactionsOf(
   return found;
 }
 
-/** What came after a head is not in it, and must not look as if the head committed to it. */
-async function standsAtHead(storage: Storage, session: SessionRow): Promise<boolean> {
+/** Whether the document shows the state at the head: events after the head are not part of it. */
+async function isReadAtHead(storage: Storage, session: SessionRow): Promise<boolean> {
   return session.head !== null && (await isAtPoint(storage, session, await findHead(storage, session.head)));
 }
 
@@ -147,21 +147,21 @@ function print(value: unknown): string {
 
 function media(kind: string, words: string | undefined, source: Media): string {
   const size = "size" in source && source.size !== undefined ? `${source.size} bytes` : undefined;
-  const told = [words === undefined ? undefined : inline(words), source.mediaType && code(source.mediaType), size];
-  const facts = told.filter((part) => part !== undefined && part !== "");
+  const parts = [words === undefined ? undefined : inline(words), source.mediaType && code(source.mediaType), size];
+  const facts = parts.filter((part) => part !== undefined && part !== "");
   return `**${kind}** ${[...facts, code(source.ref ?? source.url ?? "")].join(", ")}`;
 }
 
-/** What Markdown takes for the end of a line, not only \n. */
+/** Splits at all line ends of Markdown, not only \n. */
 function linesOf(text: string): readonly string[] {
   return text.split(/\r\n|\r|\n/);
 }
 
 const OPENS = /^(`{3,})[^`]*$|^(~{3,})/;
-/** A fence inside a list or indented: where it ends depends on more than the line, so it is none here. */
+/** A fence inside a list or with indentation: its end depends on more than the line, so it is escaped. */
 const NESTED = /^([\s>*+\-\d.)]+)(`{3,}|~{3,})/;
 
-/** As the author wrote it, as Markdown, inside a quote. HTML is shown, except in fences, where it is shown anyway. */
+/** Quotes the author's Markdown. HTML is escaped, except in fences, where Markdown shows it as text. */
 function quote(text: string): readonly string[] {
   let fence: string | null = null;
   return linesOf(text).map((line) => {
@@ -181,7 +181,7 @@ function closes(line: string, fence: string): boolean {
   return found !== undefined && found[0] === fence[0] && found.length >= fence.length;
 }
 
-/** Exactly as it is: the fence is longer than any inside. */
+/** A code block with the exact text: its fence is longer than any fence inside. */
 function fence(text: string, language = ""): readonly string[] {
   const mark = "`".repeat(longestRun(text, 2) + 1);
   return [`${mark}${language}`, ...linesOf(text), mark];
@@ -200,7 +200,7 @@ function code(text: string): string {
   return line.startsWith("`") || line.endsWith("`") ? `${mark} ${line} ${mark}` : `${mark}${line}${mark}`;
 }
 
-/** One line of text that means nothing to Markdown. */
+/** One line of text, with all characters escaped that mean something to Markdown. */
 function inline(text: string): string {
   return linesOf(text)
     .join(" ")

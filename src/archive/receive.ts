@@ -1,4 +1,4 @@
-// Reading an archive as it arrives: what it says it holds, blobs straight into the store's keeping, rows into memory.
+// Receives an archive: reads the manifest, stores blobs as they arrive, and collects the rows in memory.
 import { LIMITS } from "../contracts/limits.ts";
 import type { ArrivingBlob, BlobStaging } from "../contracts/storage/payloads.ts";
 import type { RestoredRow } from "../contracts/storage/portable-rows.ts";
@@ -11,7 +11,7 @@ import { corrupted, type Frame, type ReadFrame } from "./frames.ts";
 import { decodeLine } from "./lines.ts";
 import type { BlobHead, Manifest } from "./manifest.ts";
 
-/** Of what an archive, or a message, can name. */
+/** The most parts of a manifest or of a blob's description. */
 const MOST_PARTS = 10 * LIMITS.archiveSessions;
 
 function parse(bytes: Uint8Array, what: string): Readonly<Record<string, unknown>> {
@@ -28,30 +28,30 @@ function parse(bytes: Uint8Array, what: string): Readonly<Record<string, unknown
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
 export function readManifest({ value, done }: IteratorResult<Frame>): Manifest {
-  if (done === true || value.kind !== "manifest") throw corrupted("it does not begin with what it holds");
-  const { session, sessions, blobs, rows } = parse(value.bytes, "its description");
-  if (!Array.isArray(sessions) || !isCount(blobs) || !isCount(rows)) throw corrupted("it does not say what it holds");
+  if (done === true || value.kind !== "manifest") throw corrupted("it does not begin with a manifest");
+  const { session, sessions, blobs, rows } = parse(value.bytes, "its manifest");
+  if (!Array.isArray(sessions) || !isCount(blobs) || !isCount(rows)) throw corrupted("its manifest is incomplete");
   if (sessions.length > LIMITS.archiveSessions) {
     throw limitExceeded("archiveSessions", "the archive in sessions", sessions.length);
   }
-  const said = sessions.map((one: unknown) => {
+  const declared = sessions.map((one: unknown) => {
     const { id, seq, chain, whole } = (one ?? {}) as Readonly<Record<string, unknown>>;
     const isSound = isCount(seq) && typeof chain === "string" && typeof whole === "boolean";
-    if (!isSound || fromHex(chain)?.length !== 32) throw corrupted("it does not say which sessions it holds");
+    if (!isSound || fromHex(chain)?.length !== 32) throw corrupted("its manifest does not describe its sessions");
     return { id: idOf(id), seq, chain, whole };
   });
-  const first = said.find(({ id, whole }) => id === session && whole);
-  if (first === undefined || new Set(said.map(({ id }) => id)).size !== said.length) {
-    throw corrupted("it does not hold the session it is of");
+  const first = declared.find(({ id, whole }) => id === session && whole);
+  if (first === undefined || new Set(declared.map(({ id }) => id)).size !== declared.length) {
+    throw corrupted("its manifest does not list the exported session, or lists a session twice");
   }
-  return { format: 1, session: first.id, sessions: said, blobs, rows };
+  return { format: 1, session: first.id, sessions: declared, blobs, rows };
 }
 
 function idOf(value: unknown): string {
   try {
     return checkId(value, "id");
   } catch (cause) {
-    throw corrupted("it has an id that cannot be one", cause);
+    throw corrupted("it has an invalid id", cause);
   }
 }
 
@@ -80,19 +80,19 @@ export async function receiveArchive(
       if (bytes > LIMITS.archiveRowBytes) throw limitExceeded("archiveRowBytes", "the archive's rows in bytes", bytes);
       for (const line of linesOf(given)) {
         if (slice.isSpent) await slice.pause();
-        if (rows.length === manifest.rows) throw corrupted("it has another number of rows than it says");
+        if (rows.length === manifest.rows) throw corrupted("it has another number of rows than its manifest");
         rows.push(decodeLine(line));
       }
     } else if (kind === "blob" && rows.length === 0) {
       const head = readBlobHead(given);
-      if (blobs.has(head.hex)) throw corrupted("a blob is there twice");
+      if (blobs.has(head.hex)) throw corrupted("it has the same blob twice");
       const kept = await staging.put(head, dataOf(frames, head.size));
-      if (!kept) throw corrupted("the bytes of a blob are not those that were written");
+      if (!kept) throw corrupted("the bytes of a blob do not have its hash");
       blobs.add(head.hex);
       if (head.names.length > 0) names.set(head.sha256, head.names);
-    } else throw corrupted("its parts are out of order");
+    } else throw corrupted("its frames are out of order");
   }
-  if (blobs.size !== manifest.blobs) throw corrupted("it has another number of blobs than it says");
+  if (blobs.size !== manifest.blobs) throw corrupted("it has another number of blobs than its manifest");
   for (const name of [...names.values()].flat()) {
     if (!blobs.has(toHex(name))) throw corrupted("a message, or a list of files, names a blob that is not in it");
   }
@@ -100,8 +100,7 @@ export async function receiveArchive(
 }
 
 /**
- * What is in memory until the end, rows and descriptions of blobs, is limited by the compressed bytes that it came
- * from.
+ * Rows and descriptions of blobs stay in memory until the end, so their size is limited in proportion to their compressed size.
  */
 class KeptBytes {
   #packed = 0;
@@ -115,7 +114,7 @@ class KeptBytes {
   }
 }
 
-/** One at a time: of bytes that compress well there may be very many. */
+/** A generator, because bytes that compress well may have very many lines. */
 function* linesOf(bytes: Uint8Array): Generator<string> {
   let text: string;
   try {
@@ -138,13 +137,13 @@ interface AnnouncedBlob extends ArrivingBlob {
 }
 
 function readBlobHead(bytes: Uint8Array): AnnouncedBlob {
-  const { sha256, size, media, utf8, at, names = [] } = parse(bytes, "what it says of a blob") as Partial<BlobHead>;
+  const { sha256, size, media, utf8, at, names = [] } = parse(bytes, "the description of a blob") as Partial<BlobHead>;
   const digest = typeof sha256 === "string" ? fromHex(sha256) : null;
   const isSound = isCount(size) && typeof utf8 === "boolean" && Number.isSafeInteger(at) && Array.isArray(names);
-  if (digest?.length !== 32 || !isSound) throw corrupted("it does not say what a blob is");
+  if (digest?.length !== 32 || !isSound) throw corrupted("the description of a blob is incomplete");
   if (size > LIMITS.blobBytes) throw limitExceeded("blobBytes", "the blob in bytes", size);
   const named = names.map((name: unknown) => (typeof name === "string" ? fromHex(name) : null));
-  if (named.some((name) => name?.length !== 32)) throw corrupted("a blob names what cannot be one");
+  if (named.some((name) => name?.length !== 32)) throw corrupted("a blob names an invalid blob");
   if (new Set(names).size !== names.length) throw corrupted("a blob names another one twice");
   return {
     hex: toHex(digest),
@@ -157,12 +156,12 @@ function readBlobHead(bytes: Uint8Array): AnnouncedBlob {
   };
 }
 
-/** The frames of one blob: as many bytes as it says, and no others. */
+/** The bytes of one blob, from as many frames as its size needs. */
 async function* dataOf(frames: AsyncGenerator<ReadFrame>, size: number): AsyncGenerator<Uint8Array> {
   for (let left = size; left > 0; ) {
     const { value, done } = await frames.next();
     if (done === true || value.kind !== "data" || value.bytes.length > left) {
-      throw corrupted("a blob has another length than it says");
+      throw corrupted("a blob has another length than its description");
     }
     left -= value.bytes.length;
     yield value.bytes;

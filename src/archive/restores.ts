@@ -1,4 +1,4 @@
-// What a commit that restores rows must name beside them: their agents, and their blobs with how many rows refer to each.
+// Collects what a commit needs besides the rows that it restores: their agents, and how many rows refer to each blob.
 
 import type { Commit } from "../contracts/storage/commit.ts";
 import {
@@ -10,7 +10,7 @@ import {
 import { toHex } from "../core/bytes.ts";
 import type { TimeSlice } from "../core/time-slice.ts";
 
-/** Of all tables of all sessions. */
+/** The rows of all tables of all sessions. */
 export async function rowsOf(contents: readonly ArchivedSession[], slice: TimeSlice): Promise<readonly RestoredRow[]> {
   const rows: RestoredRow[] = [];
   for (const { tables } of contents) {

@@ -1,5 +1,5 @@
-// An archive is accepted when the checker finds nothing wrong with it: it is restored into a private store, checked
-// there like any store, and only then written to the target. So an import accepts nothing that a check would not.
+// Verifies an archive with the checker: the archive is restored into a private store, checked there like any store, and only then written
+// to the target. So an import accepts nothing that a check would report.
 import { runCheck } from "../check/check.ts";
 import { kindsOf } from "../check/kinds.ts";
 import type { CheckIssue, CheckKind, CheckReport } from "../contracts/check.ts";
@@ -18,8 +18,8 @@ import { DAMAGED_BEFORE } from "./verify.ts";
 export type OpenScratch = () => Promise<Storage>;
 
 /**
- * Blobs were compared with their hashes as they came; here each is an empty row to refer to. Cycles of waiting
- * invocations involve several sessions, each of which is sound by itself.
+ * Without two kinds: blobs were compared with their hashes when they arrived, and are empty rows here; cycles of waiting invocations
+ * involve several sessions, each of which is valid by itself.
  */
 export const KINDS: ReadonlySet<CheckKind> = new Set(
   [...kindsOf("deep")].filter((kind) => kind !== "blob-hash-mismatch" && kind !== "invocation-cycle"),
@@ -36,10 +36,10 @@ export async function checkContents(
   names: Names,
 ): Promise<void> {
   const { issueCount, issues } = await issuesOf(open, contents, blobs, KINDS, names);
-  if (issueCount > 0) throw disagrees(issueCount, issues);
+  if (issueCount > 0) throw contentError(issueCount, issues);
 }
 
-/** ArchiveCorrupted where rows cannot even be restored, or read again. */
+/** ArchiveCorrupted when the rows cannot be restored, or not be read after that. */
 export async function issuesOf(
   open: OpenScratch,
   contents: readonly ArchivedSession[],
@@ -95,8 +95,8 @@ async function restoreInto(
     });
     if (!outcome.ok) throw refusalError(outcome.refused);
   } catch (cause) {
-    // The store is empty and in memory: what it refuses is refused because of the rows.
-    throw corrupted("its rows cannot stand beside each other", cause, undefined, DAMAGED_BEFORE);
+    // The store is empty and in memory, so only the rows can be the cause of an error.
+    throw corrupted("its rows contradict each other", cause, undefined, DAMAGED_BEFORE);
   }
 }
 
@@ -118,7 +118,7 @@ function placeholder(hex: string, at: number): BlobWrite {
   };
 }
 
-/** Rows that no reader understands say StoreCorrupted; here it is the file that is wrong. */
+/** A reader reports a damaged row as StoreCorrupted; here the archive is damaged. */
 async function readable<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -130,13 +130,13 @@ async function readable<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-function disagrees(count: number, issues: readonly CheckIssue[]): HoldfastError {
-  const { where, details } = firstOf(count, issues);
+function contentError(count: number, issues: readonly CheckIssue[]): HoldfastError {
+  const { where, details } = summarizeIssues(count, issues);
   return corrupted(`its rows and its log do not agree: ${where}`, undefined, details, DAMAGED_BEFORE);
 }
 
-/** What an error says of the issues there are. */
-export function firstOf(issueCount: number, issues: readonly CheckIssue[]) {
+/** The text and details of an error about these issues. */
+export function summarizeIssues(issueCount: number, issues: readonly CheckIssue[]) {
   const named = issues.slice(0, ISSUES_NAMED).map(({ kind, rows, details }) => ({ kind, rows: [...rows], details }));
   const where = named.slice(0, 1).map(({ kind, rows }) => `${kind} at ${rows.join(", ")}`);
   return { where: where.join(""), details: { issueCount, issues: named } };

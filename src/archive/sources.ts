@@ -1,5 +1,5 @@
-// What an imported session inherits from others. Where such a session is here, its own rows serve, if they are the same
-// past; where it is not, what is inherited is kept like the remains of a deleted session, and grows with later imports.
+// Decides what an import does with sessions that an imported session continues. If the store has such a session, its own rows are used,
+// provided that they are the same. If not, the inherited rows are stored like those of a deleted session, and later imports extend them.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Guard, Write } from "../contracts/storage/commit.ts";
 import type { ArchivedTable, PortableRow, RestoredRow } from "../contracts/storage/portable-rows.ts";
@@ -11,14 +11,14 @@ import { blobsOf, compareErased, eraseRows, olderArchive } from "./erasures.ts";
 import type { ArchivedSession } from "./restores.ts";
 
 export interface Sources {
-  /** Sessions that were not here at all. */
+  /** Sessions of which the store had nothing. */
   readonly created: readonly string[];
-  /** Sessions that are here in part, and of which more comes. */
+  /** Sessions of which the store has a part, and that get more rows. */
   readonly grown: readonly string[];
   readonly restores: readonly RestoredRow[];
   readonly guards: readonly Guard[];
   readonly writes: readonly Write[];
-  /** Blobs of what is here, and was erased where the archive comes from; null when nothing was. */
+  /** Blobs of rows that the store has, and that were erased in the archive; null: there are none. */
   readonly cleared: readonly DiscardedRow[] | null;
 }
 
@@ -30,17 +30,17 @@ export async function decideSources(
   const decided: Sources[] = [];
   for (const source of sources) {
     const [row] = await storage.query("session.get", { id: source.id });
-    if (row === undefined) decided.push(whollyNew(source, at));
-    else if (row.deleted_at === null) decided.push(await living(storage, source, row));
-    else if (row.version !== IN_PART) decided.push(await kept(storage, source, row));
-    else decided.push(await grown(storage, source, row));
+    if (row === undefined) decided.push(createPart(source, at));
+    else if (row.deleted_at === null) decided.push(await reuseLiving(storage, source, row));
+    else if (row.version !== IN_PART) decided.push(await reuseKept(storage, source, row));
+    else decided.push(await extendPart(storage, source, row));
   }
-  return together(decided);
+  return mergeSources(decided);
 }
 
 /**
- * Of an archive whose sessions are all here: what it knows to be erased of those they continue. What else it holds of
- * them is not asked for, so that nothing of it is refused.
+ * For an archive whose sessions the store has already: only the erasures in sessions that they continue. All other rows of these are
+ * ignored, and so cannot cause a conflict.
  */
 export async function knownErasures(storage: Storage, sources: readonly ArchivedSession[]): Promise<Sources> {
   const decided: Sources[] = [];
@@ -49,12 +49,16 @@ export async function knownErasures(storage: Storage, sources: readonly Archived
     if (row === undefined || row.deleted_at === null) continue;
     const held = await readKeptSeqs(storage, row);
     if (!(await isSamePast(storage, source, held))) continue;
-    decided.push({ ...NOTHING, ...(await erasures(storage, source, row, held)), guards: stillHeld(source, held) });
+    decided.push({
+      ...NO_CHANGES,
+      ...(await applyErasures(storage, source, row, held)),
+      guards: keptGuards(source, held),
+    });
   }
-  return together(decided);
+  return mergeSources(decided);
 }
 
-function together(decided: readonly Sources[]): Sources {
+function mergeSources(decided: readonly Sources[]): Sources {
   const cleared = decided.flatMap((one) => (one.cleared === null ? [] : [one.cleared]));
   return {
     created: decided.flatMap(({ created }) => created),
@@ -66,23 +70,23 @@ function together(decided: readonly Sources[]): Sources {
   };
 }
 
-const NOTHING: Sources = { created: [], grown: [], restores: [], guards: [], writes: [], cleared: null };
+const NO_CHANGES: Sources = { created: [], grown: [], restores: [], guards: [], writes: [], cleared: null };
 
-function whollyNew({ id, tables }: ArchivedSession, at: number): Sources {
+function createPart({ id, tables }: ArchivedSession, at: number): Sources {
   const restores = [...tables].flatMap(([table, rows]) =>
     rows.map((row) => ({ table, row: table === "sessions" ? { ...row, deleted_at: at, updated_at: at } : row })),
   );
-  return { ...NOTHING, created: [id], restores };
+  return { ...NO_CHANGES, created: [id], restores };
 }
 
-/** Its chain hash where the inherited part ends says that all before it is the same. */
-async function living(storage: Storage, source: ArchivedSession, row: SessionRow): Promise<Sources> {
+/** The store has the session. Its chain hash at the end of the inherited part must be the same; then all events before it are. */
+async function reuseLiving(storage: Storage, source: ArchivedSession, row: SessionRow): Promise<Sources> {
   const last = lastOf(source.tables.get("events") ?? []);
-  if (last === undefined || !(await isHere(storage, source.id, last))) throw otherPast(source.id);
-  return { ...NOTHING, guards: [{ check: "session.version", key: [source.id], expect: row.version }] };
+  if (last === undefined || !(await isHere(storage, source.id, last))) throw differentPast(source.id);
+  return { ...NO_CHANGES, guards: [{ check: "session.version", key: [source.id], expect: row.version }] };
 }
 
-/** By their seq: where a row stands in the file proves nothing. */
+/** The event with the greatest seq. The order of rows in the file is not trusted. */
 function lastOf(events: readonly PortableRow[]): PortableRow | undefined {
   let last: PortableRow | undefined;
   for (const event of events) if (last === undefined || Number(event.seq) > Number(last.seq)) last = event;
@@ -97,10 +101,9 @@ async function isHere(storage: Storage, session: string, event: PortableRow): Pr
 type Erasures = Pick<Sources, "writes" | "cleared"> & { readonly isOlder: boolean };
 
 /**
- * What is here and is erased according to the archive is erased here too, whichever session inherits it and however
- * much of it comes.
+ * Rows of the store that are erased in the archive are erased here too, whichever session inherits them.
  */
-async function erasures(
+async function applyErasures(
   storage: Storage,
   source: ArchivedSession,
   row: SessionRow,
@@ -111,57 +114,57 @@ async function erasures(
   return { writes: eraseRows(row.no, erased), cleared: await blobsOf(storage, erased), isOlder };
 }
 
-/** Of a session that was deleted here, what is kept serves as it is. Nothing that went comes back with a fork. */
-async function kept(storage: Storage, source: ArchivedSession, row: SessionRow): Promise<Sources> {
+/** The session was deleted in this store: the rows that were kept for its forks are used. A fork never restores deleted rows. */
+async function reuseKept(storage: Storage, source: ArchivedSession, row: SessionRow): Promise<Sources> {
   const held = await readKeptSeqs(storage, row);
   for (const { branch, upto } of source.tables.get("remains") ?? []) {
-    if (Number(upto) > (held.get(Number(branch)) ?? 0)) throw deletedHere(source.id);
+    if (Number(upto) > (held.get(Number(branch)) ?? 0)) throw deletedSource(source.id);
   }
-  const guards = await samePast(storage, source, held);
-  return { ...NOTHING, guards, ...(await erasures(storage, source, row, held)) };
+  const guards = await requireSamePast(storage, source, held);
+  return { ...NO_CHANGES, guards, ...(await applyErasures(storage, source, row, held)) };
 }
 
-/** Only what is missing of each branch, when what is here of it is the same. */
-async function grown(storage: Storage, source: ArchivedSession, row: SessionRow): Promise<Sources> {
+/** The store has a part of the session: adds the missing rows of each branch, if the existing ones are the same. */
+async function extendPart(storage: Storage, source: ArchivedSession, row: SessionRow): Promise<Sources> {
   const { id, tables } = source;
   const held = await readKeptSeqs(storage, row);
   const guards: Guard[] = [
-    ...(await samePast(storage, source, held)),
-    // Nor completed since, and deleted again: what is kept then looks the same.
+    ...(await requireSamePast(storage, source, held)),
+    // The session was not completed and deleted meanwhile, after which the kept rows would look the same.
     { check: "session.tombstone", key: [id], expect: IN_PART },
   ];
-  const restores = missing(tables, held);
-  const { isOlder, ...erased } = await erasures(storage, source, row, held);
-  if (restores.length === 0) return { ...NOTHING, guards, ...erased };
+  const restores = missingRows(tables, held);
+  const { isOlder, ...erased } = await applyErasures(storage, source, row, held);
+  if (restores.length === 0) return { ...NO_CHANGES, guards, ...erased };
   if (isOlder) throw olderArchive(id);
   const end = lastOf(tables.get("events") ?? []);
-  if (end === undefined) throw otherPast(id);
+  if (end === undefined) throw differentPast(id);
   const [session] = tables.get("sessions") ?? [];
   const { created_at = null, kind = null } = session ?? {};
-  // Where nothing is kept, whatever its row says is of nothing.
+  // If no rows are kept, the end that the row names means nothing.
   const below = held.size === 0 ? Number.MAX_SAFE_INTEGER : Number(end.seq);
   const moved: Write = {
     op: "run",
     statement: "session.remainsTo",
     params: [Number(end.seq), end.hash as Uint8Array, created_at, kind, created_at, id, below],
   };
-  return { ...NOTHING, grown: [id], guards, restores, writes: [...erased.writes, moved], cleared: erased.cleared };
+  return { ...NO_CHANGES, grown: [id], guards, restores, writes: [...erased.writes, moved], cleared: erased.cleared };
 }
 
-/** Up to where each branch is kept. */
+/** The last kept seq of each branch. */
 export async function readKeptSeqs(storage: Storage, { no }: SessionRow): Promise<ReadonlyMap<number, number>> {
   const remains = await storage.query("archive.remains", { session: no });
   return new Map(remains.map(({ branch, upto }) => [Number(branch), Number(upto)]));
 }
 
-/** As far as both reach; and that it is still kept when the rows are written. */
-async function samePast(
+/** Requires that both are the same as far as both reach. The guards require that the rows are still kept at the commit. */
+async function requireSamePast(
   storage: Storage,
   source: ArchivedSession,
   held: ReadonlyMap<number, number>,
 ): Promise<readonly Guard[]> {
-  if (!(await isSamePast(storage, source, held))) throw otherPast(source.id);
-  return stillHeld(source, held);
+  if (!(await isSamePast(storage, source, held))) throw differentPast(source.id);
+  return keptGuards(source, held);
 }
 
 async function isSamePast(
@@ -178,7 +181,7 @@ async function isSamePast(
   return true;
 }
 
-function stillHeld({ id, tables }: ArchivedSession, held: ReadonlyMap<number, number>): readonly Guard[] {
+function keptGuards({ id, tables }: ArchivedSession, held: ReadonlyMap<number, number>): readonly Guard[] {
   return (tables.get("remains") ?? []).map(
     ({ branch }): Guard => ({
       check: "remains.upto",
@@ -188,7 +191,7 @@ function stillHeld({ id, tables }: ArchivedSession, held: ReadonlyMap<number, nu
   );
 }
 
-function missing(tables: ArchivedSession["tables"], held: ReadonlyMap<number, number>): readonly RestoredRow[] {
+function missingRows(tables: ArchivedSession["tables"], held: ReadonlyMap<number, number>): readonly RestoredRow[] {
   const branches = new Map((tables.get("events") ?? []).map(({ seq, branch }) => [seq, Number(branch)]));
   const isNew = (table: ArchivedTable, row: PortableRow) => {
     if (table === "sessions") return false;
@@ -199,10 +202,10 @@ function missing(tables: ArchivedSession["tables"], held: ReadonlyMap<number, nu
   return [...tables].flatMap(([table, rows]) => rows.filter((row) => isNew(table, row)).map((row) => ({ table, row })));
 }
 
-function deletedHere(id: string): HoldfastError {
+function deletedSource(id: string): HoldfastError {
   return new HoldfastError(
     "Conflict",
-    `the session ${JSON.stringify(id)}, which the archive continues, was deleted here, and what it held is not brought back`,
+    `the archive continues session ${JSON.stringify(id)}, which was deleted in this store, and deleted rows are never restored`,
     {
       details: { kind: "session", id },
       hint: "Import the archive into another store.",
@@ -210,13 +213,13 @@ function deletedHere(id: string): HoldfastError {
   );
 }
 
-function otherPast(id: string): HoldfastError {
+function differentPast(id: string): HoldfastError {
   return new HoldfastError(
     "Conflict",
-    `the session ${JSON.stringify(id)} here is not the one that the archive continues`,
+    `the archive continues another session ${JSON.stringify(id)} than the one in this store`,
     {
       details: { kind: "session", id },
-      hint: "Its log has another past, or less of it. Import the archive into another store.",
+      hint: "The log of the session in this store differs or is shorter. Import the archive into another store.",
     },
   );
 }

@@ -1,4 +1,4 @@
-// What calls took and cost. Unknown is counted as unknown and never as nothing (rule SE11).
+// Sums tokens and cost of calls. Unknown values are counted as unknown and never as zero (rule SE11).
 import type { CostReport, Spending } from "../contracts/archive.ts";
 import type { Locator } from "../contracts/locators.ts";
 import type { CallRow, HeadRow, SpendingRow } from "../contracts/storage/lineage-queries.ts";
@@ -58,7 +58,7 @@ function ofRow(row: SpendingRow): Spending {
   };
 }
 
-/** Of all, of one session on all its branches, or of the calls that can be seen at a head. */
+/** The cost of all sessions, of one session on all of its branches, or of the calls of a head's lineage. */
 export async function costOf(storage: Storage, locator: Locator | null): Promise<CostReport> {
   const found = locator === null ? null : await findAt(storage, locator);
   if (found !== null && found.head !== null) return reportOf(await spentAt(storage, found.head));
@@ -81,7 +81,7 @@ function reportOf(spent: readonly SpendingBySession[]): CostReport {
   return { total: sessions.map(({ total }) => total).reduce(addSpending, NOTHING), sessions };
 }
 
-/** Each session pays for the calls of its own log, also where another inherits them. */
+/** A call counts for the session that logged it, also if another session inherits it. */
 async function spentAt(storage: Storage, head: HeadRow): Promise<readonly SpendingBySession[]> {
   const lineage = await lineageAt(storage, { no: head.session_no, branch: head.branch, seq: head.seq });
   const calls = await versions(lineage, (stretch) => storage.query("calls.at", stretch));

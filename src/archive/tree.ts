@@ -1,4 +1,4 @@
-// Sessions as a graph to look at: each with its branches, heads, what it was made from and what it invoked.
+// Reads sessions as a graph: each with its branches, heads, the session that it was derived from, and the sessions that it invoked.
 import type { Tree, TreeSession } from "../contracts/archive.ts";
 
 import type { Locator } from "../contracts/locators.ts";
@@ -17,8 +17,8 @@ const MOST_HEADS = 10_000;
 
 export async function treeOf(storage: Storage, locator: Locator | null, limit: number): Promise<Tree> {
   const at = locator === null ? null : await findAt(storage, locator);
-  if (at !== null && at.head !== null) return leadingTo(storage, at.head, limit);
-  const found = at === null ? await newest(storage, limit + 1) : await linked(storage, at.session, limit + 1);
+  if (at !== null && at.head !== null) return treeAtHead(storage, at.head, limit);
+  const found = at === null ? await newest(storage, limit + 1) : await sessionsNear(storage, at.session, limit + 1);
   const rows = found.slice(0, limit).toSorted((a, b) => b.no - a.no);
   const sessions: TreeSession[] = [];
   for (const row of rows) sessions.push(await readSession(storage, row));
@@ -29,8 +29,8 @@ async function newest(storage: Storage, limit: number): Promise<readonly Session
   return storage.query("sessions.list", { last: NOW, status: null, createdAfter: 0, createdBefore: NOW, limit });
 }
 
-/** The nearest first, whichever way the edges go; each once, so that circles end. */
-async function linked(storage: Storage, session: SessionRow, limit: number): Promise<readonly SessionRow[]> {
+/** All sessions that are connected, nearest first, in either direction of the edges. Each is listed once, so cycles end. */
+async function sessionsNear(storage: Storage, session: SessionRow, limit: number): Promise<readonly SessionRow[]> {
   const found = new Map([[session.id, session]]);
   for (const { no } of found.values()) {
     for (const { id } of await storage.query("session.linked", { session: no })) {
@@ -42,21 +42,25 @@ async function linked(storage: Storage, session: SessionRow, limit: number): Pro
   return [...found.values()];
 }
 
-/** The sessions of a head's lineage, each only as far as it leads there. What was deleted is not shown. */
-async function leadingTo(storage: Storage, head: HeadRow, limit: number): Promise<Tree> {
+/** The sessions of a head's lineage, each up to the part that the head includes. Deleted sessions are not shown. */
+async function treeAtHead(storage: Storage, head: HeadRow, limit: number): Promise<Tree> {
   const lineage = await lineageAt(storage, { no: head.session_no, branch: head.branch, seq: head.seq });
   const found = [...Map.groupBy(lineage, ({ session }) => session)];
   const sessions: TreeSession[] = [];
   for (const [id, stretches] of found.slice(0, limit)) {
     const [row] = await storage.query("session.get", { id });
     if (row === undefined || row.deleted_at !== null) continue;
-    sessions.push(await cutTo(storage, await readSession(storage, row), stretches));
+    sessions.push(await cutToStretches(storage, await readSession(storage, row), stretches));
   }
   return { sessions, more: found.length > limit };
 }
 
-/** `stretches` are the session's, newest first. */
-async function cutTo(storage: Storage, whole: TreeSession, stretches: readonly Segment[]): Promise<TreeSession> {
+/** `stretches` are the session's ranges, newest first. */
+async function cutToStretches(
+  storage: Storage,
+  whole: TreeSession,
+  stretches: readonly Segment[],
+): Promise<TreeSession> {
   const upTo = new Map(stretches.map((one) => [one.branch, one.upTo]));
   const isIn = (branch: number, seq: number) => seq <= (upTo.get(branch) ?? 0);
   const branches = whole.branches

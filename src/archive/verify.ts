@@ -1,6 +1,5 @@
-// What rows of an archive must be before they are restored anywhere: of the sessions it says, each there once, with values
-// that a reader understands, and referring to nothing that did not come along. Whether they are true is for the checker
-// to say (scratch.ts).
+// Verifies the rows of an archive before they are restored anywhere: they belong to the sessions of the manifest, occur once, have valid
+// values, and refer only to rows of the archive. Whether they agree with the log is checked later (scratch.ts).
 import type { HoldfastError } from "../contracts/errors.ts";
 import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
 import {
@@ -24,9 +23,9 @@ import { bodiesOf, namesOf } from "./links.ts";
 import type { Manifest } from "./manifest.ts";
 import type { ArchivedSession } from "./restores.ts";
 
-/** Its bytes are those that were written, so that neither writing nor fetching it once more makes it another. */
+/** The hint if the file is intact, so that exporting or fetching it again does not help. */
 export const DAMAGED_BEFORE =
-  "Nothing was changed. The file is whole: what it was exported from is damaged. `npx holdfast check` there says what to do.";
+  "Nothing was changed. The file is complete: the store that exported it is damaged. Run `npx holdfast check` there.";
 
 function corrupted(why: string, cause?: unknown): HoldfastError {
   return damaged(why, cause, undefined, DAMAGED_BEFORE);
@@ -44,20 +43,21 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
   "tasks.status": ["planned", "in_progress", "blocked", "succeeded", "failed", "abandoned"],
 };
 
-/** Rows by session, each checked by itself and against what it refers to. */
+/** Groups the rows by session, and checks each row and its references. */
 export function* verifyArchive(
   manifest: Manifest,
   rows: readonly RestoredRow[],
   blobs: ReadonlySet<string>,
 ): InterruptibleWork<readonly ArchivedSession[]> {
-  if (rows.length !== manifest.rows) throw corrupted("it has another number of rows than it says");
+  if (rows.length !== manifest.rows) throw corrupted("it has another number of rows than its manifest");
   yield* checkRows(rows, blobs);
   const boards = new Map(rows.flatMap(({ table, row }) => (table === "boards" ? [[row.id, row.session]] : [])));
   const owner = ({ table, row }: RestoredRow) =>
     table === "sessions" ? row.id : table === "tasks" ? boards.get(row.board_id ?? "") : row.session;
   const bySession = Map.groupBy(rows, owner);
   yield;
-  if (manifest.sessions.length !== bySession.size) throw corrupted("it holds rows of other sessions than it says");
+  if (manifest.sessions.length !== bySession.size)
+    throw corrupted("it has rows of sessions that its manifest does not list");
   const contents: ArchivedSession[] = [];
   for (const { id, whole } of manifest.sessions) {
     const own = Map.groupBy(bySession.get(id) ?? [], ({ table }) => table);
@@ -72,20 +72,20 @@ export function* verifyArchive(
   const ids = (table: ArchivedTable) => new Set(rows.flatMap((found) => (found.table === table ? [found.row.id] : [])));
   const known = { session: ids("sessions"), head: ids("heads") };
   for (const [i, one] of contents.entries()) {
-    const said = manifest.sessions[i];
-    if (said !== undefined) yield* verifySession(one, said, known);
+    const declared = manifest.sessions[i];
+    if (declared !== undefined) yield* verifySession(one, declared, known);
   }
   const linked = contents.map(withLinks);
   checkNames(linked);
   return linked;
 }
 
-/** Ids and aliases are names of one kind, also of a session that is only named. */
+/** Ids and aliases share one namespace, also with sessions that are only named. */
 function checkNames(contents: readonly ArchivedSession[]): void {
   const of = (table: ArchivedTable, ...columns: readonly string[]) =>
     contents.flatMap(({ tables }) => (tables.get(table) ?? []).flatMap((row) => columns.map((name) => row[name])));
   const ids = new Set(of("invocations", "callee_session", "source_session"));
-  if (of("aliases", "name").some((name) => ids.has(name))) throw corrupted("an alias is the name of another session");
+  if (of("aliases", "name").some((name) => ids.has(name))) throw corrupted("an alias is the id of another session");
 }
 
 function* checkRows(rows: readonly RestoredRow[], blobs: ReadonlySet<string>): InterruptibleWork<void> {
@@ -95,20 +95,20 @@ function* checkRows(rows: readonly RestoredRow[], blobs: ReadonlySet<string>): I
     for (const { name, type } of portableColumns(table)) {
       const cell = row[name];
       if (type === "blob" && cell instanceof Uint8Array && !blobs.has(toHex(cell))) {
-        throw corrupted(`a row of ${table} refers to a blob that is not in it`);
+        throw corrupted(`a row of ${table} refers to a blob that is not in the archive`);
       }
       const allowed = CHOICES[`${table}.${name}`];
       if (allowed !== undefined && !allowed.includes(String(cell)))
-        throw corrupted(`a row of ${table} has no such ${name}`);
+        throw corrupted(`a row of ${table} has an invalid ${name}`);
     }
     for (const key of keysOf(table, row)) {
-      if (seen.has(key)) throw corrupted(`a row of ${table} is there twice`);
+      if (seen.has(key)) throw corrupted(`it has the same row of ${table} twice`);
       seen.add(key);
     }
   }
 }
 
-/** What no two rows may share. */
+/** Keys that no two rows may share. */
 function keysOf(table: ArchivedTable, row: PortableRow): readonly string[] {
   const of = (what: string, cells: readonly unknown[]) => JSON.stringify([what, ...cells]);
   if (table === "events") {
@@ -129,10 +129,10 @@ interface KnownIds {
   readonly head: ReadonlySet<unknown>;
 }
 
-/** Of an invocation, what its event names is not always in the same archive. */
+/** Columns of an invocation that may refer to sessions outside of the archive. */
 const AWAY = /^(callee|source)_/;
 
-/** A reference that leads out of the archive would point to whatever has that id in the target store. */
+/** Refuses references out of the archive: in the target store the id may belong to another row. */
 function* checkReferences(one: ArchivedSession, known: KnownIds): InterruptibleWork<void> {
   const hasInvocations = one.tables.has("invocations");
   const bodies = hasInvocations ? bodiesOf(one) : new Map();
@@ -140,12 +140,12 @@ function* checkReferences(one: ArchivedSession, known: KnownIds): InterruptibleW
     const columns = portableColumns(table).filter(({ type }) => type === "session" || type === "head");
     for (const row of rows) {
       yield;
-      const said: PortableRow = table === "invocations" ? { ...namesOf(row, bodies) } : {};
+      const declared: PortableRow = table === "invocations" ? { ...namesOf(row, bodies) } : {};
       for (const { name, type } of columns) {
         const cell = row[name] ?? null;
         if (cell === null || known[type as keyof KnownIds].has(cell)) continue;
-        if (!(table === "invocations" && AWAY.test(name) && said[name] === cell)) {
-          throw corrupted(`a row of ${table} refers to a ${type} that is not in it`);
+        if (!(table === "invocations" && AWAY.test(name) && declared[name] === cell)) {
+          throw corrupted(`a row of ${table} refers to a ${type} that is not in the archive`);
         }
       }
     }
@@ -154,22 +154,23 @@ function* checkReferences(one: ArchivedSession, known: KnownIds): InterruptibleW
 
 function* verifySession(
   one: ArchivedSession,
-  said: Manifest["sessions"][number],
+  declared: Manifest["sessions"][number],
   known: KnownIds,
 ): InterruptibleWork<void> {
   const [session, ...more] = one.tables.get("sessions") ?? [];
   if (session === undefined || more.length > 0) throw corrupted("a session has no row of its own");
   const chain = session.chain as Uint8Array;
-  if (session.seq !== said.seq || toHex(chain) !== said.chain) throw corrupted("a session ends elsewhere than it says");
+  if (session.seq !== declared.seq || toHex(chain) !== declared.chain)
+    throw corrupted("a session has another end than its manifest");
   const isPart = session.deleted_at !== null;
   if (isPart === one.whole || (isPart && session.version !== IN_PART))
-    throw corrupted("a session is not as complete as it says");
+    throw corrupted("the manifest is wrong about whether a session is complete");
   for (const table of LOGGED_TABLES) {
     yield;
     checkOrder(table, one.tables.get(table) ?? []);
   }
   const end = Number(one.tables.get("events")?.at(-1)?.seq ?? 0);
-  if (end !== session.seq) throw corrupted("a log ends elsewhere than it says");
+  if (end !== session.seq) throw corrupted("a log has another end than its session");
   if (one.whole) readable("a session", () => sessionOf({ ...session, head: null } as unknown as SessionRow, []));
   for (const head of one.tables.get("heads") ?? []) {
     yield;
@@ -178,7 +179,7 @@ function* verifySession(
   yield* checkReferences(one, known);
 }
 
-/** Rows come in the order of their events; only of state one event writes several. */
+/** Rows must have the order of their events. One event may write several rows only in the table of state. */
 function checkOrder(table: LoggedTable, rows: readonly PortableRow[]): void {
   let last = 0;
   for (const { seq } of rows) {
@@ -188,7 +189,7 @@ function checkOrder(table: LoggedTable, rows: readonly PortableRow[]): void {
   }
 }
 
-/** Decoders of stored rows say StoreCorrupted; here it is the file that is wrong. */
+/** Decoders report a damaged row as StoreCorrupted; here the archive is damaged. */
 function readable<T>(what: string, read: () => T): T {
   try {
     return read();
@@ -197,14 +198,14 @@ function readable<T>(what: string, read: () => T): T {
   }
 }
 
-/** Invocations may name sessions that were not in the store they were exported from, and that are here. */
+/** Fills references of invocations to sessions that the exporting store did not have, and this store may have. */
 function withLinks(one: ArchivedSession): ArchivedSession {
   const rows = one.tables.get("invocations");
   if (rows === undefined) return one;
   const bodies = bodiesOf(one);
   const linked = rows.map((row): PortableRow => {
-    const said = Object.entries(namesOf(row, bodies)).filter(([name]) => row[name] === null);
-    return { ...row, ...Object.fromEntries(said) };
+    const declared = Object.entries(namesOf(row, bodies)).filter(([name]) => row[name] === null);
+    return { ...row, ...Object.fromEntries(declared) };
   });
   return { ...one, tables: new Map([...one.tables, ["invocations", linked]]) };
 }

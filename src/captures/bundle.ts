@@ -26,9 +26,9 @@ export interface BundleCapture extends CaptureOrigin {
   readonly contents: ReadonlyMap<string, Uint8Array>;
 }
 
-/** What a bundle holds, verified. */
+/** Reads and verifies a bundle. */
 export async function readCaptureBundle(bytes: Uint8Array): Promise<BundleCapture> {
-  if (!isBundle(bytes)) throw corruptedBundle("it is no bundle of holdfast");
+  if (!isBundle(bytes)) throw corruptedBundle("it is not a bundle of Holdfast");
   const { list, contents } = await readBundle(bytes, readList);
   return { ...list, contents };
 }
@@ -54,19 +54,19 @@ export interface FilesToSave {
   readonly left: readonly LeftOutFile[];
 }
 
-/** Without what is not accepted from an untrusted file. */
+/** The files of a bundle, without those that an untrusted file may not bring. */
 export function filesToSave(found: BundleCapture): FilesToSave {
   const { files, contents, left } = sanitizeBundle(found);
-  const taken = files.map(({ role, path }) => ({
+  const accepted = files.map(({ role, path }) => ({
     role,
     path,
     content: contents.get(path) ?? new Uint8Array(0),
     grows: path.endsWith(".jsonl"),
   }));
-  return { files: taken, left };
+  return { files: accepted, left };
 }
 
-/** A bundle of what is on disk, without a store. */
+/** Makes a bundle of files on disk, without a store. */
 export async function bundleFiles(
   origin: Omit<BundleCapture, "files" | "contents">,
   files: readonly (Omit<CapturedFile, "stored"> & { readonly content: Uint8Array })[],

@@ -17,7 +17,7 @@ import { decodeRow, jsonObject, plainObject } from "../core/decode.ts";
 import type { StoredCapture } from "../core/stored-capture.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { createBundle, filesToSave, readCaptureBundle } from "./bundle.ts";
-import { change, prefer } from "./change.ts";
+import { changeExpiry, prefer } from "./change.ts";
 import { type CheckedCapture, checkCapture } from "./checked-input.ts";
 import { claimRequest } from "./claim.ts";
 import { sweepClaims } from "./claim-sweep.ts";
@@ -41,17 +41,17 @@ export interface CapturesOptions {
   readonly importConversation: ImportConversation;
 }
 
-export function createCaptures(needs: CapturesOptions): Captures {
-  const { storage, payloads, blobs, sessions } = needs;
+export function createCaptures(options: CapturesOptions): Captures {
+  const { storage, payloads, blobs, sessions } = options;
   const context: CaptureContext = {
     storage,
     payloads,
     blobs,
     sessionFor: (given, basis) => sessionFor(storage, sessions, given, basis),
   };
-  const importFirst = (row: CaptureRow) => importRow(needs, row);
+  const importFirst = (row: CaptureRow) => importRow(options, row);
   const newest = async (filter: Filter): Promise<Capture | null> => {
-    // Where the one that others went apart from is gone, theirs are what there is.
+    // If the newest capture was removed, the newest of the diverged ones takes its place.
     const [first] = await find(storage, filter, "newest", FOREVER, 1);
     const row = first ?? (await find(storage, { ...filter, diverged: true }, "newest", FOREVER, 1))[0];
     return row === undefined ? null : captureOf(row);
@@ -79,14 +79,14 @@ export function createCaptures(needs: CapturesOptions): Captures {
     read: (id, path) => read(context, id, path),
     getBundle: async (id) => createBundle(payloads, await manifestOf(payloads, await liveCapture(storage, id))),
     putBundle: async (bundle, capture) => {
-      const asked = checkRecord(capture, "capture", ["request", "basis", "onConflict", "ttlMs", "session"]);
+      const input = checkRecord(capture, "capture", ["request", "basis", "onConflict", "ttlMs", "session"]);
       const found = await readCaptureBundle(bundle);
       const { agent, sessionId, cwd, configDir, key, agentVersion } = found;
       const { files, left } = filesToSave(found);
-      const given = checkCapture({ ...asked, agent, sessionId, cwd, configDir, key, agentVersion, files });
+      const given = checkCapture({ ...input, agent, sessionId, cwd, configDir, key, agentVersion, files });
       return { ...(await saveCapture(context, given)), left };
     },
-    expire: (id, expiresAt) => change(storage, id, expiresAt),
+    expire: (id, expiresAt) => changeExpiry(storage, id, expiresAt),
     delete: async (id) => removeCaptures(context, [await existingCapture(storage, id)], "asked"),
     deleteForRequest: (request) => removeRequest(context, request),
     deleteExpired: async ({ dryRun }) => {
@@ -94,7 +94,7 @@ export function createCaptures(needs: CapturesOptions): Captures {
       if (!dryRun) await sweepClaims(storage);
       return removed;
     },
-    claim: (request, agent, options) => claimRequest(storage, needs.claims, { request, agent }, options),
+    claim: (request, agent, claimOptions) => claimRequest(storage, options.claims, { request, agent }, claimOptions),
   });
 }
 
@@ -125,8 +125,8 @@ function find(
   return storage.query(`captures.list${suffix}`, params);
 }
 
-async function list(storage: Storage, asked: ValuesOf<typeof CAPTURE_VERBS.list>[0]): Promise<Page<Capture>> {
-  const { limit, cursor, order, ...filter } = asked;
+async function list(storage: Storage, input: ValuesOf<typeof CAPTURE_VERBS.list>[0]): Promise<Page<Capture>> {
+  const { limit, cursor, order, ...filter } = input;
   return readPage({
     limit,
     read: (most) => find(storage, filter, order, cursor ?? listStart(order), most),
@@ -140,7 +140,7 @@ async function* read({ storage, payloads }: CaptureContext, id: string, path: st
   yield* readFile(payloads, id, files, path);
 }
 
-/** The session of the capture it is based on; or one named after the agent's session, another when that was deleted. */
+/** The session of the basis; without a basis, one that is named after the agent's session, with a number if that name is not free. */
 async function sessionFor(
   storage: Storage,
   sessions: SessionBasics,
@@ -150,20 +150,21 @@ async function sessionFor(
   const { agent, sessionId, request } = given;
   const first = before?.session ?? given.session ?? `${agent}/${sessionId}`;
   const isNamedHere = before === null && given.session === undefined;
-  // What is kept beside the newest has a conversation of its own.
-  const isBeside = isNamedHere && newest !== null;
+  // A diverged capture has a conversation of its own.
+  const isDiverged = isNamedHere && newest !== null;
   for (let n = 1; ; n++) {
     const id = n === 1 ? first : `${first}~${n}`;
     const known = await sessions.get(id);
     // A request must not read or erase the conversation of another.
     const isForeign = isNamedHere && known !== null && known.request !== request;
-    const isOthers = known !== null && (isBeside || (isForeign && (await isCapturedByOthers(storage, id, request))));
-    if (known !== null && !isOthers) {
+    const belongsToOthers =
+      known !== null && (isDiverged || (isForeign && (await isCapturedByOthers(storage, id, request))));
+    if (known !== null && !belongsToOthers) {
       // A session that was only imported so far belongs to the request of its first capture.
       if (isForeign) await sessions.update(id, { request });
       return id;
     }
-    if (isOthers) continue;
+    if (belongsToOthers) continue;
     try {
       return (await sessions.create({ id, agent, request })).id;
     } catch (error) {
@@ -198,14 +199,14 @@ function requestIn(session: string, { seq, body }: Pick<PlacedEventRow, "seq" | 
 async function removeRequest(context: CaptureContext, request: string): Promise<CapturesRemoved> {
   const rows = await context.storage.query("captures.ofRequest", { request, limit: LIMITS.page });
   const removed = await removeCaptures(context, rows, "request");
-  return rows.length < LIMITS.page ? removed : joined(removed, await removeRequest(context, request));
+  return rows.length < LIMITS.page ? removed : mergeRemovals(removed, await removeRequest(context, request));
 }
 
 type ImportFirst = (row: CaptureRow) => Promise<string | null>;
 
 /**
- * Why the conversation could not be imported; null: it is in its session. Trouble with the store is thrown: nothing is removed
- * or changed then.
+ * Why the conversation could not be imported; null: it was imported. An error of the store itself is thrown, and then nothing is removed
+ * or changed.
  */
 async function importRow({ payloads, importConversation }: CapturesOptions, row: CaptureRow): Promise<string | null> {
   try {
@@ -218,7 +219,7 @@ async function importRow({ payloads, importConversation }: CapturesOptions, row:
   }
 }
 
-/** The store cannot be used now: that says nothing of the capture. */
+/** Codes that mean that the store cannot be used now, and say nothing about the capture. */
 const TROUBLE: readonly string[] = [
   "SchemaTooNew",
   "PermissionDenied",
@@ -237,14 +238,14 @@ async function sweep(context: CaptureContext, dryRun: boolean, importFirst: Impo
   let all: CapturesRemoved = { removed: [], bytes: 0 };
   for (let last = { after: 0, afterNo: 0 }; ; ) {
     const rows = await storage.query("captures.expired", { now, ...last, limit: PAGE });
-    all = joined(all, dryRun ? foreseen(rows) : await removeExpired(context, rows, importFirst));
+    all = mergeRemovals(all, dryRun ? forecastRemovals(rows) : await removeExpired(context, rows, importFirst));
     const end = rows.at(-1);
     if (end === undefined || rows.length < PAGE) return all;
     last = { after: end.expires_at ?? 0, afterNo: end.no };
   }
 }
 
-/** The conversation outlives its capture: what was never imported is imported now. */
+/** The conversation outlives its capture, so a capture that was never imported is imported first. */
 async function removeExpired(
   context: CaptureContext,
   rows: readonly CaptureRow[],
@@ -256,17 +257,20 @@ async function removeExpired(
     if (why !== null) lost.set(row.id, why);
   }
   const { removed, bytes } = await removeCaptures(context, rows, "expired");
-  const told = removed.map((one) => ({ ...one, ...(lost.has(one.id) ? { notImported: lost.get(one.id) ?? "" } : {}) }));
-  return { removed: told, bytes };
+  const withReasons = removed.map((one) => ({
+    ...one,
+    ...(lost.has(one.id) ? { notImported: lost.get(one.id) ?? "" } : {}),
+  }));
+  return { removed: withReasons, bytes };
 }
 
-function foreseen(rows: readonly CaptureRow[]): CapturesRemoved {
+function forecastRemovals(rows: readonly CaptureRow[]): CapturesRemoved {
   return {
     removed: rows.map(({ id, request, agent_session }) => ({ id, request, sessionId: agent_session })),
     bytes: rows.reduce((sum, row) => sum + row.stored, 0),
   };
 }
 
-function joined(a: CapturesRemoved, b: CapturesRemoved): CapturesRemoved {
+function mergeRemovals(a: CapturesRemoved, b: CapturesRemoved): CapturesRemoved {
   return { removed: [...a.removed, ...b.removed], bytes: a.bytes + b.bytes };
 }

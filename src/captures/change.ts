@@ -1,4 +1,4 @@
-// What people change of a capture: its expiry, and which of two diverged generations is the newest.
+// Changes a capture: its expiry, and which of the diverged captures of a session counts as the newest.
 
 import type { Capture } from "../contracts/captures.ts";
 import type { CaptureRow } from "../contracts/storage/capture-queries.ts";
@@ -9,7 +9,7 @@ import { STORE_LOCK } from "../core/session-guards.ts";
 import { captureOf, existingCapture } from "./rows.ts";
 import { unchangedGuard } from "./save.ts";
 
-export function change(storage: Storage, id: string, expiresAt: number | null): Promise<Capture> {
+export function changeExpiry(storage: Storage, id: string, expiresAt: number | null): Promise<Capture> {
   return decide(storage, async () => {
     const row = await existingCapture(storage, id);
     const { session } = row;
@@ -32,7 +32,7 @@ export function change(storage: Storage, id: string, expiresAt: number | null): 
   });
 }
 
-/** The newest changes places with one that was kept beside it. */
+/** Makes a diverged capture the newest, and the newest a diverged one. */
 export function prefer(storage: Storage, id: string): Promise<Capture> {
   return decide<Capture>(storage, async () => {
     const row = await existingCapture(storage, id);
@@ -43,7 +43,7 @@ export function prefer(storage: Storage, id: string): Promise<Capture> {
       agentSession: row.agent_session,
     });
     const at = storage.environment.now();
-    const both = newest === undefined ? [] : [renewed(newest, 1, at)];
+    const both = newest === undefined ? [] : [divergenceEvent(newest, 1, at)];
     const guard: Guard = {
       check: "capture.newest",
       key: [row.request, row.agent, row.agent_session, row.session],
@@ -59,15 +59,15 @@ export function prefer(storage: Storage, id: string): Promise<Capture> {
           unchangedGuard(row, row.session),
           ...(newest === undefined ? [] : [unchangedGuard(newest, newest.session)]),
         ],
-        // First the one that is in its place: there is room for one.
-        events: [...both, renewed(row, 0, at)],
+        // The current newest comes first, because a session has at most one newest capture.
+        events: [...both, divergenceEvent(row, 0, at)],
       },
       answer: () => captureOf({ ...row, diverged: 0 }),
     };
   });
 }
 
-function renewed({ id, session }: CaptureRow, diverged: 0 | 1, at: number): EventDraft {
+function divergenceEvent({ id, session }: CaptureRow, diverged: 0 | 1, at: number): EventDraft {
   return {
     session,
     type: "capture/changed",

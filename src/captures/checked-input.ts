@@ -1,4 +1,4 @@
-// What callers hand in, checked.
+// Checks the input of captures.save().
 import type { CaptureOrigin, CodingAgent, NewCapturedFile } from "../contracts/captures.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
@@ -26,8 +26,8 @@ export interface CheckedCapture extends CaptureOrigin {
   readonly sessionId: string;
   readonly files: readonly NewCapturedFile[];
   readonly basis: { readonly id: string; readonly generation: number } | null | undefined;
-  readonly keeps: boolean;
-  /** undefined: as it was, or a week. */
+  readonly keepsBoth: boolean;
+  /** undefined: the time of the earlier generation, or a week. */
   readonly ttlMs: number | null | undefined;
   readonly session: string | undefined;
 }
@@ -67,7 +67,7 @@ export function checkCapture(input: unknown): CheckedCapture {
     key: optionalText("key"),
     agentVersion: optionalText("agentVersion"),
     basis: basis === undefined || basis === null ? basis : checkBasis(basis),
-    keeps:
+    keepsBoth:
       given.onConflict !== undefined &&
       checkOneOf(given.onConflict, "capture.onConflict", ["refuse", "keep"]) === "keep",
     ttlMs: ttlMs === undefined || ttlMs === null ? ttlMs : checkInt(ttlMs, "capture.ttlMs", 0, MOST_TTL_MS),
@@ -75,7 +75,7 @@ export function checkCapture(input: unknown): CheckedCapture {
   };
 }
 
-/** What could not be restored is refused at save, where the caller can still fix it. */
+/** Refuses a capture that could not be restored, while the caller can still fix it. */
 function checkSession(given: Readonly<Record<string, unknown>>): Pick<CheckedCapture, "agent" | "sessionId" | "files"> {
   const agent = checkOneOf(given.agent, "capture.agent", AGENTS);
   const sessionId = checkId(given.sessionId, "capture.sessionId");
@@ -85,10 +85,10 @@ function checkSession(given: Readonly<Record<string, unknown>>): Pick<CheckedCap
   if (files.some(({ role, path }) => role === main.role && path === main.path)) return { agent, sessionId, files };
   throw new HoldfastError(
     "InvalidArgument",
-    `capture.files must have the ${main.role} ${JSON.stringify(main.path)}: without it the session cannot be put back`,
+    `capture.files must have the ${main.role} ${JSON.stringify(main.path)}: without it the session cannot be restored`,
     {
       details: { what: "capture.files", ...main },
-      hint: "captures.files(id) of another one shows what they look like.",
+      hint: "captures.files(id) shows the files of an existing capture.",
     },
   );
 }
@@ -108,7 +108,7 @@ function checkFiles(files: unknown): readonly NewCapturedFile[] {
     const { role, path, content, grows, owned } = checkRecord(one, what, FILE);
     const name = checkText(path, `${what}.path`, "titleBytes");
     checkPath(name);
-    if (seen.has(name)) throw invalid(`${what}.path`, "a path that no other file of it has", name);
+    if (seen.has(name)) throw invalid(`${what}.path`, "a path that no other file of the capture has", name);
     seen.add(name);
     return {
       role: checkOneOf(role, `${what}.role`, ROLES),
@@ -120,7 +120,7 @@ function checkFiles(files: unknown): readonly NewCapturedFile[] {
   });
 }
 
-/** A copy, because the caller's array may change before it is stored; not of what the caller will not change. */
+/** Copies the bytes, because the caller may change its array before they are stored, unless the caller promises not to (`owned`). */
 function contentOf(content: unknown, what: string, isOwned: boolean): NewCapturedFile["content"] {
   if (isBytes(content)) {
     if (content.byteLength <= LIMITS.blobInMemoryBytes) return isOwned ? content : new Uint8Array(content);

@@ -1,11 +1,11 @@
-// Removes the rows of claims that no process needs any more, a page at a time.
+// Removes the rows of claims that no process needs, a page at a time.
 import type { Environment } from "../contracts/environment.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { ownerLiveness } from "../core/run-owner.ts";
 import { decodeClaim, orphanOf } from "./claim.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** Rows of claims that showed no sign of life for so long are removed. */
+/** A claim without a sign of life for this time is removed. */
 const FORGOTTEN_MS = 7 * DAY_MS;
 /** A worker of another machine may still run, and only that machine knows. */
 const FORGOTTEN_WORKER_MS = 30 * DAY_MS;
@@ -24,7 +24,7 @@ export async function sweepClaims(storage: Storage): Promise<void> {
   }
 }
 
-/** Also what says that it was written in the far future: a clock was wrong then. */
+/** True also for a row with a time in the far future, which a wrong clock wrote. */
 function isForgotten(environment: Environment, value: string): boolean {
   const record = decodeClaim(value);
   if (record === null) return true;

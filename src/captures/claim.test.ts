@@ -225,7 +225,7 @@ for (const engine of ENGINES) {
       alive.delete("a/1/1/1/1/x");
       await expect(second.claim("r", "claude-code")).rejects.toMatchObject({
         code: "RequestBusy",
-        message: expect.stringContaining("Process 1 on a is gone, and process 7, which it started, still works"),
+        message: expect.stringContaining("Process 1 on a has ended, and process 7, which it started, still works"),
         details: { pid: 1, orphan: 7 },
       });
       const told: ClaimOwner[] = [];

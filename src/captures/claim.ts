@@ -1,5 +1,5 @@
-// Which process works on a request: a lease with the identity of its process (decisions/0017, 0023). It is a row beside the
-// facts about the store and no part of any session, because signs of life are no history.
+// Claims on requests: a lease that names the process that works on a request (decisions/0017, 0023). It is a row of the store and not
+// part of any session, because signs of life do not belong into a log.
 import type { Captures, ClaimOwner, RequestClaim, UnsavedWork } from "../contracts/captures.ts";
 import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -18,7 +18,7 @@ import type { OpenClaims } from "./open-claims.ts";
 const LEASE_MS = 10_000;
 /** Signs of life within one lease. */
 const BEATS = 3;
-/** How often a process that waits looks again. */
+/** How often a waiting process reads the claim. */
 const LOOK_MS = 250;
 
 export interface ClaimedRequest {
@@ -34,46 +34,51 @@ export async function claimRequest(
 ): Promise<RequestClaim> {
   const { environment } = storage;
   const ended = signal === undefined ? claims.closing : AbortSignal.any([claims.closing, signal]);
-  // The request's own words do not outlive what is erased of it.
+  // The name has a hash of the request, so that the row does not outlive the request's erasure with its text.
   const name = `claim:${sha256Hex(new TextEncoder().encode(JSON.stringify([request, agent])))}`;
   const watch = new LeaseWatch(environment);
   const owner = ownerText(environment, newId(environment, "claim"));
-  for (let told: string | null = null; ; ) {
+  for (let reported: string | null = null; ; ) {
     if (ended.aborted) throw notClaimed(request, claims);
     const text = await readText(storage, name);
     const seen = text === null ? null : decodeClaim(text);
-    // Asked before the state, because the remaining time begins to count anew with each sign of life.
+    // Read before the state, because each sign of life restarts the remaining time.
     const isAlive =
       seen !== null && (watch.hasMoved(leaseOf(seen)) || ownerLiveness(environment, seen.owner) === "alive");
     const state = seen === null ? "free" : stateOf(environment, watch, seen);
     if (seen === null || state === "free") {
-      const mine = takenRecord(seen, { owner, leaseMs, at: environment.now() });
+      const mine = claimedRecord(seen, { owner, leaseMs, at: environment.now() });
       if (!(await replace(storage, name, text, mine, [STORE_LOCK]))) continue;
-      const claim = new HeldClaim(storage, claims, name, mine, previousOf(environment, seen, mine));
+      const claim = new ActiveClaim(storage, claims, name, mine, previousOf(environment, seen, mine));
       if (!claims.closing.aborted) return claim;
-      // The store began to close while this was written. It closes after this call, so the release still reaches it.
+      // The store began to close while the claim was written. It closes after this call, so it can still store the release.
       await claim.release().catch(() => {});
       throw notClaimed(request, claims);
     }
     const by = ownerOf(environment, seen, state);
     if (!wait && (isAlive || state === "orphaned")) throw requestBusy(request, agent, by);
-    const who = `${seen.owner} ${state} ${by.isStalled}`;
-    if (told !== who) onWait?.(by);
-    told = who;
+    const ownerState = `${seen.owner} ${state} ${by.isStalled}`;
+    if (reported !== ownerState) onWait?.(by);
+    reported = ownerState;
     const restMs = state === "orphaned" ? LOOK_MS : remainingMs(environment, watch, seen);
     await environment.sleep(Math.min(LOOK_MS, Math.max(1, restMs)), ended);
   }
 }
 
 function notClaimed(request: string, { closing }: OpenClaims): HoldfastError {
-  if (!closing.aborted) return new HoldfastError("Aborted", `waiting for request ${quoted(request)} was ended`);
-  return new HoldfastError("Closed", `the store was closed while request ${quoted(request)} was waited for`, {
-    hint: "Open it again; close() comes last.",
-  });
+  if (!closing.aborted)
+    return new HoldfastError("Aborted", `waiting for the claim on request ${quoted(request)} was aborted`);
+  return new HoldfastError(
+    "Closed",
+    `the store was closed while this call waited for the claim on request ${quoted(request)}`,
+    {
+      hint: "Open the store again, and call close() only when all claims are released.",
+    },
+  );
 }
 
-/** A claim that this process has: it shows signs of life until it is released. */
-class HeldClaim implements RequestClaim {
+/** A claim of this process. It shows signs of life until it is released. */
+class ActiveClaim implements RequestClaim {
   readonly previous: NonNullable<RequestClaim["previous"]> | null;
   readonly #storage: Storage;
   readonly #claims: OpenClaims;
@@ -110,7 +115,7 @@ class HeldClaim implements RequestClaim {
     const { processes } = this.#storage.environment;
     const before = this.#record;
     const host = hostOf(this.#storage.environment);
-    // What this process says of its own session holds for what an earlier one left of it here.
+    // Work that an earlier process left in the same session on this host is now this process's work.
     const isOwn = (one: { readonly sessionId: string | null; readonly host: string | null }) =>
       sessionId !== undefined && one.sessionId === sessionId && one.host === host;
     const record = {
@@ -145,7 +150,7 @@ class HeldClaim implements RequestClaim {
     await this.#beating;
     if (this.#lost.signal.aborted) return;
     const { capture, unsaved } = this.#record;
-    // A process that waits goes on from the capture; of the work itself only that of earlier processes is kept.
+    // A waiting process continues from the capture. Only the unsaved work of earlier processes is kept.
     const isEmpty = capture === null && unsaved.length === 0;
     const left = { ...this.#record, isReleased: true, worker: null, sessionId: null };
     await this.#write((text) =>
@@ -161,7 +166,7 @@ class HeldClaim implements RequestClaim {
       try {
         await this.#showLife();
       } catch (error) {
-        // A store that is away for a while costs the claim only if another process takes it meanwhile.
+        // If the store is unreachable for a while, the claim is lost only if another process takes it meanwhile.
         environment.log("warn", "captures.claim", { error: String(error) });
       }
     }
@@ -176,8 +181,8 @@ class HeldClaim implements RequestClaim {
   }
 
   /**
-   * false: another process has the claim. The row is read first, because the owner counts and not the last sign of life: one whose
-   * commit was not answered may have happened, and may even happen between the two.
+   * false: another process has the claim. The row is read first, because only the owner counts: an earlier sign of life without an answer
+   * may have been committed, or may be committed between the read and the write.
    */
   #write(write: (text: string) => Promise<boolean>): Promise<boolean> {
     const writing = this.#writing.then(async () => {
@@ -211,7 +216,7 @@ async function readText(storage: Storage, name: string): Promise<string | null> 
   return row?.value ?? null;
 }
 
-function valueIs(name: string, expect: string | null): Guard {
+function claimGuard(name: string, expect: string | null): Guard {
   return { check: "claim.value", key: [name], expect };
 }
 
@@ -223,7 +228,7 @@ async function replace(
   guards: readonly Guard[] = [],
 ): Promise<boolean> {
   const outcome = await storage.commit({
-    guards: [...guards, valueIs(name, before)],
+    guards: [...guards, claimGuard(name, before)],
     writes: [{ op: "run", statement: "claim.put", params: [name, encodeClaim(after)] }],
   });
   return outcome.ok;
@@ -231,7 +236,7 @@ async function replace(
 
 async function removeRow(storage: Storage, name: string, before: string): Promise<boolean> {
   const outcome = await storage.commit({
-    guards: [valueIs(name, before)],
+    guards: [claimGuard(name, before)],
     writes: [{ op: "run", statement: "claim.remove", params: [name] }],
   });
   return outcome.ok;
@@ -245,11 +250,11 @@ function requestBusy(request: string, agent: string, owner: ClaimOwner): Holdfas
   const message =
     orphan === null
       ? `${who} ${works}${stalled}`
-      : `${who} is gone, and process ${orphan}, which it started, still ${works}`;
+      : `${who} has ended, and process ${orphan}, which it started, still ${works}`;
   return new HoldfastError("RequestBusy", message, {
     retryable: true,
     details: { request, agent, ...owner },
-    hint: "Wait for its end (claim with wait: true), or work beside it without a claim: both results are then kept.",
+    hint: "Wait for its end (claim with wait: true), or work without a claim: the store then keeps both results.",
   });
 }
 
@@ -259,13 +264,13 @@ function quoted(text: string): string {
 
 const LONGEST_LEASE_MS = 3_600_000;
 /**
- * So long after its last sign of life, by the store's clock, a claim is taken at once. A clock that is wrong by that much costs
- * no more than two captures beside each other, and a request whose container was killed last week does not wait for a lease.
+ * A claim is free at once if its last sign of life is older than this, by the store's clock. So a request whose container was killed last
+ * week does not wait for a lease. If a clock is wrong by that much, the only harm is a diverged capture.
  */
 const STALE_MS = 60_000;
-/** Unsaved work is looked for so long after the last sign of life of the process that did it. */
+/** A claim names unsaved work until this time after the last sign of life of its process. */
 const UNSAVED_MS = 7 * 24 * 3_600_000;
-/** One claim names no more unsaved work than this: the oldest goes first. */
+/** How many entries of unsaved work a claim names. The oldest are dropped first. */
 const MOST_UNSAVED = 8;
 
 /** Work of an earlier process that no process has settled. */
@@ -290,7 +295,7 @@ export interface ClaimRecord {
   /** The process that does the work, as `Processes` names it. */
   readonly worker: string | null;
   readonly sessionId: string | null;
-  /** Inherited from the owner before until this one names its own. */
+  /** Inherited from the previous owner until this one names its own. */
   readonly capture: string | null;
   readonly unsaved: readonly UnsavedRecord[];
 }
@@ -299,7 +304,7 @@ function encodeClaim(record: ClaimRecord): string {
   return JSON.stringify(record);
 }
 
-/** null for what no version of ours wrote: it is replaced. */
+/** null when no version of Holdfast wrote the text: the row is replaced. */
 export function decodeClaim(text: string): ClaimRecord | null {
   const row = plainObject.read(parse(text)) ?? {};
   const { owner, epoch, beat, leaseMs, since, at } = row;
@@ -341,8 +346,8 @@ function parse(text: string): unknown {
   }
 }
 
-/** What the process that takes a claim writes: the former owner's work stays in it until it is settled. */
-function takenRecord(
+/** The record of a new owner. The unsaved work of the previous owner stays in it until it is settled. */
+function claimedRecord(
   seen: ClaimRecord | null,
   { owner, leaseMs, at }: Pick<ClaimRecord, "owner" | "leaseMs" | "at">,
 ): ClaimRecord {
@@ -371,12 +376,12 @@ function unsavedAfter(seen: ClaimRecord, now: number): readonly UnsavedRecord[] 
   return [...kept.filter((one) => !isSame(one)), { sessionId, host, worker, since, at }].slice(-MOST_UNSAVED);
 }
 
-/** The record once a process has said that this work is saved, or named the session as its own. */
+/** The record without work that was saved, or that its owner named as its own. */
 function withoutUnsaved(record: ClaimRecord, isSettled: (one: UnsavedRecord) => boolean): ClaimRecord {
   return { ...record, unsaved: record.unsaved.filter((one) => !isSettled(one)) };
 }
 
-/** free: it may be taken. orphaned: its process is gone, and the worker that it named runs on. */
+/** free: a process may take the claim. orphaned: its process has ended, and the worker that it started still runs. */
 type ClaimState = "free" | "owned" | "orphaned";
 
 function stateOf(environment: Environment, watch: LeaseWatch, record: ClaimRecord): ClaimState {
@@ -384,13 +389,13 @@ function stateOf(environment: Environment, watch: LeaseWatch, record: ClaimRecor
   return orphanOf(environment, record) === null ? "free" : "orphaned";
 }
 
-/** The worker of the owner, or of an owner before, that runs on this machine; null: none does. */
+/** A worker of the owner, or of an earlier owner, that still runs on this machine; null: there is none. */
 export function orphanOf({ processes }: Environment, { worker, unsaved }: ClaimRecord): string | null {
   const workers = [worker, ...unsaved.map((one) => one.worker).toReversed()];
   return workers.find((one) => one !== null && processes?.liveness(one) === "alive") ?? null;
 }
 
-/** How long it takes at most until the claim may be taken, if its owner shows no sign of life and does not end. */
+/** The longest time until the claim is free, if its owner shows no sign of life and does not end. */
 function remainingMs(environment: Environment, watch: LeaseWatch, record: ClaimRecord): number {
   if (isRunningHere(environment, record)) return record.leaseMs;
   if (environment.now() - record.at > STALE_MS + record.leaseMs) return 0;
@@ -398,8 +403,8 @@ function remainingMs(environment: Environment, watch: LeaseWatch, record: ClaimR
 }
 
 /**
- * Its owner is another process of this machine, which runs: however long that is silent, it has the claim. A process knows its own
- * claims, so that one of them that it could not release ends with its lease.
+ * Whether the owner is another process of this machine that runs: it has the claim however long it is silent. A claim of this process
+ * itself that it could not release ends with its lease.
  */
 function isRunningHere(environment: Environment, { owner }: ClaimRecord): boolean {
   const self = environment.processes?.self() ?? null;
@@ -407,7 +412,7 @@ function isRunningHere(environment: Environment, { owner }: ClaimRecord): boolea
   return !isOwn && ownerLiveness(environment, owner) === "alive";
 }
 
-/** With its owner, because a claim that was released begins to count anew. */
+/** The id includes the owner, because a new owner restarts the time. */
 function leaseOf({ owner, epoch, beat, leaseMs }: ClaimRecord) {
   return { id: owner, owner, epoch, beat, lease_ms: leaseMs };
 }
@@ -421,7 +426,7 @@ function ownerOf(environment: Environment, record: ClaimRecord, state: ClaimStat
   return { host, pid, since: record.since, orphan, isStalled };
 }
 
-/** null: it said nothing of its work. */
+/** null: the previous owner recorded nothing about its work. */
 function previousOf(
   environment: Environment,
   seen: ClaimRecord | null,

@@ -1,9 +1,9 @@
-// The claims that one open store holds or waits for. They end with the store: no other part of the
-// process could release them, and a process that closed its store must be able to end.
+// The claims that one open store has or waits for. They end when the store closes: nothing else could release them, and a process that
+// closed its store must be able to end.
 import type { RequestClaim } from "../contracts/captures.ts";
 import type { Environment } from "../contracts/environment.ts";
 
-/** A claim that cannot be released by then ends with its lease. */
+/** How long close() waits for releases. A claim that is not released by then ends with its lease. */
 const RELEASE_MS = 1000;
 
 export class OpenClaims {

@@ -1,15 +1,15 @@
-// Removing captures: their files go unless something else holds them; the log says which went and why.
+// Removes captures: their files are deleted unless another row refers to them; the log records each removal and its reason.
 
 import type { CapturesRemoved } from "../contracts/captures.ts";
 import type { CaptureRow } from "../contracts/storage/capture-queries.ts";
 import { decide } from "../core/decide.ts";
 import { discardErased, forgetWrites, releaseWrites, type Tally, tally } from "../core/erasure.ts";
-import { isOver } from "./rows.ts";
+import { isExpired } from "./rows.ts";
 import { type CaptureContext, unchangedGuard } from "./save.ts";
 
 export type RemovalReason = "asked" | "request" | "expired";
 
-/** One commit each. One that was saved since, or is to be kept after all, is looked at again before it goes. */
+/** Each removal is one commit. A capture that was saved or kept meanwhile is read again first. */
 export async function removeCaptures(
   context: CaptureContext,
   rows: readonly CaptureRow[],
@@ -39,7 +39,7 @@ function removeOne({ storage }: CaptureContext, id: string, why: RemovalReason):
   return decide<RemovedRow | null>(storage, async () => {
     const [row] = await storage.query("capture.get", { id });
     const at = storage.environment.now();
-    if (row === undefined || (why === "expired" && !isOver(row, at))) return { answer: null };
+    if (row === undefined || (why === "expired" && !isExpired(row, at))) return { answer: null };
     const { session } = row;
     return {
       commit: {

@@ -7,11 +7,11 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import type { NewCapture } from "../contracts/captures.ts";
 import { open } from "../open.ts";
-import { isOver } from "./rows.ts";
+import { isExpired } from "./rows.ts";
 
 test("CA5 its time is over when it has come", () => {
-  expect([4, 5, 6].map((now) => isOver({ expires_at: 5 }, now))).toEqual([false, true, true]);
-  expect(isOver({ expires_at: null }, Number.MAX_SAFE_INTEGER)).toBe(false);
+  expect([4, 5, 6].map((now) => isExpired({ expires_at: 5 }, now))).toEqual([false, true, true]);
+  expect(isExpired({ expires_at: null }, Number.MAX_SAFE_INTEGER)).toBe(false);
 });
 
 test.each([

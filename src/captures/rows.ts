@@ -1,4 +1,4 @@
-// Captures as they come back from storage.
+// Decodes stored captures and their lists of files.
 import type { Capture, CapturedFile, CaptureOrigin, CaptureRole, CodingAgent } from "../contracts/captures.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
@@ -56,7 +56,7 @@ export function captureOf(row: CaptureRow): Capture {
   };
 }
 
-/** Its list of files, which its row agrees with. */
+/** Reads the list of files, and checks it against the row. */
 export async function manifestOf(payloads: Payloads, row: CaptureRow): Promise<Manifest> {
   if (row.manifest === null)
     throw damagedRow({ kind: "capture", id: row.id }, "its list of files is missing", "manifest");
@@ -64,12 +64,12 @@ export async function manifestOf(payloads: Payloads, row: CaptureRow): Promise<M
   for await (const piece of payloads.stream(row.manifest)) pieces.push(piece);
   const manifest = decodeManifest(Buffer.concat(pieces), row.id);
   if (manifest.agent !== row.agent || manifest.sessionId !== row.agent_session || manifest.files.length !== row.files) {
-    throw damagedRow({ kind: "capture", id: row.id }, "its list of files is another's", "manifest");
+    throw damagedRow({ kind: "capture", id: row.id }, "its list of files belongs to another capture", "manifest");
   }
   return manifest;
 }
 
-/** With its files as they were in this generation, also after its time. */
+/** The capture with the files of this generation, also if it has expired. */
 export async function storedCapture(payloads: Payloads, row: CaptureRow): Promise<StoredCapture> {
   const { files } = await manifestOf(payloads, row);
   return { ...captureOf(row), files, read: (path) => readFile(payloads, row.id, files, path) };
@@ -86,7 +86,7 @@ export async function* readFile(
   if (digest === null) {
     throw new HoldfastError("NotFound", `the capture ${capture} has no file ${JSON.stringify(path)}`, {
       details: { kind: "file", capture, path },
-      hint: "captures.files(id) lists them.",
+      hint: "captures.files(id) lists its files.",
     });
   }
   yield* payloads.stream(digest);
@@ -97,25 +97,25 @@ export async function existingCapture(storage: Storage, id: string): Promise<Cap
   if (row !== undefined) return row;
   throw new HoldfastError("NotFound", `there is no capture ${JSON.stringify(id)}`, {
     details: { kind: "capture", id },
-    hint: "List what there is with captures.list(), or `npx holdfast captures ls`. What has expired may have been swept.",
+    hint: "List the captures with captures.list(), or `npx holdfast captures ls`. An expired capture may have been swept.",
   });
 }
 
-/** One whose time is not over. */
+/** A capture that has not expired. */
 export async function liveCapture(storage: Storage, id: string): Promise<CaptureRow> {
   const row = await existingCapture(storage, id);
-  if (!isOver(row, storage.environment.now())) return row;
+  if (!isExpired(row, storage.environment.now())) return row;
   throw new HoldfastError("CaptureExpired", `the capture ${id} has expired`, {
     details: { kind: "capture", id, expiresAt: row.expires_at },
-    hint: "As long as it was not swept, captures.expire(id, null) keeps it. The conversation is in its session.",
+    hint: "Until it is swept, captures.expire(id, null) keeps it. The conversation is in its session.",
   });
 }
 
-export function isOver({ expires_at }: Pick<CaptureRow, "expires_at">, now: number): boolean {
+export function isExpired({ expires_at }: Pick<CaptureRow, "expires_at">, now: number): boolean {
   return expires_at !== null && expires_at <= now;
 }
 
-export function inOrder(files: readonly CapturedFile[]): readonly CapturedFile[] {
+export function sortByPath(files: readonly CapturedFile[]): readonly CapturedFile[] {
   return files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
@@ -135,11 +135,11 @@ const VERSION = 1;
 export interface Manifest extends CaptureOrigin {
   readonly agent: CodingAgent;
   readonly sessionId: string;
-  /** In the order of their paths, each path once. */
+  /** Sorted by path. Each path occurs once. */
   readonly files: readonly CapturedFile[];
 }
 
-/** Names in canonical order, so that writing it sorts nothing. */
+/** The fields are in canonical order already, so encoding need not sort them. */
 export function encodeManifest(manifest: Manifest): Uint8Array {
   const { agent, agentVersion, configDir, cwd, key, sessionId } = manifest;
   const files = manifest.files.map(({ path, ref, role, size, stored }) => ({ path, ref, role, size, stored }));
@@ -152,7 +152,7 @@ export function decodeManifest(bytes: Uint8Array, capture: string): Manifest {
   const damaged = (why: string) =>
     new HoldfastError("StoreCorrupted", `the list of files of capture ${capture} is damaged: ${why}`, {
       details: { kind: "capture", id: capture },
-      hint: "Restore an older copy of the store, or go on from the conversation: `npx holdfast run` does so by itself.",
+      hint: "Restore a backup of the store, or continue from the conversation: `npx holdfast run` does so by itself.",
     });
   if (found === undefined) throw damaged("it is not JSON");
   if (found.v !== VERSION) throw damaged(`its version is ${JSON.stringify(found.v ?? null)}`);
@@ -162,7 +162,7 @@ export function decodeManifest(bytes: Uint8Array, capture: string): Manifest {
     AGENTS.includes(agent as CodingAgent) &&
     [sessionId, cwd].every(isText) &&
     [configDir, key, agentVersion].every((value) => value === null || isText(value));
-  if (!sound || !Array.isArray(files)) throw damaged("it does not say whose it is");
+  if (!sound || !Array.isArray(files)) throw damaged("it does not name its agent, session and directory");
   if (files.length > LIMITS.captureFiles) throw damaged(`it has ${files.length} files`);
   const read = files.map((one) => fileOf(one as JsonObject, damaged));
   for (const [i, { path }] of read.entries()) {
@@ -179,7 +179,7 @@ function fileOf(file: JsonObject | null, damaged: (why: string) => HoldfastError
     fromRef(ref) !== null &&
     ROLES.includes(role as CaptureRole) &&
     [size, stored].every((value) => Number.isSafeInteger(value) && Number(value) >= 0);
-  if (!sound) throw damaged("a file of it has no sound path, ref, role or size");
+  if (!sound) throw damaged("a file has no valid path, ref, role or size");
   checkPath(path);
   return { path, ref, role, size, stored } as CapturedFile;
 }

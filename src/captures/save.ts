@@ -1,5 +1,5 @@
-// Saves a capture. The files go first, each as a blob of its own, transcripts as what was added to the one before; then
-// one commit makes them the newest generation, unless another machine has saved since: then a person decides.
+// Saves a capture. The files are stored first, each as a blob; of a transcript only the new part is added. Then one commit makes them the
+// newest generation. If another machine has saved meanwhile, the result is a conflict or a diverged capture.
 import type { Blobs } from "../contracts/blobs.ts";
 import type { CapturedFile, CaptureWithFiles, NewCapturedFile } from "../contracts/captures.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -13,10 +13,10 @@ import { forgetWrites, releaseWrites, type Tally, tally } from "../core/erasure.
 import { newId } from "../core/new-id.ts";
 import { STORE_LOCK } from "../core/session-guards.ts";
 import type { CheckedCapture } from "./checked-input.ts";
-import { captureOf, encodeManifest, inOrder, isOver, type Manifest, manifestOf } from "./rows.ts";
+import { captureOf, encodeManifest, isExpired, type Manifest, manifestOf, sortByPath } from "./rows.ts";
 
-/** What is on its way in lives so long without a row. */
-const ON_THE_WAY_MS = 3_600_000;
+/** How long a stored file is kept before a row refers to it. */
+const PENDING_TTL_MS = 3_600_000;
 const WEEK_MS = 7 * 24 * 3_600_000;
 const NO_BYTES = new Uint8Array(0);
 
@@ -24,56 +24,56 @@ export interface CaptureContext {
   readonly storage: Storage;
   readonly payloads: Payloads;
   readonly blobs: Blobs;
-  /** The id of the session that has its log; there is one from then on. */
+  /** The id of the session in which the capture is logged. The session is created if it is missing. */
   readonly sessionFor: (given: CheckedCapture, basis: Basis) => Promise<string>;
 }
 
 export interface Basis {
-  /** The row that is replaced; null: there will be a new one. */
+  /** The row that is replaced; null: a new row is inserted. */
   readonly before: CaptureRow | null;
-  /** Of those that did not go another way. */
+  /** The newest capture of the session that is not diverged. */
   readonly newest: CaptureRow | null;
 }
 
 export async function saveCapture(context: CaptureContext, given: CheckedCapture): Promise<CaptureWithFiles> {
   const { storage, payloads } = context;
-  const basis = await goesOnFrom(storage, given);
+  const basis = await resolveBasis(storage, given);
   const { before } = basis;
   const session = await context.sessionFor(given, basis);
   const known = before === null ? null : await manifestOf(payloads, before).catch(() => null);
-  const files = inOrder(await storeFiles(context, given.files, known));
+  const files = sortByPath(await storeFiles(context, given.files, known));
   const { agent, sessionId, cwd, configDir, key, agentVersion } = given;
   const bytes = encodeManifest({ agent, sessionId, cwd, configDir, key, agentVersion, files });
   const children = distinct(files.map(({ ref }) => fromRef(ref) as Uint8Array));
   return payloads.preparing(async (prepare) => {
     const manifest = await prepare(bytes, { media: "application/json", utf8: true, owned: true, children });
     const saved = await decide(storage, async () => {
-      const basis = await goesOnFrom(storage, given);
-      // A capture that another process has begun meanwhile keeps its session, whatever session was named here.
+      const basis = await resolveBasis(storage, given);
+      // A capture that another process has created meanwhile keeps its session, whatever session the caller named.
       const isElsewhere = basis.before !== null && basis.before.session !== session;
       const isShared = basis.before === null && basis.newest?.session === session && given.session === undefined;
       const where = isElsewhere || isShared ? await context.sessionFor(given, basis) : session;
       return decisionOf(context, { given, session: where, files, manifest, children }, basis);
     });
-    // What the one before held and this one does not.
+    // Blobs that only the replaced generation used.
     const kept = new Set(children.map(toHex));
     await payloads.discard(saved.later.filter(({ sha256 }) => !kept.has(toHex(sha256))));
     return saved.capture;
   });
 }
 
-/** Conflict when what is there is not what the caller knows. */
-async function goesOnFrom(storage: Storage, given: CheckedCapture): Promise<Basis> {
+/** Conflict when the stored generation is not the caller's basis. */
+async function resolveBasis(storage: Storage, given: CheckedCapture): Promise<Basis> {
   const { request, agent, sessionId, basis } = given;
   const newest = (await storage.query("capture.newest", { request, agent, agentSession: sessionId }))[0] ?? null;
   if (basis === undefined) return { before: newest, newest };
   const row = basis === null ? undefined : (await storage.query("capture.get", { id: basis.id }))[0];
   const isSame = row?.agent === agent && row.agent_session === sessionId && row.request === request;
   if (isSame && row.generation === basis?.generation) return { before: row, newest };
-  // It has expired: this save does not know it, and takes its place.
-  if (newest !== null && isOver(newest, storage.environment.now())) return { before: newest, newest };
+  // The newest capture has expired, so this save replaces it.
+  if (newest !== null && isExpired(newest, storage.environment.now())) return { before: newest, newest };
   // There is no other generation to diverge from: it was removed, or never existed.
-  if (newest === null || given.keeps) return { before: null, newest };
+  if (newest === null || given.keepsBoth) return { before: null, newest };
   throw conflict(given, newest);
 }
 
@@ -84,7 +84,7 @@ function conflict({ request, sessionId }: CheckedCapture, newest: CaptureRow): H
     `another machine has saved session ${JSON.stringify(sessionId)} meanwhile: generation ${generation} is the newest`,
     {
       details: { kind: "capture", request, sessionId, id, generation },
-      hint: 'Save it beside the other with onConflict: "keep", and choose later with captures.prefer(id).',
+      hint: 'Save it as a diverged capture with onConflict: "keep", and choose later with captures.prefer(id).',
     },
   );
 }
@@ -102,26 +102,29 @@ async function storeFiles(
       content instanceof Uint8Array
         ? await storeFile(blobs, content, { grows: grows === true, owned: owned === true }, had)
         : content.ref;
-    const same = had?.ref === ref ? had : await measured(storage, ref);
+    const same = had?.ref === ref ? had : await readStoredSize(storage, ref);
     if (same === undefined) throw missing(path, ref);
     stored.push({ role, path, ref, size: same.size, stored: same.stored });
   }
   return stored;
 }
 
-async function measured(storage: Storage, ref: string): Promise<Pick<CapturedFile, "size" | "stored"> | undefined> {
+async function readStoredSize(
+  storage: Storage,
+  ref: string,
+): Promise<Pick<CapturedFile, "size" | "stored"> | undefined> {
   const [row] = await storage.query("capture.stored", { sha256: fromRef(ref) as Uint8Array });
   return row;
 }
 
-/** A transcript is made of segments from its first day on, so that what is added later is all that is stored. */
+/** A growing file is stored in segments from the first save on, so that later saves store only the new part. */
 async function storeFile(
   blobs: Blobs,
   content: Uint8Array,
   { grows, owned }: { readonly grows: boolean; readonly owned: boolean },
   had: CapturedFile | undefined,
 ): Promise<string> {
-  const options = { ttlMs: ON_THE_WAY_MS, owned };
+  const options = { ttlMs: PENDING_TTL_MS, owned };
   if (!grows) return blobs.store(content, options);
   const growsFrom = had?.ref ?? (await blobs.store(NO_BYTES, options));
   return blobs.store(content, { ...options, growsFrom });
@@ -130,7 +133,7 @@ async function storeFile(
 function missing(path: string, ref: string): HoldfastError {
   return new HoldfastError("BlobNotFound", `there is no blob ${ref} for ${JSON.stringify(path)}`, {
     details: { path, ref },
-    hint: "Give the bytes instead.",
+    hint: "Pass the bytes instead of the ref.",
   });
 }
 
@@ -205,7 +208,7 @@ function rowOf(storage: Storage, { given, files, manifest }: PendingSave, { befo
     agent: given.agent,
     agent_session: given.sessionId,
     generation: (before?.generation ?? 0) + 1,
-    // One that was kept beside another is alone when that is gone.
+    // A diverged capture becomes the newest when the newest was removed.
     diverged: newest === null ? 0 : (before?.diverged ?? 1),
     cwd: encodeText(given.cwd),
     config_dir: bytesOf(given.configDir),
@@ -222,7 +225,7 @@ function rowOf(storage: Storage, { given, files, manifest }: PendingSave, { befo
   };
 }
 
-/** Unless a new time is given, it is kept as long after this save as it was to be kept after the last one. */
+/** If the caller gives no time, the capture is kept as long after this save as it was to be kept after the last one. */
 function expiryOf({ ttlMs }: CheckedCapture, before: CaptureRow | null, at: number): number | null {
   if (ttlMs === null) return null;
   if (ttlMs !== undefined) return at + ttlMs;
@@ -232,7 +235,7 @@ function expiryOf({ ttlMs }: CheckedCapture, before: CaptureRow | null, at: numb
   return kept > 0 ? Math.max(before.expires_at, at + kept) : at + WEEK_MS;
 }
 
-/** Those that begin one wait for each other: they may do so in different sessions, and then no row is common to them. */
+/** Saves that insert a new capture wait for each other with the store's lock: they may use different sessions and share no row. */
 function guardsOf(
   { request, agent, sessionId }: CheckedCapture,
   session: string,
@@ -244,7 +247,7 @@ function guardsOf(
   return [...same, STORE_LOCK, { check: "capture.newest", key, expect: newest?.id ?? null }];
 }
 
-/** Nothing of it changed, also not how long it is to be kept; `session` is any that the commit uses. */
+/** Requires that the capture did not change, nor its expiry. `session` is any session that the commit uses. */
 export function unchangedGuard({ id, session_no, seq }: CaptureRow, session: string): Guard {
   return { check: "capture.seq", key: [id, session], expect: `${session_no} ${seq}` };
 }

@@ -11,7 +11,7 @@ export async function sourceOfCapture(
 ): Promise<CaptureSource & CaptureWithFiles> {
   const files = await captures.files(id);
   const capture = await captures.get(id);
-  if (capture === null) throw new Error("bug: a capture has files and is not there");
+  if (capture === null) throw new Error("bug: a capture has files and no row");
   return { ...capture, files, read: (path) => captures.read(id, path) };
 }
 
@@ -22,14 +22,14 @@ export interface InMemorySource extends CaptureOrigin {
   readonly contents: ReadonlyMap<string, Uint8Array>;
 }
 
-/** The input may be hostile: the sanitizer removes what must not come from it. */
-export function sourceInMemory(handed: InMemorySource): CaptureSource {
-  const { contents, ...source } = sanitizeBundle(handed);
+/** The source may be hostile: the sanitizer removes files that must not come from it. */
+export function sourceInMemory(source: InMemorySource): CaptureSource {
+  const { contents, ...rest } = sanitizeBundle(source);
   return {
-    ...source,
+    ...rest,
     async *read(path) {
       const content = contents.get(path);
-      if (content === undefined) throw new Error(`bug: ${path} is listed and not there`);
+      if (content === undefined) throw new Error(`bug: ${path} is listed and has no content`);
       yield content;
     },
   };

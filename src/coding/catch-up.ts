@@ -61,7 +61,7 @@ async function markImported({ sessions }: Pick<ImportStores, "sessions">, { sess
   await sessions.update(session, { metadata: { ...found.metadata, [MARK]: { capture: id, generation } } });
 }
 
-/** The capture is kept beside the newest, in the same session: importing both would rewind that session again and again. */
+/** Whether the capture diverged and uses the session of the newest one: importing both would rewind that session again and again. */
 async function sharesSessionWithNewest({ captures }: ImportStores, capture: Capture): Promise<boolean> {
   if (!capture.diverged) return false;
   const { request, agent, sessionId } = capture;
@@ -69,7 +69,7 @@ async function sharesSessionWithNewest({ captures }: ImportStores, capture: Capt
   return newest !== undefined && newest.id !== capture.id && newest.session === capture.session;
 }
 
-/** Why a session is still behind its capture; null: it has all that was captured. */
+/** Why a session lacks a part of its capture; null: it has all of it. */
 export type CatchUpProblem = string | null;
 
 /** Imports the session's own captures, also those that have expired and were not removed yet. */

@@ -1,18 +1,18 @@
-// Whether a text looks like chance, as secrets do, or like a word, a name, a number or a hash, as most text does.
+// Decides whether a text looks random, as secrets do, or like a word, a name, a number or a hash, as most text does.
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const HEX = /^(?:0x)?[0-9a-f]+$/i;
 const NUMBER = /^[-+]?[\d.]+(?:e[-+]?\d+)?$/i;
-/** No key has these. */
+/** Characters that no key has. */
 const OMISSION = /\*{3}|\.{3}|…|<|\$\{|%[sd]/;
-/** A key has one of these by chance: of ten thousand with 90 characters one has four x of either case in a row. */
+/** Typical filler. A key rarely has it by chance: one of ten thousand keys of 90 characters has four x in a row. */
 const FILLER = /x{4,}|0{8,}|example|placeholder|redacted|changeme|your[_-]|dummy|sample/gi;
-/** What chance makes of so many characters is no filler's surroundings. */
+/** If the text without filler is at least this long and random, it is a key. */
 const KEY_LENGTH = 16;
 /** a.b.c, a::b, /a/b, camelCase and snake_case: code that says where a secret comes from. */
 const CODE = /^[@#./~-]|^[A-Za-z_]+(?:[.:/>?-]+[A-Za-z_]+\d*)*[:.!?*]*$|^(?:process|os|env|config|req|self|this)\b/;
 
-/** A text that stands for a secret. One in which filler is a small part of what is otherwise made by chance is a secret. */
+/** Whether the text is a placeholder for a secret. A random text with a little filler is not. */
 export function isPlaceholder(text: string): boolean {
   const part = text.slice(0, 500);
   if (OMISSION.test(part)) return true;
@@ -21,14 +21,14 @@ export function isPlaceholder(text: string): boolean {
   return rest.length < KEY_LENGTH || rest.length * 3 < part.length * 2 || !isShuffled(rest);
 }
 
-/** Small letters, capitals and digits follow each other as in no word or number: in chance, after two characters of five. */
+/** Whether small letters, capitals and digits alternate as in no word or number. In a random text the kind changes after two of five. */
 function isShuffled(text: string): boolean {
   const kinds = [...text].map((one) => (/\d/.test(one) ? "digit" : /[A-Z]/.test(one) ? "capital" : "small"));
   const changes = kinds.filter((kind, i) => i > 0 && kind !== kinds[i - 1]).length;
   return changes * 10 >= text.length * 3;
 }
 
-/** Bits a character, of those that are there. */
+/** The entropy of the text's own characters, in bits for each character. */
 function entropyOf(text: string): number {
   const counts = new Map<string, number>();
   for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
@@ -37,7 +37,7 @@ function entropyOf(text: string): number {
   return bits;
 }
 
-/** Letters of both cases with digits, or letters with many digits, mixed as no word is; no hash, no UUID. */
+/** Whether letters and digits are mixed as in no word. A hash or a UUID does not count. */
 export function looksRandom(text: string): boolean {
   const part = text.slice(0, 200);
   if (UUID.test(part) || HEX.test(part) || NUMBER.test(part)) return false;
@@ -47,12 +47,12 @@ export function looksRandom(text: string): boolean {
   return entropyOf(part) >= 3.2 && (isMixed || digits * 6 >= part.length);
 }
 
-/** For what is called a password: less chance is enough, and a long hash is one, but code and plain words are not. */
+/** For values that are named a password: less entropy is enough, and a long hash counts, but code and plain words do not. */
 export function isHighEntropy(text: string): boolean {
   return isRepeatable(text) && entropyOf(text.slice(0, 200)) >= 2.7;
 }
 
-/** Whether a password is masked wherever it stands: no word, number, hash, UUID or code, which stand elsewhere by chance. */
+/** Whether a password is masked wherever it occurs. A word, number, hash, UUID or code is not, because it occurs elsewhere by chance. */
 export function isRepeatable(text: string): boolean {
   const part = text.slice(0, 200);
   if (UUID.test(part) || NUMBER.test(part) || CODE.test(part)) return false;

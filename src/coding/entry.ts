@@ -1,5 +1,5 @@
-// holdfast/coding: what `holdfast run` does, for hosts that start coding agents themselves. Find a session on this machine and
-// put one back, save it while it grows, bring its conversation into the store, and tell it when it cannot be put back.
+// holdfast/coding: the functions of `holdfast run`, for hosts that start coding agents themselves. They find and restore sessions on this
+// machine, save a session while it grows, import its conversation, and make a digest of it for an agent that cannot resume.
 export type * from "../contracts/coding.ts";
 export { type ReadableSession, sourceOfCapture } from "./capture-source.ts";
 export { importCaptured } from "./catch-up.ts";

@@ -36,7 +36,7 @@ export async function findCapture(
 /** A shorter prefix would match too many captures. */
 const ID_PREFIX = /^cap_[0-9a-z]{4,}…?$/;
 
-/** By its id or the first characters of it. A capture that has expired is found as long as it was not swept. */
+/** Finds a capture by its id or the first characters of it. An expired capture is found until it is swept. */
 export async function requireCapture(holdfast: Holdfast, named: string): Promise<Capture> {
   const whole = await holdfast.captures.get(named);
   if (whole !== null) return whole;

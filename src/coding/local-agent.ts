@@ -70,9 +70,11 @@ function localClaude({ env, cwd }: AgentHost): LocalAgent {
 }
 
 export function openCodeRunner({ env, cwd, environment, command = "opencode" }: AgentHost): OpenCode {
-  const given = Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
+  const variables = Object.entries(env).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
   const words: readonly [string, ...string[]] = typeof command === "string" ? [command] : command;
-  return new OpenCode({ command: words, env: Object.fromEntries(given), cwd, environment });
+  return new OpenCode({ command: words, env: Object.fromEntries(variables), cwd, environment });
 }
 
 function localOpenCode(host: AgentHost): LocalAgent {
@@ -117,7 +119,7 @@ export async function inTemporaryFolder(
   }
 }
 
-/** Files that the source had lost before were not restored either. */
+/** Adds the files that the source lacks: they were not restored either. */
 function addLeftOut({ left = [] }: CaptureSource, restored: Restored): Restored {
   return left.length === 0 ? restored : { ...restored, left: [...left, ...restored.left] };
 }

@@ -1,5 +1,5 @@
-// The sessions that coding agents have on this machine: listing them, finding the one that changed last, and importing their
-// conversations into a store. Sizes and times tell which files did not change since the last import; those are not read.
+// Lists the sessions of coding agents on this machine, finds the one that changed last, and imports their conversations into a store.
+// Files with the same size and time as at the last import are not read.
 import { lstat, readdir, realpath } from "node:fs/promises";
 import * as path from "node:path";
 import type { CodingAgent } from "../contracts/captures.ts";
@@ -35,19 +35,19 @@ export interface LocalSessionEntry {
   find(): Promise<LocalSession>;
 }
 
-/** Is told which folder or file cannot be listed, and why. */
-export type Unreadable = (place: string, error: unknown) => void;
+/** Called for each folder or file that cannot be listed, with the reason. */
+export type Unreadable = (path: string, error: unknown) => void;
 
 export function listLocal(
   agent: CodingAgent,
   host: AgentHost,
   unreadable: Unreadable,
 ): Promise<readonly LocalSessionEntry[]> {
-  return agent === "claude-code" ? claudeLocals(host, unreadable) : openCodeLocals(host, unreadable);
+  return agent === "claude-code" ? listClaudeEntries(host, unreadable) : listOpenCodeEntries(host, unreadable);
 }
 
-/** A session that ran in several directories has several transcripts; the longest is taken. */
-async function claudeLocals({ env }: AgentHost, unreadable: Unreadable): Promise<readonly LocalSessionEntry[]> {
+/** A session that ran in several directories has several transcripts; the longest is used. */
+async function listClaudeEntries({ env }: AgentHost, unreadable: Unreadable): Promise<readonly LocalSessionEntry[]> {
   const configDir = configDirOf(env);
   const longest = new Map<string, ClaudeTranscript>();
   for await (const one of listClaudeSessions(configDir, unreadable)) {
@@ -64,7 +64,7 @@ async function claudeLocals({ env }: AgentHost, unreadable: Unreadable): Promise
       changedAt: mtimeMs,
       stamp: async () => {
         const subagents = await subagentStamps(path.join(file.slice(0, -6), "subagents"));
-        return [file, size, mtimeMs, ...subagents, ...(await flat.of(path.dirname(file), sessionId))].join(" ");
+        return [file, size, mtimeMs, ...subagents, ...(await flat.stampsOf(path.dirname(file), sessionId))].join(" ");
       },
       find: async () => ({
         ...(await findClaudeSession({ transcriptPath: file, configDir, onlyMessages: true })),
@@ -85,7 +85,7 @@ async function subagentStamps(folder: string): Promise<readonly string[]> {
 class FlatAgents {
   readonly #folders = new Map<string, Promise<ReadonlyMap<string | null, readonly string[]>>>();
 
-  async of(folder: string, sessionId: string): Promise<readonly string[]> {
+  async stampsOf(folder: string, sessionId: string): Promise<readonly string[]> {
     const known = this.#folders.get(folder) ?? this.#read(folder);
     this.#folders.set(folder, known);
     return (await known).get(sessionId) ?? [];
@@ -104,8 +104,8 @@ class FlatAgents {
   }
 }
 
-/** A session comes with its sub-sessions. */
-async function openCodeLocals(host: AgentHost, unreadable: Unreadable): Promise<readonly LocalSessionEntry[]> {
+/** One entry for each session together with its sub-sessions. */
+async function listOpenCodeEntries(host: AgentHost, unreadable: Unreadable): Promise<readonly LocalSessionEntry[]> {
   const [runner, dataDir] = [openCodeRunner(host), openCodeDataDir(host.env)];
   const all = await listOpenCodeSessions(runner, dataDir, unreadable);
   const byId = new Map(all.map((one) => [one.sessionId, one]));
@@ -203,19 +203,20 @@ export interface LatestSession {
   readonly changedAt: number;
 }
 
-/** NotFound when there is none. It fails if an agent cannot be asked, because that agent may have the latest session. */
+/** NotFound when there is none. It fails if the sessions of an agent cannot be listed, because that agent may have the latest one. */
 export async function findLatestSession(agents: readonly CodingAgent[], host: AgentHost): Promise<LatestSession> {
   const all: LatestSession[] = [];
-  for (const agent of agents) all.push(...(await (agent === "claude-code" ? ofClaude(host) : ofOpenCode(host))));
+  for (const agent of agents)
+    all.push(...(await (agent === "claude-code" ? latestOfClaude(host) : latestOfOpenCode(host))));
   const [latest] = all.toSorted((a, b) => b.changedAt - a.changedAt);
   if (latest !== undefined) return latest;
-  throw new HoldfastError("NotFound", `no session of ${agents.join(" or ")} was begun in ${host.cwd}`, {
+  throw new HoldfastError("NotFound", `there is no session of ${agents.join(" or ")} in ${host.cwd}`, {
     hint: "name it with --session-id ID, or its directory with --cwd DIR",
     details: { cwd: host.cwd, agents },
   });
 }
 
-async function ofClaude({ env, cwd }: AgentHost): Promise<readonly LatestSession[]> {
+async function latestOfClaude({ env, cwd }: AgentHost): Promise<readonly LatestSession[]> {
   const key = fixedKeyOf(env) ?? (await projectKeyOf(cwd));
   const found: LatestSession[] = [];
   for await (const one of listClaudeSessions(configDirOf(env), () => {})) {
@@ -225,7 +226,7 @@ async function ofClaude({ env, cwd }: AgentHost): Promise<readonly LatestSession
 }
 
 /** Without sub-sessions. */
-async function ofOpenCode(host: AgentHost): Promise<readonly LatestSession[]> {
+async function latestOfOpenCode(host: AgentHost): Promise<readonly LatestSession[]> {
   const directory = await realpath(host.cwd);
   const all = await listOpenCodeSessions(openCodeRunner(host), openCodeDataDir(host.env), () => {});
   return all
@@ -233,7 +234,7 @@ async function ofOpenCode(host: AgentHost): Promise<readonly LatestSession[]> {
     .map(({ sessionId, updatedAt }) => ({ agent: "opencode", sessionId, changedAt: updatedAt }));
 }
 
-/** Of an erased session the log keeps a tombstone, which tells it from a session that never was. */
+/** Whether the session was erased: the log keeps a tombstone of it. */
 async function hasTombstone(holdfast: Holdfast, session: string): Promise<boolean> {
   try {
     await holdfast.log.anchor({ session });

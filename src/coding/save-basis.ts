@@ -1,18 +1,18 @@
-// The basis of a save: the capture that the files on this disk continue. It is the newest capture, or one that is kept beside it, if the
-// files contain all that it has. If another machine has continued the session meanwhile, there is none, and the save is kept beside.
+// Finds the basis of a save: the capture that the files on this disk continue. That is the newest capture, or a diverged one, if the
+// files contain all that it has. If another machine has continued the session meanwhile, there is none, and the save is a diverged capture.
 import { readFile } from "node:fs/promises";
 import type { Capture, CapturedFile, Captures, CaptureWithFiles } from "../contracts/captures.ts";
 import type { FoundSession } from "../contracts/coding.ts";
 import { mainFileOf } from "../core/agent-sessions.ts";
 import { decodeText, sha256Hex } from "../core/bytes.ts";
 import { readContent } from "./capture-source.ts";
-import { movedDirectory, type Rewriting, rewriteLines, rewritings } from "./claude/rewrite-paths.ts";
+import { directoryRewrite, type PathRewrite, rewriteLines, sessionPathRewrites } from "./claude/rewrite-paths.ts";
 import { type KnownSecrets, maskSecrets } from "./secrets.ts";
 
 export interface BasisStore {
   readonly captures: Pick<Captures, "list" | "files" | "read">;
   readonly request: string;
-  /** If secrets are replaced: all that are known now, also those that were found after a capture. */
+  /** If secrets are replaced: all known secrets, also those that were found after a capture. */
   readonly masked?: KnownSecrets;
 }
 
@@ -31,7 +31,7 @@ export async function findBasis(
   return null;
 }
 
-/** The newest capture first, then those that are kept beside it. */
+/** The newest capture first, then the diverged ones. */
 async function listVersions(
   { captures, request }: BasisStore,
   { agent, sessionId }: FoundSession,
@@ -56,7 +56,7 @@ async function isBasis(
   );
 }
 
-/** The capture that contains all messages that are here, and perhaps more; null: there is none. */
+/** The capture that contains all messages of the files on this disk, and perhaps more; null: there is none. */
 export async function captureContaining(store: BasisStore, found: FoundSession): Promise<CaptureWithFiles | null> {
   const main = mainFileOf(found.agent, found.sessionId).path;
   const file = found.files.find(({ path }) => path === main);
@@ -126,10 +126,10 @@ export async function continuesMoved(
 }
 
 /** The path changes that a restore makes between the two locations. */
-function rewritesBetween(basis: SessionLocation, found: SessionLocation): readonly Rewriting[] {
+function rewritesBetween(basis: SessionLocation, found: SessionLocation): readonly PathRewrite[] {
   const [from, to] = [claudeLocation(basis), claudeLocation(found)];
   if (from === null || to === null) return [];
-  return [...rewritings(from, to), ...movedDirectory(basis.cwd, found.cwd)];
+  return [...sessionPathRewrites(from, to), ...directoryRewrite(basis.cwd, found.cwd)];
 }
 
 type SessionLocation = Pick<FoundSession, "configDir" | "key" | "sessionId" | "cwd">;

@@ -1,5 +1,5 @@
-// Saves a session of a coding agent repeatedly while it grows. A file that did not change is named by its ref and not read; of a file
-// that grew, the store keeps what was added. One save runs at a time.
+// Saves a session of a coding agent repeatedly while it grows. An unchanged file is named by its ref and not read; of a file that grew,
+// the store adds only the new part. One save runs at a time.
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import type { Capture, CapturedFile, Captures, CaptureWithFiles, NewCapturedFile } from "../contracts/captures.ts";
@@ -21,7 +21,7 @@ export interface SaverOptions {
   /** The capture that was restored before the agent started; null: none. Not given: the newest, if the files continue it. */
   readonly basis?: CaptureWithFiles | null;
   readonly ttlMs?: number | null;
-  /** Replaces likely secrets. Then a restore gives other bytes than there were. */
+  /** Replaces likely secrets. A restore then writes other bytes than the agent wrote. */
   readonly mask?: boolean;
   /** Saves also when nothing changed, because the caller asked for a capture. */
   readonly always?: boolean;
@@ -38,7 +38,7 @@ export interface Saved {
   readonly read: number;
   /** Likely secrets that no earlier save reported. */
   readonly secrets: readonly FileFinding[];
-  /** Files that were gone when the saver wanted to read them. */
+  /** Files that were removed before the saver read them. */
   readonly gone: readonly string[];
 }
 
@@ -109,21 +109,21 @@ export class Saver {
   }
 
   async #save(found: FoundSession): Promise<Saved | null> {
-    const look = await this.#inspect(found);
-    if (this.#last === undefined) this.#last = await this.#basis(found, look);
+    const inspection = await this.#inspect(found);
+    if (this.#last === undefined) this.#last = await this.#basis(found, inspection);
     if (this.#unanswered !== null) await this.#checkUnanswered(found, this.#unanswered);
-    if (this.#last !== null && this.#options.always !== true && isUnchanged(found, look, this.#last)) {
-      this.#remember(look, this.#last);
+    if (this.#last !== null && this.#options.always !== true && isUnchanged(found, inspection, this.#last)) {
+      this.#remember(inspection, this.#last);
       if (await this.#renew(this.#last)) return null;
       // The capture was removed meanwhile, and its blobs with it: all files are read again.
       this.#known.clear();
       this.#last = undefined;
       return this.#save(found);
     }
-    if (this.#last !== null && !(await this.#continuesLast(found, look.read, this.#last))) this.#last = null;
-    const saved = await this.#commit(found, look).catch((error: unknown) => {
+    if (this.#last !== null && !(await this.#continuesLast(found, inspection.read, this.#last))) this.#last = null;
+    const saved = await this.#commit(found, inspection).catch((error: unknown) => {
       // A blob that was named by its ref was removed meanwhile: all files are read again.
-      if (!isMissing(error) || look.read.size === look.files.length) throw error;
+      if (!isMissing(error) || inspection.read.size === inspection.files.length) throw error;
       this.#known.clear();
       return null;
     });
@@ -136,14 +136,14 @@ export class Saver {
   }
 
   async #inspect(found: FoundSession): Promise<Inspection> {
-    const look: Inspection = { files: [], read: new Map(), secrets: [], scanned: new Map(), gone: [] };
+    const inspection: Inspection = { files: [], read: new Map(), secrets: [], scanned: new Map(), gone: [] };
     const knownBefore = this.#knownSecrets.size;
     const all: { readonly file: FoundFile; readonly taken: ReadResult | { readonly ref: string } }[] = [];
     for (const file of found.files) {
       const taken = await this.#readFile(file);
-      if (taken === null) look.gone.push(file.path);
+      if (taken === null) inspection.gone.push(file.path);
       else {
-        if ("content" in taken) this.#scan(file, taken, look);
+        if ("content" in taken) this.#scan(file, taken, inspection);
         all.push({ file, taken });
       }
     }
@@ -157,28 +157,28 @@ export class Saver {
       return this.#inspect(found);
     }
     for (const { file, taken } of all) {
-      if ("ref" in taken) look.files.push({ ...nameOf(file), content: { ref: taken.ref } });
+      if ("ref" in taken) inspection.files.push({ ...nameOf(file), content: { ref: taken.ref } });
       else {
         const content = this.#options.mask === true ? maskSecrets(taken.content, this.#knownSecrets) : taken.content;
-        look.read.set(file.path, { ...taken, content, plain: taken.content });
-        look.files.push({ ...nameOf(file), content, owned: true });
+        inspection.read.set(file.path, { ...taken, content, plain: taken.content });
+        inspection.files.push({ ...nameOf(file), content, owned: true });
       }
     }
-    return look;
+    return inspection;
   }
 
-  #scan(file: FoundFile, taken: ReadResult, look: Inspection): void {
+  #scan(file: FoundFile, taken: ReadResult, inspection: Inspection): void {
     const last = this.#scanned.get(file.path);
     const { findings, scanned } = scanFrom(taken, last, file.grows, this.#knownSecrets);
-    for (const finding of findings) look.secrets.push({ ...finding, path: file.path });
-    look.scanned.set(file.path, scanned);
+    for (const finding of findings) inspection.secrets.push({ ...finding, path: file.path });
+    inspection.scanned.set(file.path, scanned);
   }
 
-  async #commit(found: FoundSession, look: Inspection): Promise<Saved> {
+  async #commit(found: FoundSession, inspection: Inspection): Promise<Saved> {
     const { captures, request, ttlMs, session } = this.#options;
     const { agent, sessionId, cwd, configDir, key, agentVersion } = found;
     const basis = this.#last == null ? null : { id: this.#last.id, generation: this.#last.generation };
-    this.#unanswered = look.files;
+    this.#unanswered = inspection.files;
     const capture = await captures
       .save({
         request,
@@ -188,7 +188,7 @@ export class Saver {
         configDir,
         key,
         agentVersion,
-        files: look.files,
+        files: inspection.files,
         onConflict: "keep",
         basis,
         ...(ttlMs === undefined ? {} : { ttlMs }),
@@ -200,11 +200,16 @@ export class Saver {
       });
     this.#unanswered = null;
     this.#last = capture;
-    this.#remember(look, capture);
-    return { capture, read: look.read.size, secrets: this.#newFindings(look.secrets), gone: look.gone };
+    this.#remember(inspection, capture);
+    return {
+      capture,
+      read: inspection.read.size,
+      secrets: this.#newFindings(inspection.secrets),
+      gone: inspection.gone,
+    };
   }
 
-  /** Looks whether a save that was not answered has happened after all. */
+  /** Checks whether a save without an answer was committed. */
   async #checkUnanswered({ agent, sessionId }: FoundSession, sent: readonly NewCapturedFile[]): Promise<void> {
     const { captures, request } = this.#options;
     const last = this.#last ?? null;
@@ -257,8 +262,8 @@ export class Saver {
   }
 
   /**
-   * Transcripts only grow. If one lost its beginning, because of a full disk or a tool that cleans up, it must not replace the whole
-   * one: it is saved beside it.
+   * Transcripts only grow. If one lost its beginning, because of a full disk or a tool that cleans up, it must not replace the complete
+   * one: it is saved as a diverged capture.
    */
   async #continuesLast(found: FoundSession, read: Inspection["read"], last: CaptureWithFiles): Promise<boolean> {
     const { agent, sessionId } = found;
@@ -329,8 +334,8 @@ function isMissing(error: unknown): boolean {
 }
 
 /**
- * A file may grow between the moment its session is found and the moment its bytes are read. Then the capture holds lines of a
- * version that it does not name, and the next save names it.
+ * A file may grow after its session was found and before its bytes are read. Then the capture has lines of an agent version that it does
+ * not name, and the next save names that version.
  */
 function isUnchanged({ agentVersion }: FoundSession, { files }: Inspection, last: CaptureWithFiles): boolean {
   return isSame(files, last.files) && (agentVersion === null || agentVersion === last.agentVersion);

@@ -1,25 +1,25 @@
-// Where likely secrets are in a text: from every place where one may begin, only as far as a secret goes, so that time and memory
-// are bounded for any text.
+// Finds likely secrets in a text. From each position where a secret may begin, it reads at most the length of a secret, so that time and
+// memory are bounded for any text.
 import { isHighEntropy, isPlaceholder, looksRandom } from "./entropy.ts";
 import { type SecretKind, TOKENS, type TokenShape } from "./secret-tokens.ts";
 
 export interface Span {
   readonly kind: SecretKind;
-  /** The text that identifies the secret begins here, before it. */
+  /** The beginning of the text that identifies the secret, such as the name of a variable before it. */
   readonly begin: number;
   readonly from: number;
   readonly to: number;
-  /** The part of the text that is no secret. */
+  /** The part of the text that is not secret, for reports. */
   readonly shown: string;
 }
 
-/** Spans found, and up to where the text needs no second look. */
-interface Look {
+/** The spans at a trigger, and the position from which the search continues. */
+interface TriggerMatch {
   readonly spans: readonly Span[];
   readonly next: number;
 }
 
-/** No secret is looked for beyond this many bytes from where it begins. */
+/** The longest secret in bytes. */
 export const REACH = 16 * 1024;
 
 const AWS_ID = /(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}(?![A-Za-z0-9])/y;
@@ -33,16 +33,16 @@ const PEM_BODY = /[A-Za-z0-9+/=]{1,4096}/y;
 const PEM_TAIL = /-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----/y;
 const USER_PASSWORD =
   /(?<user>[!#-&*+.0-9;=?A-Z^_a-z~\x80-\xff-]{0,300}):(?<secret>[!#-&*+.0-9:;=?A-Z^_a-z~\x80-\xff-]{3,200})@[A-Za-z0-9[]/y;
-/** Documentation says so. */
+/** Words that documentation writes instead of a password. */
 const WORD_FOR_ONE = /^(?:pass|password|passwd|pwd|secret)$/i;
-/** Where the token stands before it, as the user. */
+/** Passwords of URLs in which the user is the token. */
 const NO_PASSWORD = /^x-(?:oauth-basic|token-auth|access-token)$/;
 const SCHEME = /[A-Za-z][A-Za-z0-9+.-]{1,30}$/;
 const SLACK_HOOK = /hooks\.slack\.com\/services\/(?<secret>T[A-Za-z0-9]{1,40}\/B[A-Za-z0-9]{1,40}\/[A-Za-z0-9]{1,40})/y;
 const BEARER = /[A-Za-z0-9._~+/-]{16,4000}={0,2}/y;
 const BASIC = /[A-Za-z0-9+/]{6,4000}={0,2}/y;
 const ASSIGNED = /["'\\]{0,8}[ \t]{0,4}(?:=>|:=|==?|:)[ \t]{0,4}["'\\]{0,8}/y;
-// A colon at its beginning would be JSON's own, behind a name that ends in "password=".
+// A colon at its beginning would be JSON's own, after a name that ends in "password=".
 const VALUE = /(?!:)[!#%*+./0-9:=?@A-Z^_a-z~\x80-\xff-]{8,500}/y;
 const AZURE_KEY = /[A-Za-z0-9+/]{40,120}={0,2}(?![A-Za-z0-9+/=])/y;
 /** The words of one command: to the end of its line, or to another command. */
@@ -55,20 +55,20 @@ const CURL_USER = new RegExp(
 /** A variable, or the numbers of a user and a group. */
 const NO_CURL_SECRET = /^(?:[$%{(]|\d{1,9}$)/;
 
-/** Where they are in text of one character a byte, in order and apart from each other. */
-export function spansIn(text: string, bytes: Uint8Array): Span[] {
+/** The spans of a text with one character a byte, in order and without overlaps. */
+export function findSpans(text: string, bytes: Uint8Array): Span[] {
   const spans: Span[] = [];
   let from = 0;
   for (let found = nextTrigger(text, bytes, 0); found !== null; found = nextTrigger(text, bytes, from)) {
-    const look = lookAt(text, found);
+    const look = matchTrigger(text, found);
     spans.push(...look.spans);
     from = Math.max(look.next, found.index + found[0].length);
   }
-  return joined(spans);
+  return mergeSpans(spans);
 }
 
-/** In order; those that overlap become one. */
-export function joined(spans: readonly Span[]): Span[] {
+/** Sorts the spans, and merges those that overlap. */
+export function mergeSpans(spans: readonly Span[]): Span[] {
   const made: Span[] = [];
   for (const span of spans.toSorted((a, b) => a.from - b.from || b.to - a.to)) {
     const last = made.at(-1);
@@ -79,7 +79,7 @@ export function joined(spans: readonly Span[]): Span[] {
   return made;
 }
 
-function lookAt(text: string, { index, 0: begun, groups = {} }: RegExpExecArray): Look {
+function matchTrigger(text: string, { index, 0: begun, groups = {} }: RegExpExecArray): TriggerMatch {
   const end = index + begun.length;
   if (groups.pem) return pem(text, index);
   if (groups.url) return url(text, index, end);
@@ -90,9 +90,9 @@ function lookAt(text: string, { index, 0: begun, groups = {} }: RegExpExecArray)
   return aws(text, index) ?? token(text, index);
 }
 
-function token(text: string, index: number): Look {
+function token(text: string, index: number): TriggerMatch {
   const shape = TOKENS.find(({ prefix }) => text.startsWith(prefix, index));
-  // Behind a backslash "npm_" is a new line and "pm_".
+  // After a backslash, "npm_" is a line end and "pm_".
   const isEscape = text.charAt(index - 1) === "\\" && "nrtbf".includes(text.charAt(index));
   if (shape === undefined || isEscape) return { spans: [], next: index };
   const from = index + shape.prefix.length;
@@ -110,17 +110,17 @@ function hasEvidence(rest: string, { evidence }: TokenShape): boolean {
   return isKey(rest) || (evidence === "mixed" && /[a-z]/.test(rest) && /[A-Z]/.test(rest));
 }
 
-/** Behind such a prefix a long hash is a key, too. */
+/** After such a prefix a long hash is a key too. */
 function isKey(text: string): boolean {
   return looksRandom(text) || /^[0-9a-f]{32,}$/.test(text);
 }
 
-function aws(text: string, index: number): Look | null {
+function aws(text: string, index: number): TriggerMatch | null {
   const id = at(AWS_ID, text, index);
   if (id === null) return null;
   const to = index + id[0].length;
   const spans: Span[] = [{ kind: "aws-key-id", begin: index, from: index, to, shown: id[0].slice(0, 4) }];
-  // The secret stands near it, with nothing of its own to tell it by.
+  // The secret follows near the id, and has no prefix of its own.
   const near = text.slice(to, to + 200);
   const secret = [...near.matchAll(AWS_SECRET)].find(([candidate]) => looksRandom(candidate));
   if (secret === undefined) return { spans, next: to };
@@ -128,14 +128,14 @@ function aws(text: string, index: number): Look | null {
   return { spans: [...spans, { kind: "aws-secret", begin: index, from, to: from + 40, shown: "" }], next: from + 40 };
 }
 
-function jwt(text: string, index: number): Look {
+function jwt(text: string, index: number): TriggerMatch {
   const found = at(JWT, text, index)?.[0];
   const to = index + (found ?? at(RUN, text, index)?.[0] ?? "").length;
   return { spans: found === undefined ? [] : [{ kind: "jwt", begin: index, from: index, to, shown: "eyJ" }], next: to };
 }
 
-/** To its end, or as far as it goes when it was cut off. */
-function pem(text: string, index: number): Look {
+/** A private key up to its end, or up to where it was cut off. */
+function pem(text: string, index: number): TriggerMatch {
   const head = at(PEM_HEAD, text, index)?.[0];
   if (head === undefined) return { spans: [], next: index };
   let to = index + head.length;
@@ -157,7 +157,7 @@ function pem(text: string, index: number): Look {
   return { spans: body > 0 ? [{ kind: "private-key", begin: index, from: index, to, shown: head }] : [], next: to };
 }
 
-function url(text: string, index: number, end: number): Look {
+function url(text: string, index: number, end: number): TriggerMatch {
   const scheme = SCHEME.exec(text.slice(Math.max(0, index - 31), index))?.[0];
   if (scheme === undefined) return { spans: [], next: end };
   const [begin, shown] = [index - scheme.length, `${scheme}://`];
@@ -176,7 +176,7 @@ function url(text: string, index: number, end: number): Look {
   return { spans: from === to ? [] : [{ kind: "url-password", begin, from, to, shown }], next: to };
 }
 
-function authorization(text: string, begun: string, end: number): Look {
+function authorization(text: string, begun: string, end: number): TriggerMatch {
   const basic = begun.toLowerCase() === "basic " ? at(BASIC, text, end)?.[0] : undefined;
   const value = isBasic(basic) ? basic : at(BEARER, text, end)?.[0];
   const isSecret = value !== undefined && !isPlaceholder(value) && (value === basic || isKey(value));
@@ -193,13 +193,13 @@ function isBasic(value: string | undefined): value is string {
   );
 }
 
-/** What follows is searched for other secrets, too. */
-function curl(text: string, index: number, end: number): Look {
+/** The passwords of a curl command. The rest of the command is searched for other secrets too. */
+function curl(text: string, index: number, end: number): TriggerMatch {
   const words = at(CURL_WORDS, text, end)?.[0] ?? "";
   const spans: Span[] = [];
   for (const found of words.matchAll(CURL_USER)) {
     const { option = "", secret = "" } = found.groups ?? {};
-    // Of the shell, unless it was in quotes; then it is part of few passwords.
+    // These characters belong to the shell, unless they are quoted, and then few passwords end with them.
     const value = secret.replace(/[;|&)}\],]+$/, "");
     if (value.length < 3 || isPlaceholder(value) || WORD_FOR_ONE.test(value) || NO_CURL_SECRET.test(value)) continue;
     const from = end + found.index + found[0].length - secret.length;
@@ -214,11 +214,11 @@ function curl(text: string, index: number, end: number): Look {
   return { spans, next: end };
 }
 
-function assigned(text: string, word: string, end: number): Look {
+function assigned(text: string, word: string, end: number): TriggerMatch {
   const sign = at(ASSIGNED, text, end)?.[0];
   if (sign === undefined) return { spans: [], next: end };
   const from = end + sign.length;
-  // The first character behind a single backslash belongs to it.
+  // The character after a single backslash belongs to the escape.
   const backslashes = /\\*$/.exec(sign)?.[0].length ?? 0;
   const isAzure = /^account/i.test(word);
   const value = at(isAzure ? AZURE_KEY : VALUE, text, from)?.[0];
@@ -229,7 +229,7 @@ function assigned(text: string, word: string, end: number): Look {
   const kind = isAzure ? "azure-key" : isDocker ? "docker-auth" : "password";
   return {
     spans: isSecret && !isPlaceholder(value) ? [{ kind, begin: end - word.length, from, to, shown: `${word}=` }] : [],
-    // Behind "auth:" there may be more than a value.
+    // After "auth:" there may be more than one value.
     next: isDocker && !isSecret ? from : to,
   };
 }
@@ -240,7 +240,7 @@ function wholeCharacters(text: string, end: number): number {
   return to;
 }
 
-/** In JSON a line's beginning is often written as the two characters \n: its letter is no part of a name. */
+/** JSON writes a line end as the two characters \n: the letter is not part of a name. */
 const BEFORE = String.raw`(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf]))`;
 const NAMES = [
   "password",
@@ -263,7 +263,7 @@ const NAMES = [
   "session token",
   "token",
 ];
-/** As apiKey, api_key, API-KEY. */
+/** Matches apiKey, api_key and API-KEY. */
 const WORDS = NAMES.flatMap((name) => {
   const parts = name.split(" ").map((part) => `[${part.charAt(0)}${part.charAt(0).toUpperCase()}]${part.slice(1)}`);
   return [parts.join("[_-]?"), name.toUpperCase().replaceAll(" ", "[_-]?")];
@@ -277,8 +277,8 @@ const TRIGGER = new RegExp(
   "y",
 );
 /**
- * The first four characters of all that TRIGGER matches, any of a set in each place: a pass over the text that looks at
- * nothing else takes a tenth of the time that the pattern itself would.
+ * A prefilter: the first four characters of all texts that TRIGGER matches, with a set of characters for each position. A pass that checks
+ * only these takes a tenth of the time of the pattern itself.
  */
 const STEMS: readonly (readonly string[])[] = [
   "- - - -",
@@ -302,9 +302,9 @@ const STEMS: readonly (readonly string[])[] = [
 const BITS = 32;
 /** Words are frequent: each has a bit of its own. Prefixes of tokens share the others. */
 const OWN_BITS = STEMS.length - PREFIXES.length;
-/** By two characters, which of the stems begin with them, and which go on with them: a bit for each. */
+/** By two characters: a bit for each stem that begins with them, and a bit for each stem that has them as third and fourth character. */
 const BEGINS = pairsAt(0);
-const GOES_ON = pairsAt(2);
+const CONTINUES = pairsAt(2);
 
 function pairsAt(place: 0 | 2): Uint32Array {
   const pairs = new Uint32Array(0x10000);
@@ -336,7 +336,7 @@ function nextTrigger(text: string, bytes: Uint8Array, from: number): RegExpExecA
     const stems = BEGINS[pair] as number;
     if (stems !== 0) {
       const next = ((bytes[i + 2] as number) << 8) | (bytes[i + 3] as number);
-      const found = (stems & (GOES_ON[next] as number)) === 0 ? null : at(TRIGGER, text, i);
+      const found = (stems & (CONTINUES[next] as number)) === 0 ? null : at(TRIGGER, text, i);
       if (found !== null) return found;
     }
     pair = ((pair & 0xff) << 8) | (bytes[i + 2] as number);

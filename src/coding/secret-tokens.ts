@@ -19,13 +19,13 @@ export type SecretKind =
   | "bearer"
   | "password";
 
-/** What must be seen in the characters behind the prefix: nothing more, letters of both cases, or chance. */
+/** What the characters after the prefix must show: nothing more, letters of both cases, or randomness. */
 type Evidence = "none" | "mixed" | "random";
 
 export interface TokenShape {
   readonly prefix: string;
   readonly kind: SecretKind;
-  /** The characters behind the prefix: which, and how many at least and at most. */
+  /** The characters after the prefix, with their least and greatest number. */
   readonly rest: RegExp;
   readonly evidence: Evidence;
 }
@@ -34,13 +34,13 @@ function shapes(prefixes: string, kind: SecretKind, rest: RegExp, evidence: Evid
   return prefixes.split(" ").map((prefix) => ({ prefix, kind, rest, evidence }));
 }
 
-/** A longer prefix stands before a shorter one that it begins with. */
+/** A prefix comes before the shorter prefixes that it begins with. */
 export const TOKENS: readonly TokenShape[] = [
   ...shapes("sk-ant-", "anthropic-key", /[A-Za-z0-9_-]{16,500}/y, "none"),
   ...shapes("sk-", "api-key", /[A-Za-z0-9_-]{20,500}/y, "random"),
   ...shapes("sk_live_ sk_test_ rk_live_ rk_test_", "stripe-key", /[A-Za-z0-9]{16,500}/y, "none"),
   ...shapes("github_pat_", "github-token", /[A-Za-z0-9_]{22,500}/y, "mixed"),
-  // Those of installations are a number and a JWT.
+  // Tokens of installations are a number and a JWT.
   ...shapes("ghs_", "github-token", /[0-9]{1,20}_eyJ[A-Za-z0-9_.-]{30,4000}|[A-Za-z0-9]{30,500}/y, "mixed"),
   ...shapes("ghp_ gho_ ghu_ ghr_", "github-token", /[A-Za-z0-9]{30,500}/y, "mixed"),
   ...shapes("glpat- gldt- glrt- glptt- glcbt- glft- glsoat-", "gitlab-token", /[A-Za-z0-9_.-]{20,500}/y, "mixed"),

@@ -1,18 +1,18 @@
-// Likely secrets in what was captured: found to be reported without being shown, and masked on request. Text in pieces of any
-// size is searched in windows, so that memory is bounded for any text.
+// Finds likely secrets in captured files, reports them without showing them, and masks them on request. Text in pieces of any size is
+// searched in windows, so that memory is bounded for any text.
 
 import { isRepeatable } from "./entropy.ts";
-import { joined, REACH, type Span, spansIn } from "./secret-spans.ts";
+import { findSpans, mergeSpans, REACH, type Span } from "./secret-spans.ts";
 import type { SecretKind } from "./secret-tokens.ts";
 
 export type { SecretKind };
 
 export interface SecretFinding {
   readonly kind: SecretKind;
-  /** From 1 on; the column counts bytes. */
+  /** Both count from 1. The column counts bytes. */
   readonly line: number;
   readonly column: number;
-  /** What may be shown: how such secrets begin, and how long this one is. */
+  /** A text that may be shown: the usual prefix of such secrets, and the length of this one. */
   readonly excerpt: string;
 }
 
@@ -27,16 +27,16 @@ const WINDOW = 1024 * 1024;
 const CONTEXT = 64;
 const DEFAULT_LIMIT = 1000;
 
-/** Text in pieces of any size becomes windows that overlap by what a secret may take, with what is found in each. */
+/** Splits text in pieces of any size into windows that overlap by the length of a secret, and finds the secrets in each. */
 class Windows {
   #held: Uint8Array[] = [];
   #length = 0;
-  /** So much of it was given already, and is here to tell whether what follows is the beginning of a word. */
+  /** How many bytes were passed to `see` already. They are kept to decide whether the next byte begins a word. */
   #given = 0;
   readonly #see: (text: string, spans: readonly Span[]) => void;
   readonly #known: KnownSecrets | undefined;
 
-  /** `see` is given text that ends where no secret is cut, and where secrets are in it, those of `known` among them. */
+  /** `see` gets text that ends outside of secrets, and the secrets in it, including those of `known`. */
   constructor(see: (text: string, spans: readonly Span[]) => void, known?: KnownSecrets) {
     this.#see = see;
     this.#known = known;
@@ -57,12 +57,12 @@ class Windows {
     this.#give(this.#length);
   }
 
-  /** A secret that goes beyond `upTo` waits for what follows, as does what might be the beginning of one. */
+  /** A secret that reaches beyond `upTo`, or a text that may be the beginning of one, waits for the next piece. */
   #give(upTo: number): void {
     const held = asBuffer(this.#held);
     const text = held.toString("latin1");
     const given = this.#given;
-    const spans = this.#spansIn(text, held).filter((span) => span.begin >= given);
+    const spans = this.#findSpans(text, held).filter((span) => span.begin >= given);
     const cut = cutBefore(spans, upTo);
     const whole = spans.filter((span) => span.to <= cut);
     this.#see(
@@ -74,13 +74,13 @@ class Windows {
     this.#length = held.byteLength - cut + this.#given;
   }
 
-  #spansIn(text: string, bytes: Uint8Array): Span[] {
-    const spans = spansIn(text, bytes);
-    return this.#known === undefined ? spans : joined([...spans, ...this.#known.spansIn(text, bytes)]);
+  #findSpans(text: string, bytes: Uint8Array): Span[] {
+    const spans = findSpans(text, bytes);
+    return this.#known === undefined ? spans : mergeSpans([...spans, ...this.#known.findSpans(text, bytes)]);
   }
 }
 
-/** Not inside a secret, nor between it and the text that identifies it. */
+/** A position that is neither inside a secret nor between it and the text that identifies it. */
 function cutBefore(spans: readonly Span[], upTo: number): number {
   const across = spans.filter(({ begin, to }) => begin < upTo && to > upTo).map(({ begin }) => begin);
   return across.length === 0 ? upTo : cutBefore(spans, Math.min(...across));
@@ -92,7 +92,7 @@ function asBuffer(parts: readonly Uint8Array[]): Buffer {
   return Buffer.from(only.buffer, only.byteOffset, only.byteLength);
 }
 
-/** Reports them without showing them. */
+/** Reports secrets without showing them. */
 export class SecretScanner {
   readonly findings: SecretFinding[] = [];
   readonly #limit: number;
@@ -145,7 +145,7 @@ export function scanSecrets(bytes: Uint8Array, options?: ScanOptions): readonly 
   return scanner.end();
 }
 
-/** All that is found in these files, to be masked in each of them. */
+/** Finds the secrets of all files, so that each secret can be masked in all of them. */
 export async function learnSecrets(files: readonly AsyncIterable<Uint8Array>[]): Promise<KnownSecrets> {
   const known = new KnownSecrets();
   for (const pieces of files) {
@@ -156,10 +156,10 @@ export async function learnSecrets(files: readonly AsyncIterable<Uint8Array>[]):
   return known;
 }
 
-/** What stands in the place of one begins so. */
+/** The beginning of the text that replaces a secret. */
 export const MASKED = "[redacted:";
 
-/** Each becomes "[redacted:<kind>]". Lines of JSON stay lines of JSON: no secret reaches over a quote or half an escape. */
+/** Replaces each secret by "[redacted:<kind>]". Lines of JSON remain valid, because no secret spans a quote or half an escape. */
 export function maskSecrets(bytes: Uint8Array, known?: KnownSecrets): Uint8Array {
   const masked: Buffer[] = [];
   const windows = new Windows((text, spans) => masked.push(Buffer.from(maskedText(text, spans), "latin1")), known);
@@ -211,8 +211,8 @@ export function scanFrom(
   grows: boolean,
   known?: KnownSecrets,
 ): { readonly findings: readonly SecretFinding[]; readonly scanned: ScanProgress } {
-  const goesOn = grows && last !== undefined && isUnchanged(content, ino, last);
-  const [begin, before] = goesOn ? [last.end, last.lines] : [0, 0];
+  const isContinued = grows && last !== undefined && isUnchanged(content, ino, last);
+  const [begin, before] = isContinued ? [last.end, last.lines] : [0, 0];
   const scanner = new SecretScanner({ known });
   scanner.push(content.subarray(begin));
   const findings = scanner.end().map((finding) => ({ ...finding, line: finding.line + before }));
@@ -232,17 +232,17 @@ function isUnchanged(content: Uint8Array, ino: bigint, { end, before, ino: was }
 interface KnownForm {
   readonly text: string;
   readonly kind: SecretKind;
-  /** Shorter ones are part of other words by chance: they must stand alone. */
+  /** A short secret may be part of another word by chance, so it counts only as a word of its own. */
   readonly alone: boolean;
 }
 
-/** Hostile text may have any number of them. */
+/** The most secrets that are remembered: hostile text may have any number. */
 const MOST_VALUES = 2000;
 const LEAST_LENGTH = 6;
 const ALONE_BELOW = 16;
-/** JSON in JSON in JSON. */
+/** How many levels of JSON inside JSON strings are recognised. */
 const NESTING = 3;
-/** What begins inside an escape is another character, and a part of one cannot be replaced. */
+/** A match that begins inside an escape is another character. */
 const IN_ESCAPE = /(?<!\\)(?:\\\\)*\\(?:u[0-9a-fA-F]{0,3})?$/;
 const WORD_BEFORE = /[A-Za-z0-9]$/;
 const ESCAPE_BEFORE = /\\[nrtbf]$/;
@@ -253,12 +253,12 @@ export class KnownSecrets {
   readonly #forms = new Map<number, KnownForm[]>();
   readonly #pairs = new Uint8Array(0x10000);
 
-  /** How many there are: it grows when one is added that was not known. */
+  /** How many secrets are known. */
   get size(): number {
     return this.#values.size;
   }
 
-  /** `value` as it stands in text of one character a byte. */
+  /** `value` is the secret in text with one character a byte. */
   add(kind: SecretKind, value: string): void {
     if (value.length < LEAST_LENGTH || this.#values.has(value) || this.#values.size >= MOST_VALUES) return;
     if ((kind === "password" || kind === "url-password") && !isRepeatable(value)) return;
@@ -277,7 +277,7 @@ export class KnownSecrets {
     this.#pairs[prefix >>> 16] = 1;
   }
 
-  spansIn(text: string, bytes: Uint8Array): Span[] {
+  findSpans(text: string, bytes: Uint8Array): Span[] {
     const spans: Span[] = [];
     if (this.#values.size === 0) return spans;
     const end = bytes.length - 3;
@@ -285,7 +285,7 @@ export class KnownSecrets {
       const pair = ((bytes[i] as number) << 8) | (bytes[i + 1] as number);
       if (this.#pairs[pair] === 0) continue;
       const prefix = ((pair << 16) | ((bytes[i + 2] as number) << 8) | (bytes[i + 3] as number)) >>> 0;
-      const form = this.#forms.get(prefix)?.find((one) => text.startsWith(one.text, i) && stands(text, i, one));
+      const form = this.#forms.get(prefix)?.find((one) => text.startsWith(one.text, i) && occurs(text, i, one));
       if (form === undefined) continue;
       const to = i + form.text.length;
       spans.push({ kind: form.kind, begin: i, from: i, to, shown: "" });
@@ -295,7 +295,7 @@ export class KnownSecrets {
   }
 }
 
-function stands(text: string, from: number, { text: value, alone }: KnownForm): boolean {
+function occurs(text: string, from: number, { text: value, alone }: KnownForm): boolean {
   const before = text.slice(Math.max(0, from - 32), from);
   if (IN_ESCAPE.test(before)) return false;
   if (!alone) return true;
@@ -303,7 +303,7 @@ function stands(text: string, from: number, { text: value, alone }: KnownForm): 
   return !isWordBefore && !/^[A-Za-z0-9]/.test(text.charAt(from + value.length));
 }
 
-/** As it is, and as writers of JSON have it: some escape slashes, some what is not ASCII, some what HTML would read. */
+/** The value itself and its forms in JSON: some writers escape slashes, some non-ASCII characters, some the characters of HTML. */
 function formsOf(value: string): ReadonlySet<string> {
   const plain = value.replace(/\\{1,8}([nrt])/g, (_, letter: string) => JSON.parse(`"\\${letter}"`));
   const forms = new Set([value]);

@@ -23,7 +23,7 @@ let root: string;
 let staging: Staging;
 beforeEach(async () => {
   root = path.join(newFolder(), "root");
-  staging = await Staging.in(root);
+  staging = await Staging.createIn(root);
 });
 
 const CONTENT = Buffer.from("what was captured\n");
@@ -68,7 +68,7 @@ test("CA3 what killed restores left is removed later, but for copies of what was
   }
   mkdirSync(path.join(root, "project"));
   utimesSync(path.join(root, "project"), LONG_AGO, LONG_AGO);
-  await (await Staging.in(root)).close();
+  await (await Staging.createIn(root)).close();
   expect(readdirSync(root).toSorted()).toEqual([".holdfast-restore-kept", ".holdfast-restore-young", "project"]);
 });
 
@@ -82,7 +82,7 @@ describe.each([
     await staging.close();
     mkdirSync(inside(), { recursive: true });
     mkdirSync(outside());
-    staging = await Staging.in(root, byDescriptor);
+    staging = await Staging.createIn(root, byDescriptor);
     await staging.add(FILE, path.join(inside(), "deep", "a"), bytes(CONTENT));
   });
   const expectNothing = () => {
@@ -131,7 +131,7 @@ describe.each([
 
 describe.each(ways)("CA3 a file that is written %s", (_, options) => {
   const to = () => path.join(root, "a");
-  const refused = { code: "BlobCorrupted", hint: /^Nothing was put back\. `npx holdfast check` says/ };
+  const refused = { code: "BlobCorrupted", hint: /^Nothing was restored\. `npx holdfast check` reports/ };
 
   test("is there when all of them are right", async () => {
     await staging.add(FILE, to(), bytes(CONTENT.subarray(0, 4), CONTENT.subarray(4)), options);

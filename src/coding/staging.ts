@@ -1,5 +1,5 @@
-// Writes files into a temporary folder beside their target, verifies them, and moves them when all are right. No process ever sees half
-// of a file, files that were there before stay until then, and they are put back if a move fails.
+// Writes files into a temporary folder near their target, verifies them, and moves them when all are valid. No process ever sees half of
+// a file, existing files stay until then, and they are restored if a move fails.
 
 import { createHash } from "node:crypto";
 import { type FileHandle, mkdir, rmdir } from "node:fs/promises";
@@ -54,7 +54,7 @@ export class Staging {
   #count = 0;
   #placed = false;
   /** The folder has the only copy of a file that was at a target before. */
-  #holds = false;
+  #hasOnlyCopy = false;
   bytes = 0;
 
   private constructor(
@@ -72,14 +72,14 @@ export class Staging {
   }
 
   /** The folder is inside `root`, so that a move is a rename. Nothing is written outside of the directory that `root` is now. */
-  static async in(root: string, byDescriptor?: boolean): Promise<Staging> {
-    return guarded(root, async () => {
+  static async createIn(root: string, byDescriptor?: boolean): Promise<Staging> {
+    return describingFailures(root, async () => {
       const made = await mkdir(root, { recursive: true, mode: 0o700 });
       const opened = await OpenDirectory.open(root, byDescriptor);
       try {
         const { name, directory } = await opened.makeTemporary(TEMPORARY_PREFIX);
         // Removing old folders may fail; the next restore tries again.
-        if (made === undefined) await removeLeft(opened, name).catch(() => undefined);
+        if (made === undefined) await removeAbandoned(opened, name).catch(() => undefined);
         return new Staging(root, made, new DirectoryTree(opened, root), name, directory);
       } catch (error) {
         await opened.close();
@@ -97,7 +97,7 @@ export class Staging {
   ): Promise<StagedFile> {
     checkPath(file.path);
     const name = String(this.#count++);
-    const written = await guarded(to, async () => {
+    const written = await describingFailures(to, async () => {
       const handle = await this.#folder.create(name, 0o600);
       try {
         const filled = await writeContent(handle, file, read, options);
@@ -123,21 +123,21 @@ export class Staging {
       const found = list.find((one) => one === staged);
       if (found === undefined) continue;
       list.splice(list.indexOf(found), 1);
-      await guarded(staged.to, () => this.#folder.remove(found.name));
+      await describingFailures(staged.to, () => this.#folder.remove(found.name));
     }
   }
 
   /** Moves all files in the order in which they were added. The last one makes the session visible. */
   async place(): Promise<void> {
     const all = [...this.#staged, ...this.#last];
-    const taken = new Set<string>();
+    const occupied = new Set<string>();
     const undo: Undo[] = [];
-    for (const { to } of all) if (await guarded(to, () => this.#isTaken(to))) taken.add(to);
+    for (const { to } of all) if (await describingFailures(to, () => this.#isTaken(to))) occupied.add(to);
     try {
       for (const [i, staged] of all.entries()) {
-        await guarded(staged.to, () => this.#placeOne(staged, `${BEFORE}${i}`, taken, undo));
+        await describingFailures(staged.to, () => this.#placeOne(staged, `${BEFORE}${i}`, occupied, undo));
       }
-      await guarded(this.#root, () => this.#requireThere(all));
+      await describingFailures(this.#root, () => this.#requireThere(all));
     } catch (error) {
       await this.#undo(undo);
       throw error;
@@ -151,21 +151,21 @@ export class Staging {
     const directory = await this.#tree.find(parts);
     const found = await directory?.look(name);
     if (found == null) return false;
-    if (!found.isFile() && !found.isSymbolicLink()) throw outside(to, this.#root);
+    if (!found.isFile() && !found.isSymbolicLink()) throw outsideRoot(to, this.#root);
     return true;
   }
 
   #locate(to: string): { readonly parts: readonly string[]; readonly name: string } {
     const parts = this.#tree.partsOf(to);
     const name = parts?.at(-1);
-    if (parts === null || name === undefined) throw outside(to, this.#root);
+    if (parts === null || name === undefined) throw outsideRoot(to, this.#root);
     return { parts: parts.slice(0, -1), name };
   }
 
   async #placeOne(
     { name: from, to, keepAs }: StagedEntry,
     before: string,
-    taken: ReadonlySet<string>,
+    occupied: ReadonlySet<string>,
     undo: Undo[],
   ): Promise<void> {
     const folder = this.#folder;
@@ -176,12 +176,12 @@ export class Staging {
     });
     // The tree may have closed the directory since.
     const again = () => this.#tree.get(parts);
-    const wasThere = taken.has(to) && (await keep(directory, name, folder, before));
+    const wasThere = occupied.has(to) && (await keepCopy(directory, name, folder, before));
     // The earlier file is put back even if it is unknown whether the move was done.
     undo.push(async () => (wasThere ? folder.moveTo(before, await again(), name) : (await again()).remove(name)));
-    const beside = keepAs === null ? null : path.basename(keepAs);
-    if (wasThere && beside !== null && (await keep(directory, name, directory, beside))) {
-      undo.push(async () => (await again()).remove(beside));
+    const keptName = keepAs === null ? null : path.basename(keepAs);
+    if (wasThere && keptName !== null && (await keepCopy(directory, name, directory, keptName))) {
+      undo.push(async () => (await again()).remove(keptName));
     }
     await folder.moveTo(from, directory, name);
   }
@@ -193,7 +193,7 @@ export class Staging {
       const { parts, name } = this.#locate(to);
       const found = await (await this.#tree.find(parts))?.look(name);
       const isPlaced = found?.isFile() && (isSameFile(found, identity) || found.dev !== identity.dev);
-      if (!isPlaced) throw new ExchangedDirectory(`${to} is not what was placed there`);
+      if (!isPlaced) throw new ExchangedDirectory(`${to} is not the file that was placed`);
     }
   }
 
@@ -201,14 +201,14 @@ export class Staging {
   async #undo(steps: Undo[]): Promise<void> {
     for (const step of steps.reverse()) {
       await step().catch(() => {
-        this.#holds = true;
+        this.#hasOnlyCopy = true;
       });
     }
   }
 
   async close(): Promise<void> {
     try {
-      if (this.#holds) return;
+      if (this.#hasOnlyCopy) return;
       await removeFolder(this.#tree.root, this.#name, this.#folder);
     } finally {
       await this.#folder.close();
@@ -223,13 +223,13 @@ export class Staging {
 async function removeFolder(root: OpenDirectory, name: string, folder: OpenDirectory): Promise<void> {
   for (const file of await folder.names()) await folder.remove(file);
   await root.removeChild(name).catch((error: NodeJS.ErrnoException) => {
-    // Another process removed it, because it took it for an old folder.
+    // Another process removed it as an abandoned folder.
     if (error.code !== "ENOENT") throw error;
   });
 }
 
 /** Removes the folders of killed processes, except one that may have the only copy of an earlier file. */
-async function removeLeft(root: OpenDirectory, own: string): Promise<void> {
+async function removeAbandoned(root: OpenDirectory, own: string): Promise<void> {
   const names = (await root.names()).filter((name) => name.startsWith(TEMPORARY_PREFIX));
   if (names.length < 2) return;
   const now = (await root.look(own))?.mtimeMs ?? 0n;
@@ -249,7 +249,7 @@ async function removeOld(root: OpenDirectory, name: string, before: bigint): Pro
 }
 
 /** Gives the file a second name, so that it exists all the time; false when there is no file. */
-async function keep(directory: OpenDirectory, name: string, target: OpenDirectory, as: string): Promise<boolean> {
+async function keepCopy(directory: OpenDirectory, name: string, target: OpenDirectory, as: string): Promise<boolean> {
   const found = await directory.look(name);
   if (found === null) return false;
   try {
@@ -277,35 +277,35 @@ async function removeEmpty(folder: string, outermost: string): Promise<void> {
 }
 
 /** Turns an error of the file system into one that says what to do. */
-export async function guarded<T>(to: string, work: () => Promise<T>): Promise<T> {
+export async function describingFailures<T>(to: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw failed(error, to);
+    throw describeFailure(error, to);
   }
 }
 
 /** Describes an error of the file system; any other error stays as it is. */
-function failed(error: unknown, to: string): unknown {
+function describeFailure(error: unknown, to: string): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
-  if (error instanceof ExchangedDirectory) return exchanged(error, to);
+  if (error instanceof ExchangedDirectory) return directoryChanged(error, to);
   if (isHoldfastError(error) || syscall === undefined) return error;
-  const say = (as: "PermissionDenied" | "StoreFull" | "InvalidArgument", why: string, hint: string) =>
+  const writeError = (as: "PermissionDenied" | "StoreFull" | "InvalidArgument", why: string, hint: string) =>
     new HoldfastError(as, `${JSON.stringify(to)} cannot be written: ${why}`, {
       details: { path: to, code },
-      hint: `Nothing was put back. ${hint}`,
+      hint: `Nothing was restored. ${hint}`,
       cause: error,
     });
   if (code === "EACCES" || code === "EPERM" || code === "EROFS") {
-    return say("PermissionDenied", "it is not allowed", "Let the user who runs this write there.");
+    return writeError("PermissionDenied", "permission denied", "Give the current user permission to write there.");
   }
   if (code === "ENOSPC" || code === "EDQUOT")
-    return say("StoreFull", "there is no room", "Free some, and restore again.");
-  if (code === "ENOENT" || code === "ESTALE") return exchanged(error, to);
+    return writeError("StoreFull", "the disk is full", "Free some space, and restore again.");
+  if (code === "ENOENT" || code === "ESTALE") return directoryChanged(error, to);
   const obstacle = OBSTACLES[code ?? ""];
-  if (obstacle !== undefined) return say("InvalidArgument", obstacle, "Remove it and restore again.");
+  if (obstacle !== undefined) return writeError("InvalidArgument", obstacle, "Remove it and restore again.");
   if (code === "ENAMETOOLONG") {
-    return say("InvalidArgument", "its path is longer than this system allows", "Restore into a shorter path.");
+    return writeError("InvalidArgument", "its path is longer than this system allows", "Restore into a shorter path.");
   }
   return error;
 }
@@ -314,27 +314,23 @@ function failed(error: unknown, to: string): unknown {
 const OBSTACLES: Readonly<Record<string, string>> = {
   ENOTDIR: "a file is where one of its directories belongs",
   EISDIR: "a directory is where the file belongs",
-  ELOOP: "a symbolic link is on its way, and links are not followed",
-  EEXIST: "another file is there already",
+  ELOOP: "its path has a symbolic link, and links are not followed",
+  EEXIST: "another file exists at that path",
 };
 
 /** Another program changes the same directories, perhaps to have files written elsewhere. */
-function exchanged(cause: unknown, to: string): HoldfastError {
-  return new HoldfastError(
-    "Conflict",
-    `a directory was exchanged or removed while ${JSON.stringify(to)} was put back`,
-    {
-      details: { path: to },
-      hint: "Nothing was put back, and nothing was written elsewhere. Find out what changes these directories, and restore again.",
-      cause,
-    },
-  );
+function directoryChanged(cause: unknown, to: string): HoldfastError {
+  return new HoldfastError("Conflict", `a directory was replaced or removed while ${JSON.stringify(to)} was restored`, {
+    details: { path: to },
+    hint: "Nothing was restored, and nothing was written elsewhere. Find out which program changes these directories, and restore again.",
+    cause,
+  });
 }
 
-function outside(to: string, root: string): HoldfastError {
-  return new HoldfastError("InvalidArgument", `${JSON.stringify(to)} is not a place below ${JSON.stringify(root)}`, {
+function outsideRoot(to: string, root: string): HoldfastError {
+  return new HoldfastError("InvalidArgument", `${JSON.stringify(to)} is not below ${JSON.stringify(root)}`, {
     details: { path: to, root },
-    hint: "Something on the way to it is a link, or no directory. Remove it and restore again.",
+    hint: "A directory of the path is a link, or not a directory. Remove it and restore again.",
   });
 }
 
@@ -358,16 +354,16 @@ async function writeContent(
 ): Promise<{ size: number; ref: string }> {
   if (change === undefined) {
     // The bytes that are read back are compared with the same hash.
-    await writeAll(handle, sized(file, read, seen));
+    await writeAll(handle, checkSize(file, read, seen));
     return { size: file.size, ref: file.ref };
   }
   const captured = createHash("sha256");
   async function* checked(): AsyncGenerator<Uint8Array> {
-    for await (const piece of sized(file, read, seen)) {
+    for await (const piece of checkSize(file, read, seen)) {
       captured.update(piece);
       yield piece;
     }
-    if (`sha256:${captured.digest("hex")}` !== file.ref) throw notAsSaid(file);
+    if (`sha256:${captured.digest("hex")}` !== file.ref) throw hashMismatch(file);
   }
   const written = createHash("sha256");
   let size = 0;
@@ -405,7 +401,7 @@ async function writePiece(handle: FileHandle, piece: Uint8Array): Promise<void> 
 }
 
 /** Checks that there are as many bytes as the list of files says. */
-async function* sized(
+async function* checkSize(
   file: CapturedFile,
   read: AsyncIterable<Uint8Array>,
   seen: StagedOptions["seen"],
@@ -413,11 +409,11 @@ async function* sized(
   let size = 0;
   for await (const piece of read) {
     size += piece.byteLength;
-    if (size > file.size) throw notAsSaid(file);
+    if (size > file.size) throw hashMismatch(file);
     seen?.(piece);
     yield piece;
   }
-  if (size !== file.size) throw notAsSaid(file);
+  if (size !== file.size) throw hashMismatch(file);
 }
 
 /** Reads the written file again, so that a full or broken disk is found before anything is moved. */
@@ -437,16 +433,16 @@ async function verifyContent(
     readBack?.(buffer.subarray(0, bytesRead));
     at += bytesRead;
   }
-  if (`sha256:${hash.digest("hex")}` !== written.ref) throw notAsSaid(file);
+  if (`sha256:${hash.digest("hex")}` !== written.ref) throw hashMismatch(file);
 }
 
-function notAsSaid({ path: name, ref }: CapturedFile): HoldfastError {
+function hashMismatch({ path: name, ref }: CapturedFile): HoldfastError {
   return new HoldfastError(
     "BlobCorrupted",
     `the bytes of ${JSON.stringify(name)} have another hash than when they were captured`,
     {
       details: { path: name, ref },
-      hint: "Nothing was put back. `npx holdfast check` says what else is damaged.",
+      hint: "Nothing was restored. `npx holdfast check` reports what else is damaged.",
     },
   );
 }

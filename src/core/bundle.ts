@@ -102,7 +102,7 @@ export async function openGzip(bytes: Uint8Array): Promise<Uint8Array> {
 
 export function corruptedBundle(why: string, cause?: unknown): HoldfastError {
   return new HoldfastError("ArchiveCorrupted", `the bundle cannot be used: ${why}`, {
-    hint: "Nothing was put back. Make it again with `npx holdfast capture --out`, or copy it again.",
+    hint: "Nothing was restored. Make it again with `npx holdfast capture --out`, or copy it again.",
     ...(cause === undefined ? {} : { cause }),
   });
 }

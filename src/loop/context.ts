@@ -1,5 +1,5 @@
-// The messages of a loop's model call: as many of the session's as the budget has room for, after a summary of the others
-// where one is made.
+// Reads the messages for a loop's model call: as many of the session's newest as the budget has room for, after a summary of the others
+// if there is a summarizer.
 import type { Context, ContextMessage } from "../contracts/context.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
@@ -8,9 +8,9 @@ import { estimate } from "../sessions/token-estimate.ts";
 import type { LoopIteration, ToolLoopOptions } from "./loop-types.ts";
 import type { Summarizer } from "./summary.ts";
 
-/** Of the budget: what stays as it is when the rest becomes a summary, so that not every call makes a new one. */
+/** The share of the budget that is not summarised, so that not every call makes a new summary. */
 const KEPT = 0.5;
-/** A session that was never summarised may be many times as long as the budget; each round takes one budget of it. */
+/** A session without a summary may be many times as long as the budget; each round summarises one budget of it. */
 const MOST_ROUNDS = 1000;
 
 export async function readLoopContext(
@@ -35,7 +35,7 @@ export async function readLoopContext(
 }
 
 /**
- * The oldest messages: all that are not kept, or as many of them as fit the budget. They end where a tool call has its
+ * The oldest messages to summarise: all that are not kept, or as many of them as fit the budget. They end where every tool call has its
  * results.
  */
 function oldestOf(
@@ -66,7 +66,7 @@ async function summarize(
   return String(output);
 }
 
-/** A model that is not given the newest message would answer something else. */
+/** Without the newest message the model would answer something else, so it must fit the budget. */
 function requireLast(context: Context, budget: number): Context {
   if (context.messages.some(({ id }) => id !== context.compaction?.summary)) return context;
   throw new HoldfastError(
@@ -79,7 +79,7 @@ function requireLast(context: Context, budget: number): Context {
   );
 }
 
-/** What identifies the messages of a request without repeating them. */
+/** Identifies the messages of a request without repeating them. */
 export function describeContext(context: Context): JsonObject {
   const { messages, leftOut, compaction } = context;
   return {

@@ -1,9 +1,9 @@
-// The input of a loop: what is said to the model. It is checked when a run begins, and appended once.
+// The input of a loop: the messages for the model. It is checked when a run begins, and appended once.
 import type { ContentBlock, MessageInput, Role } from "../contracts/messages.ts";
 import type { StandardSchema } from "../contracts/standard-schema.ts";
 import { readyMessage } from "../history/append.ts";
 
-/** A message whose images and documents are refs or URLs: the input of a run is JSON, which holds no bytes. */
+/** A message with refs or URLs for images and documents: the input of a run is JSON, which cannot contain bytes. */
 export interface LoopMessage {
   readonly role: Role;
   readonly content: string | readonly ContentBlock[];

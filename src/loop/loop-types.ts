@@ -1,4 +1,4 @@
-// What a tool loop is made with, and the types of the agent that it is.
+// The options of a tool loop, and the types of its agent.
 
 import type { AgentDefinition, Iteration } from "../contracts/agent-definitions.ts";
 import type { ChatReply } from "../contracts/chat.ts";
@@ -15,7 +15,7 @@ export interface ToolLoopOptions {
   readonly version: string;
   /** A chat model (anthropicModel(), openaiChatModel(), …), a language model of the AI SDK, or a function. */
   readonly model: AnyChatModel;
-  /** The system prompt, or what makes it of the run's input. */
+  /** The system prompt, or a function that makes it from the run's input. */
   readonly system?: string | ((input: LoopInput) => string);
   /** Each with an `input` validator that knows its JSON Schema, or with an `inputSchema`. */
   readonly tools?: Readonly<Record<string, ToolWithSchema>>;
@@ -23,7 +23,7 @@ export interface ToolLoopOptions {
   readonly contextTokens?: number;
   /** Counts the tokens of a message; an estimate when not given. */
   readonly tokenizer?: ContextOptions["tokenizer"];
-  /** Makes a summary of messages that have no room any more: a model, or a function that gives the text. */
+  /** Summarises messages that exceed the budget: a model, or a function that returns the text. */
   readonly summarize?: Summarize;
   /** Gives the model only messages of this agent; those of the whole session when not given. */
   readonly ownMessagesOnly?: boolean;

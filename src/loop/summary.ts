@@ -1,4 +1,4 @@
-// Summaries of messages that have no room in a context any more: made by a function or by a model.
+// Summarises messages that no longer fit into a context, with a function or a model.
 import type { ChatModel } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
@@ -44,7 +44,7 @@ export function summarizerOf(given: Summarize): Summarizer {
         repaired: false,
         content: [{ type: "text", text: `Summarise this conversation:\n\n${text}` }],
       };
-      // It is no part of the answer that people watch.
+      // The summary is not part of the answer that the caller streams.
       const quiet: ModelCall = { ...call, token: () => {} };
       const {
         content,
@@ -56,7 +56,7 @@ export function summarizerOf(given: Summarize): Summarizer {
   };
 }
 
-/** Nothing cannot stand for what was said: it is asked for again. */
+/** An empty summary is an error, so that the call is retried. */
 function summaryOf(text: unknown): string {
   if (typeof text !== "string") throw invalid("summarize()", "a text", text);
   if (text.trim() === "") throw new ModelError("EmptySummary", "the summary is empty");

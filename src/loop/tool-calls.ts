@@ -1,5 +1,5 @@
-// The tool calls of one reply. Whatever goes wrong with a call is told to the model as the call's result: it can do something
-// about it, and the run goes on.
+// Runs the tool calls of one reply. Any failure of a call becomes the call's result for the model, which can react to it, and the run
+// continues.
 import type { Json } from "../contracts/json.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
 import { invalidTextOf } from "../models/tool-input.ts";
@@ -19,7 +19,7 @@ export async function callTools(
   const lanes = Array.from({ length: Math.min(most, uses.length) }, (_, lane) =>
     uses.filter((_use, i) => i % most === lane),
   );
-  // Each lane has a place of its own, so that a replay finds each call again, whichever is faster.
+  // Each lane has its own position in the run, so that a replay finds each call again, whichever ends first.
   const results = await it.parallel(
     ...lanes.map((lane) => async (branch: LoopIteration) => {
       const done: ToolResult[] = [];
@@ -59,12 +59,12 @@ function messageOf(error: unknown): string {
   return error instanceof StepFailed ? `${error.code}: ${message}` : message;
 }
 
-/** A model that reads only of an error would call the tool again. */
+/** The text says that the tool has run: after a plain error the model would call it again. */
 export function describeLostResult(reason: string): string {
   return `The tool has done its work, but its result cannot be stored: ${reason}`;
 }
 
-/** A text as it is, content blocks as blocks, anything else as JSON. */
+/** A string becomes text, content blocks stay blocks, and any other value becomes JSON text. */
 function contentOf(result: Json): ToolResult["content"] {
   if (typeof result === "string") return result;
   return isContent(result) ? (result as unknown as readonly ContentBlock[]) : JSON.stringify(result);

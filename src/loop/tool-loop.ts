@@ -1,5 +1,5 @@
-// A tool loop: an ordinary agent that asks a model, calls the tools it asks for, and goes on until the model has ended its
-// turn. One iteration is one model call with its tool calls; whatever is interrupted goes on where it was.
+// A tool loop: an ordinary agent that calls a model, runs the tools that the model requests, and repeats that until the model ends its
+// turn. One iteration is one model call with its tool calls; an interrupted iteration resumes where it stopped.
 
 import type { Verdict } from "../contracts/agent-definitions.ts";
 import type { ChatModel, ChatReply } from "../contracts/chat.ts";
@@ -39,7 +39,7 @@ const OPTIONS = [
   "limits",
 ];
 const LIMITS: RunLimits = { iterations: 100 };
-/** What all providers take. */
+/** A tool name that all providers accept. */
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 export function toolLoop(options: ToolLoopOptions): ToolLoop {
@@ -78,8 +78,8 @@ interface LoopReply extends Pick<ChatReply, "content" | "finish"> {
 }
 
 /**
- * What is recorded of the request is where its messages are, not the messages: they are in the session. What else was sent is
- * recorded with the reply, so that an edited system prompt is no reason to refuse what was said under the former one.
+ * The recorded request names the position of its messages, because the session has the messages. The rest of the request is recorded with
+ * the reply, so that a replay accepts a reply that was made with an earlier system prompt.
  */
 async function askModel(
   it: LoopIteration,
@@ -104,19 +104,19 @@ async function askModel(
   return { ...replyIn(reply), call: reply.call };
 }
 
-/** As askModel() recorded it. */
+/** The reply that askModel() recorded. */
 function replyIn({ output }: RecordedReply): Pick<ChatReply, "content" | "finish"> {
   return output as unknown as Pick<ChatReply, "content" | "finish">;
 }
 
-/** What could not be appended as a message is refused before it is recorded, and the model is asked again. */
+/** Refuses a reply that cannot be appended as a message before it is recorded, so that the model is called again. */
 function checkReply(content: unknown): void {
   if (Array.isArray(content) && content.length === 0) return;
   try {
     readyMessage({ role: "assistant", content: content as readonly ContentBlock[] });
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    throw new HoldfastError("InvalidArgument", `the model's reply is no message: ${message}`, {
+    throw new HoldfastError("InvalidArgument", `the model's reply is not a valid message: ${message}`, {
       retryable: true,
       cause: error,
     });

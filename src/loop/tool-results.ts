@@ -1,6 +1,6 @@
-// The message with the results of a reply's tool calls. A result that the session cannot store is replaced by an error
-// that the model reads. A replay makes the same replacements: what a message may hold is fixed, and a blob that was
-// missing is recorded with the step that named it.
+// Appends the message with the results of a reply's tool calls. A result that the session cannot store is replaced by an error for the
+// model. A replay makes the same replacements: the limits of a message are fixed, and a missing blob is recorded with the step that named
+// it.
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
@@ -10,7 +10,7 @@ import { isMistakeOfCaller } from "../runs/refusals.ts";
 import type { LoopIteration } from "./loop-types.ts";
 import { describeLostResult, type ToolResult } from "./tool-calls.ts";
 
-/** For the names of the message's fields and the commas between its blocks. */
+/** Bytes for the names of the message's fields and the commas between its blocks. */
 const MESSAGE_OVERHEAD_BYTES = 1024;
 const MISSING_BLOB_CODES = ["BlobNotFound", "BlobExpired"];
 

@@ -1,4 +1,4 @@
-// A prompt of the AI SDK's language models, made of stored messages, as each version of the specification wants it.
+// Renders stored messages as a prompt of the AI SDK's language models, in the format of each version of the specification.
 import type { ChatRequest } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { JsonObject } from "../contracts/json.ts";
@@ -32,7 +32,7 @@ interface Rendering {
   readonly from: string;
   readonly urls: SupportedUrls;
   readonly call: ModelCall;
-  /** Names of the tools by the ids of their calls: a result must say whose it is. */
+  /** Names of tools by the ids of their calls: a result must name its tool. */
   readonly names: ReadonlyMap<string, string>;
 }
 
@@ -64,7 +64,7 @@ function renderOwn({ block, adds }: OwnBlock, version: SpecificationVersion): re
     case "text":
       return block.text === "" ? [] : [{ type: "text", text: block.text, ...adds }];
     case "thinking":
-      // What another adapter had signed is another's.
+      // A signature of another adapter is not valid here.
       return block.signature === undefined ? [{ type: "reasoning", text: block.thinking, ...adds }] : [];
     case "tool_use":
       return [{ type: "tool-call", toolCallId: block.id, toolName: block.name, input: block.input, ...adds }];
@@ -77,7 +77,7 @@ function renderOwn({ block, adds }: OwnBlock, version: SpecificationVersion): re
   }
 }
 
-/** Parts of a reply are not quite parts of a prompt. */
+/** Converts a part of a reply to a part of a prompt, which differs slightly. */
 function renderKept({ providerMetadata, ...part }: JsonObject, version: SpecificationVersion): readonly object[] {
   const options = providerMetadata === undefined ? {} : { providerOptions: providerMetadata };
   switch (part.type) {
@@ -116,7 +116,7 @@ async function renderOther({ content }: ContextMessage, rendering: Rendering): P
   const parts = await Promise.all(others.map((block) => renderPart(block, rendering)));
   return [
     ...(results.length === 0 ? [] : [{ role: "tool", content: results }]),
-    // Not every provider takes a system message in the middle.
+    // Not every provider accepts a system message in the middle.
     ...(parts.length === 0 ? [] : [{ role: "user", content: parts }]),
   ];
 }
@@ -138,7 +138,7 @@ function fileData(media: MediaContent, version: SpecificationVersion): unknown {
   return data instanceof URL ? { type: "url", url: data } : { type: "data", data };
 }
 
-/** The AI SDK itself would load what a provider does not; here a model reads the address. */
+/** Whether the provider loads the URL itself. If not, the model gets the URL as text; the AI SDK would load it. */
 function isSupported(urls: SupportedUrls, mediaType: string, url: string): boolean {
   return Object.entries(urls).some(([type, patterns]) => {
     const isOfType = type === "*" || type === "*/*" || type === mediaType || isWild(type, mediaType);

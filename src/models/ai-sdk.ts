@@ -1,5 +1,5 @@
-// A language model of the AI SDK as a chat model: the specification versions v2, v3 and v4, by way of doStream, which does
-// not retry by itself.
+// Adapts a language model of the AI SDK to a chat model: specification versions v2, v3 and v4, through doStream, which does not retry by
+// itself.
 
 import type { ChatModel, ChatModelOptions, ChatReply } from "../contracts/chat.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
@@ -12,7 +12,7 @@ import { failureOf, ModelError, streamCut, withFailures } from "./failure.ts";
 import { readToolInput } from "./tool-input.ts";
 import { usageOf } from "./usage.ts";
 
-/** As far as it is used: `anthropic("…")`, `openai("…")` and all other language models of the AI SDK. */
+/** The members that the adapter uses. `anthropic("…")`, `openai("…")` and all other language models of the AI SDK have them. */
 export interface AiSdkLanguageModel {
   readonly specificationVersion: "v2" | "v3" | "v4";
   readonly provider: string;
@@ -66,15 +66,15 @@ export function aiSdkModel(model: AiSdkLanguageModel, { price, retry, params = {
   };
 }
 
-/** Content of one provider means nothing to another, nor to an adapter that speaks with the provider itself. */
+/** The tag of provider-specific content, which only this adapter with this provider understands. */
 function tagOf(provider: string): string {
   return `ai-sdk:${provider}`;
 }
 
-/** A part of the stream with every field that one of its types has. */
+/** A part of the stream, with the fields of all types. */
 type AnyPart = AiSdkStreamPart & Readonly<Record<string, unknown>>;
 
-/** Text or thinking while it comes in, or anything else whole. */
+/** A text or thought that is still being received, or a complete part of another type. */
 interface Entry {
   readonly kind: "text" | "reasoning" | "whole";
   text: string;
@@ -121,10 +121,10 @@ async function* partsOf(stream: AiSdkStream): AsyncGenerator<AnyPart> {
 
 const WHOLE: ReadonlySet<string> = new Set(["tool-call", "tool-result", "file", "reasoning-file", "custom", "source"]);
 
-/** Tells the SDK's callers about the response, and the model nothing. */
+/** Types of parts for the SDK's callers. The model does not get them back. */
 const MESSAGE_START = "anthropic.message_start";
 
-/** What belongs together has the same id; a text and a thought may have the same. */
+/** Deltas of one part have the same id; a text and a thought may have the same id too. */
 function addPart(entries: Entry[], open: Map<unknown, Entry>, part: AnyPart): void {
   const [, kind, step] = /^(text|reasoning)-(start|delta|end)$/.exec(part.type) ?? [];
   if (kind === "text" || kind === "reasoning") {
@@ -172,7 +172,7 @@ const FINISH: Readonly<Record<string, ChatReply["finish"]>> = {
   "content-filter": "refusal",
 };
 
-/** A stream that was cut ends as "interrupted" in v4; before, with a reason of the SDK's own making and without usage. */
+/** A stream that was cut off ends as "interrupted" in v4; in v2 and v3 with a reason that the SDK makes up, and without usage. */
 function finishOf(
   { finishReason }: AnyPart,
   provider: string,
@@ -187,14 +187,14 @@ function finishOf(
   return FINISH[unified] ?? "other";
 }
 
-/** A text in v2, an object since. */
+/** The reason is a string in v2, and an object in later versions. */
 function reasonOf(value: unknown): { readonly unified: string; readonly raw: unknown } {
   if (typeof value === "string") return { unified: value, raw: undefined };
   const { unified, raw } = fieldsOf(value);
   return { unified: String(unified), raw };
 }
 
-/** Numbers in v2, objects since. */
+/** Counts are numbers in v2, and objects in later versions. */
 function countsOf(value: unknown): { input?: number; output?: number; cached?: number; written?: number } {
   const { inputTokens, outputTokens, cachedInputTokens } = fieldsOf(value);
   const [input, output] = [fieldsOf(inputTokens), fieldsOf(outputTokens)];

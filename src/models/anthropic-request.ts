@@ -1,4 +1,4 @@
-// A request of the Anthropic Messages API, made of stored messages.
+// Renders stored messages as a request of the Anthropic Messages API.
 import type { ChatModelOptions, ChatRequest } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ModelCall } from "../contracts/models.ts";
@@ -16,7 +16,7 @@ import {
 
 const FROM = "anthropic";
 const CACHED = { cache_control: { type: "ephemeral" } } as const;
-/** The API wants a user's message first; what was before is not in the context. */
+/** The API requires a user's message first: this text stands for the messages that are not in the context. */
 const LEFT_OUT = "[Earlier messages are left out.]";
 
 export interface AnthropicRequest {
@@ -63,7 +63,7 @@ function toolsOf(tools: readonly DescribedTool[], cache: boolean): readonly obje
   }));
 }
 
-/** Messages of one side that follow each other are one message to the API. */
+/** Consecutive messages of one side become one message of the API. */
 async function renderMessages(messages: readonly ContextMessage[], call: ModelCall): Promise<readonly WireMessage[]> {
   const rendered: WireMessage[] = [];
   for (const message of messages) {
@@ -101,11 +101,11 @@ async function renderBlock(
 ): Promise<readonly object[]> {
   switch (block.type) {
     case "text":
-      // The API refuses a text of nothing.
+      // The API refuses an empty text.
       return block.text.trim() === "" ? [] : [{ type: "text", text: block.text, ...adds }];
     case "thinking": {
       const { thinking, signature } = block;
-      // Unsigned, it is another provider's or a summary for people: the API would refuse it.
+      // Thinking without a signature is another provider's, or a summary for people: the API would refuse it.
       return signature === undefined || role === "user" ? [] : [{ type: "thinking", thinking, signature }];
     }
     case "tool_use": {

@@ -1,4 +1,4 @@
-// The Anthropic SDK's client as a chat model: its streaming Messages API, one request per call.
+// Adapts the Anthropic SDK's client to a chat model: the streaming Messages API, one request per call.
 
 import type { ChatModel, ChatModelOptions, ChatReply, StreamingEndpoint } from "../contracts/chat.ts";
 import type { JsonObject } from "../contracts/json.ts";
@@ -11,7 +11,7 @@ import { streamCut, withFailures } from "./failure.ts";
 import { readToolInput } from "./tool-input.ts";
 import { usageOf } from "./usage.ts";
 
-/** As far as it is used: `new Anthropic()` of @anthropic-ai/sdk, and the clients of its platform packages. */
+/** The members that the adapter uses. `new Anthropic()` of @anthropic-ai/sdk and the clients of its platform packages have them. */
 export interface AnthropicClient {
   readonly messages: StreamingEndpoint;
 }
@@ -68,7 +68,7 @@ export function anthropicModel(client: AnthropicClient, options: AnthropicOption
   };
 }
 
-/** A content block while it comes in. */
+/** A content block that is still being received. */
 interface PartialBlock {
   readonly start: JsonObject;
   text: string;
@@ -119,7 +119,7 @@ function addDelta(block: PartialBlock | undefined, delta: NonNullable<AnthropicE
   if (citation !== undefined) block.citations.push(citation);
 }
 
-/** The counts at the end include those at the start; older servers leave out what has not changed. */
+/** The counts at the end include those at the start; older servers omit unchanged counts. */
 function mergeUsage(first: AnthropicUsage, last: AnthropicUsage): AnthropicUsage {
   const known = Object.entries(last).filter(([, value]) => typeof value === "number");
   return { ...first, ...Object.fromEntries(known) };
@@ -160,15 +160,15 @@ function contentOf({
     case "tool_use": {
       const { id, name, input } = start;
       const parsed = json === "" && input !== undefined ? readToolInput(JSON.stringify(input)) : readToolInput(json);
-      return [{ type: "tool_use", id: textOf(id), name: textOf(name), input: parsed }, ...besides(start)];
+      return [{ type: "tool_use", id: textOf(id), name: textOf(name), input: parsed }, ...callerFields(start)];
     }
     default:
       return [keepBlock(ANTHROPIC, json === "" ? start : { ...start, input: readToolInput(json) })];
   }
 }
 
-/** A call that the model makes by itself needs no word about it; what made it otherwise is sent back with it. */
-function besides({ caller, toolset_name }: JsonObject): readonly ChatReply["content"][number][] {
+/** Fields of a tool call that name another caller than the model. They are sent back with the call. */
+function callerFields({ caller, toolset_name }: JsonObject): readonly ChatReply["content"][number][] {
   const isDirect = caller === undefined || caller === null || (isObject(caller) && caller.type === "direct");
   return keepFields(ANTHROPIC, {
     ...(isDirect ? {} : { caller }),

@@ -1,4 +1,4 @@
-// Whatever a caller has for a model, as a chat model.
+// Converts any model that a caller may pass to a chat model.
 import type { ChatFunction, ChatModel, ChatReply } from "../contracts/chat.ts";
 import { invalid } from "../core/check.ts";
 import { type AiSdkLanguageModel, aiSdkModel } from "./ai-sdk.ts";
@@ -8,7 +8,7 @@ export type AnyChatModel = ChatModel | AiSdkLanguageModel | ChatFunction;
 
 export function chatModelOf(model: AnyChatModel, what = "model"): ChatModel {
   if (typeof model === "function") return functionModel(model);
-  // A caller without the compiler may give anything.
+  // A JavaScript caller may pass any value.
   if (typeof model === "object" && model !== null) {
     if ("generate" in model && typeof model.generate === "function") return model;
     if ("doStream" in model && typeof model.doStream === "function") return aiSdkModel(model);
@@ -24,7 +24,7 @@ export function functionModel(generate: ChatFunction, name = generate.name): Cha
   };
 }
 
-/** A caller without the compiler may give anything; what is no reply is refused before it is recorded. */
+/** A JavaScript function may return any value: a value that is not a reply is refused before it is recorded. */
 function replyOf(reply: ChatReply | string): ChatReply {
   if (typeof reply === "string") return { content: [{ type: "text", text: reply }], finish: "stop" };
   const content: unknown = reply?.content;

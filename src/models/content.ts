@@ -1,5 +1,5 @@
-// What adapters share in converting stored content to a provider's format: which blocks belong to which provider,
-// bytes, and placeholders for content that a provider does not accept.
+// Shared by the adapters that convert stored content to a provider's format: blocks that belong to one provider, media, and placeholders
+// for content that a provider does not accept.
 
 import type { ProviderContent } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
@@ -15,18 +15,18 @@ export function keepBlock(from: string, block: JsonObject): BlockOf<"opaque"> {
   return { type: "opaque", value: { from, block } satisfies ProviderContent };
 }
 
-/** Fields that the block before it had besides; nothing when there are none. */
+/** An opaque block with further fields of the block before it; nothing when there are none. */
 export function keepFields(from: string, adds: JsonObject): readonly BlockOf<"opaque">[] {
   return Object.keys(adds).length === 0 ? [] : [{ type: "opaque", value: { from, adds } satisfies ProviderContent }];
 }
 
 export interface OwnBlock {
   readonly block: ContentBlock;
-  /** Fields that it had besides when this interface gave it. */
+  /** Further fields that this provider sent with the block. */
   readonly adds: JsonObject;
 }
 
-/** The blocks that this interface can be given: opaque ones only where they came from it. */
+/** The blocks that this provider accepts: opaque blocks only if they came from it. */
 export function ownBlocks(content: readonly ContentBlock[], from: string): readonly OwnBlock[] {
   return content.flatMap((block, i): readonly OwnBlock[] => {
     if (block.type !== "opaque") {
@@ -46,7 +46,7 @@ function providerContent(value: Json, from: string): ProviderContent | undefined
   return adds !== undefined && isObject(adds) ? { from, adds } : undefined;
 }
 
-/** Messages of the role "tool", and those a user wrote, are the same side of the conversation. */
+/** Messages of the roles "tool" and "user" are the same side of the conversation; the assistant's are the other. */
 export function isAssistant({ role }: ContextMessage): boolean {
   return role === "assistant";
 }
@@ -76,14 +76,14 @@ export function dataUrl({ mediaType, base64 }: { readonly mediaType: string; rea
   return `data:${mediaType};base64,${base64}`;
 }
 
-/** What a model reads in place of content that its interface does not take there. */
+/** The text for a model in place of content that its interface does not accept. */
 export function describeMedia(block: MediaBlock): string {
   const about = block.type === "image" ? block.alt : block.type === "audio" ? block.transcript : block.title;
   const where = block.source.ref === undefined ? block.source.url : undefined;
   return `[${[block.type, about, where].filter((one) => one !== undefined).join(": ")}]`;
 }
 
-/** A tool result as plain text, for interfaces that take no more. */
+/** A tool result as plain text, for interfaces that accept only text. */
 export function resultText({ content, isError }: BlockOf<"tool_result">): string {
   const text = typeof content === "string" ? content : content.map(blockText).join("\n");
   return isError === true ? `Error: ${text}` : text;

@@ -1,8 +1,8 @@
-// What an SDK throws, in the words that a run's retries understand: status, when to try again, whether to try again.
+// Converts errors of SDKs to ModelError, with the fields that a run's retries read: status, whether to retry, and when.
 import type { ModelFailure } from "../contracts/chat.ts";
 
 export class ModelError extends Error implements ModelFailure {
-  /** The provider's own word for it ("rate_limit_error"), or what the connection failed of ("ECONNRESET"). */
+  /** The provider's own code ("rate_limit_error"), or that of the connection ("ECONNRESET"). */
   readonly code: string;
   readonly status?: number;
   readonly retryAfterMs?: number;
@@ -18,15 +18,15 @@ export class ModelError extends Error implements ModelFailure {
   }
 }
 
-/** The reply stopped before its end: what there is of it counts for nothing. */
+/** The stream ended before the reply was complete: the partial reply is discarded. */
 export function streamCut(provider: string): ModelError {
   return new ModelError("StreamCut", `${provider}: the reply ended before it was complete`);
 }
 
-/** Statuses that say nothing against another try, 5xx aside. */
+/** Statuses below 500 that allow a retry. */
 const RETRYABLE: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 
-/** Codes with which another try would fail likewise, whatever the status, or where there is none (errors in a stream). */
+/** Codes that a retry would meet again, with any status or without one (errors in a stream). */
 const FINAL: ReadonlySet<string> = new Set([
   "invalid_request_error",
   "authentication_error",
@@ -58,7 +58,7 @@ interface SdkError {
   readonly error?: unknown;
 }
 
-/** Throws what `work` throws as a ModelError; what was stopped by the signal stays as it is. */
+/** Throws errors of `work` as ModelError. If the signal aborted, the error is thrown unchanged. */
 export async function withFailures<T>(provider: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -71,7 +71,7 @@ export async function withFailures<T>(provider: string, signal: AbortSignal, wor
 export function failureOf(provider: string, thrown: unknown): ModelError {
   const error: SdkError = isObject(thrown) ? thrown : { message: String(thrown) };
   const code = codeOf(error);
-  // What was answered well and broke off later has a status that says nothing about it.
+  // A stream that broke off later has the status of its successful start, which says nothing about the error.
   const status = [error.status, error.statusCode].filter(isNumber).find((one) => one >= 400);
   const headers = headersOf(error.headers ?? error.responseHeaders);
   const retryAfterMs = retryAfterOf(headers);
@@ -110,7 +110,7 @@ function headersOf(given: unknown): Headers {
   return (name) => textOf(given[name]);
 }
 
-/** In milliseconds, in seconds, or as a date, which is compared with the response's own: clocks differ. */
+/** The header has milliseconds, seconds or a date. A date is compared with the response's own date, because clocks differ. */
 function retryAfterOf(headers: Headers): number | undefined {
   const ms = Number.parseFloat(headers("retry-after-ms") ?? "");
   if (ms >= 0) return Math.ceil(ms);

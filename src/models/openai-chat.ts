@@ -1,4 +1,4 @@
-// The OpenAI SDK's client as a chat model: its streaming Chat Completions API, which many other servers speak too.
+// Adapts the OpenAI SDK's client to a chat model: the streaming Chat Completions API, which many other servers have too.
 import type { ChatModel, ChatModelOptions, ChatReply, ChatRequest, StreamingEndpoint } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ModelCall } from "../contracts/models.ts";
@@ -17,7 +17,7 @@ import { streamCut, withFailures } from "./failure.ts";
 import { readToolInput } from "./tool-input.ts";
 import { usageOf } from "./usage.ts";
 
-/** As far as it is used: `new OpenAI()` of the package openai. */
+/** The members that the adapter uses. `new OpenAI()` of the package openai has them. */
 export interface OpenAIChatClient {
   readonly chat: { readonly completions: StreamingEndpoint };
 }
@@ -26,7 +26,7 @@ export interface OpenAIOptions extends ChatModelOptions {
   readonly model: string;
   /** The most tokens of one reply; the provider's own limit when not given. */
   readonly maxTokens?: number;
-  /** As it is recorded; "openai" when not given. For servers that speak the same language: "groq", "vllm", … */
+  /** The provider's name in recorded calls; "openai" when not given. For other servers with this API: "groq", "vllm", … */
   readonly provider?: string;
 }
 
@@ -96,7 +96,7 @@ async function renderMessages({ system, messages }: ChatRequest, call: ModelCall
   return [...first, ...rendered.flat()];
 }
 
-/** Thinking is never sent: this API takes none. */
+/** Thinking is never sent, because this API does not accept it. */
 function renderAssistant({ content }: ContextMessage): readonly object[] {
   const texts = content.flatMap((block) =>
     block.type === "text" ? [block.text] : isMedia(block) ? [describeMedia(block)] : [],
@@ -110,7 +110,7 @@ function renderAssistant({ content }: ContextMessage): readonly object[] {
   return [{ role: "assistant", content: said, ...(calls.length === 0 ? {} : { tool_calls: calls }) }];
 }
 
-/** Results are messages of their own, and are text: what else they hold follows as a user's message. */
+/** Each tool result becomes a message of text; its media follow as a user's message. */
 async function renderOther({ role, content }: ContextMessage, call: ModelCall): Promise<readonly object[]> {
   const results = content.filter((block) => block.type === "tool_result");
   const inResults = results.flatMap(mediaIn);
@@ -189,7 +189,7 @@ async function gather(
 type CallDelta = NonNullable<NonNullable<OpenAIChunk["choices"][number]["delta"]>["tool_calls"]>[number];
 
 function addCall(calls: Map<number, PartialCall>, { index, id = "", function: named = {} }: CallDelta): void {
-  // Servers that leave the index out send each call whole.
+  // Servers that omit the index send each call in one piece.
   const place = index ?? calls.size;
   const one = calls.get(place) ?? { id: "", name: "", json: "" };
   if (one.id === "") one.id = id;

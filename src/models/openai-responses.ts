@@ -1,5 +1,5 @@
-// The OpenAI SDK's client as a chat model: its streaming Responses API. The conversation is sent whole each time; nothing is
-// kept with the provider unless `params` say so.
+// Adapts the OpenAI SDK's client to a chat model: the streaming Responses API. Each request has the whole conversation; the provider stores
+// nothing unless `params` ask for it.
 
 import type { ChatModel, ChatModelOptions, ChatReply, ChatRequest, StreamingEndpoint } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
@@ -27,13 +27,13 @@ import type { OpenAIOptions } from "./openai-chat.ts";
 import { readToolInput } from "./tool-input.ts";
 import { usageOf } from "./usage.ts";
 
-/** As far as it is used: `new OpenAI()` of the package openai. */
+/** The members that the adapter uses. `new OpenAI()` of the package openai has them. */
 export interface OpenAIResponsesClient {
   readonly responses: StreamingEndpoint;
 }
 
 export interface OpenAIResponsesOptions extends OpenAIOptions {
-  /** Asks a reasoning model for its encrypted reasoning, which is kept and sent back. Other models refuse the request. */
+  /** Requests encrypted reasoning from a reasoning model, which is stored and sent back. Other models refuse the request. */
   readonly keepReasoning?: boolean;
 }
 
@@ -217,7 +217,7 @@ function contentOf(item: JsonObject): readonly ChatReply["content"][number][] {
   }
 }
 
-/** The summary is for people to read; what is encrypted is for the model, and worth nothing without. */
+/** The summary becomes a thinking block for people; the encrypted reasoning, which only the model can read, an opaque block. */
 function reasoningOf(item: JsonObject): readonly ChatReply["content"][number][] {
   const thinking = partsOf(item.summary)
     .map(({ text }) => textOf(text))

@@ -1,5 +1,5 @@
-// The arguments of a tool call as the model wrote them. What is no JSON object is kept as text and marked: the model is told
-// so by a tool error, and nothing else happens.
+// Reads the arguments of a tool call. Arguments that are not a JSON object are stored as marked text: the tool is not called, and the
+// model gets a tool error.
 
 import type { InvalidToolInput } from "../contracts/chat.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
@@ -7,7 +7,7 @@ import { copyJson } from "../core/check.ts";
 import { isObject } from "../core/object.ts";
 
 export function readToolInput(text: string): JsonObject {
-  // A tool without parameters is often called with nothing at all.
+  // Models often call a tool without parameters with an empty text.
   if (text.trim() === "") return {};
   try {
     return toolInputOf(JSON.parse(text), text);
@@ -16,7 +16,7 @@ export function readToolInput(text: string): JsonObject {
   }
 }
 
-/** Arguments that an SDK has parsed already. */
+/** Checks arguments that an SDK has parsed already. */
 function toolInputOf(value: unknown, text = String(value)): JsonObject {
   if (!isObject(value)) return markInvalid(text);
   try {
@@ -27,7 +27,7 @@ function toolInputOf(value: unknown, text = String(value)): JsonObject {
   }
 }
 
-/** What the model wrote, where that was no JSON object. */
+/** The text of arguments that were not a JSON object; undefined for valid arguments. */
 export function invalidTextOf(input: Json): string | undefined {
   if (!isObject(input)) return JSON.stringify(input);
   const { $invalid: text, ...rest } = input;
@@ -38,7 +38,7 @@ function markInvalid(text: string): JsonObject {
   return { $invalid: text.toWellFormed() } satisfies InvalidToolInput;
 }
 
-/** Half a character would come back as another. */
+/** Storage would replace lone surrogates by other characters. */
 function isWellFormed(value: Json): boolean {
   if (typeof value === "string") return value.isWellFormed();
   if (typeof value !== "object" || value === null) return true;

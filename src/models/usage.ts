@@ -1,13 +1,13 @@
-// What a call used and what that cost. What a provider does not say is not known, which is not 0.
+// Computes the usage and cost of a call. A count that the provider does not report is unknown, and not 0.
 import type { ChatModelOptions } from "../contracts/chat.ts";
 import type { ModelUsage } from "../contracts/models.ts";
 
-/** Tokens as the provider told them. */
+/** Tokens as the provider reported them. */
 export interface TokenCounts {
-  /** All of the request, cached ones included. */
+  /** All tokens of the request, including cached ones. */
   readonly input?: number | null | undefined;
   readonly output?: number | null | undefined;
-  /** Of the input: read from the provider's cache, and written into it. */
+  /** Input tokens that were read from the provider's cache, and that were written to it. */
   readonly cached?: number | null | undefined;
   readonly written?: number | null | undefined;
 }
@@ -40,7 +40,7 @@ function costOf(
   return sum / MILLION;
 }
 
-/** Servers that imitate an interface may say anything. */
+/** Servers that imitate an interface may report any value. */
 function countOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }

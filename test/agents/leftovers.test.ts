@@ -136,7 +136,7 @@ describe("CA21 what an agent wrote after its `holdfast run` was killed", () => {
     await first.ended;
     for (let n = 0; n < 2; n++) {
       const next = await first.machine.run({ sessions: [] }, lineOf(store, "r"));
-      expect(next.stderr).toMatch(/could not resume .*went on apart/);
+      expect(next.stderr).toMatch(/could not resume .*continued differently/);
       expect((await saved(store, "r")).toSorted()).toEqual(["SAID,BESIDE", "SAID,LATER"]);
     }
     const json = await first.machine.run({ sessions: [] }, lineOf(store, "r", "--json"));

@@ -225,7 +225,7 @@ withAgents("a conversation", (agents) => {
     expect(asked).not.toContain("task-notification");
     expect(part("Files changed")).toContain(good);
     expect(part("Files changed")).not.toContain("bad.txt");
-    expect(part("Last answer")).toContain("There is none yet to the last prompt.");
+    expect(part("Last answer")).toContain("The last prompt has no answer yet.");
   });
 
   test("CA5 after expiry `run`, `restore` and `handover` tell the same story", async () => {

@@ -57,7 +57,7 @@ describe.skipIf(!mayMount)(mayMount ? title : `${title} (skipped: this user cann
     expect(mountAt(below)).toBe(true);
     fs.writeFileSync(outside, "theirs");
     fs.symlinkSync(outside, path.join(below, "b.holdfast-000000000000"));
-    const staging = await Staging.in(root, byDescriptor);
+    const staging = await Staging.createIn(root, byDescriptor);
     const read = async function* () {
       yield content;
     };

@@ -1,5 +1,5 @@
-// When the files of a running session are captured: soon after something changed, after each result, and at the end. One capture runs
-// at a time; requests during it become one more. A failure is reported to the caller and does not disturb the agent.
+// Schedules the captures of a running session: soon after a change, after each result, and at the end. One capture runs at a time;
+// requests during it become one more. A failure is reported to the caller and does not disturb the agent.
 import type { Environment } from "../../contracts/environment.ts";
 
 export type CaptureMoment = "entry" | "result" | "exit";
@@ -7,9 +7,9 @@ export type CaptureMoment = "entry" | "result" | "exit";
 export interface CaptureSchedulerOptions {
   readonly capture: (sessionId: string, moment: CaptureMoment) => Promise<void>;
   readonly environment: Environment;
-  /** How long changes are gathered. */
+  /** How long changes are collected before a capture. */
   readonly everyMs: number;
-  /** How long one capture is waited for. */
+  /** How long the scheduler waits for one capture. */
   readonly timeoutMs: number;
   readonly onFailed: (error: unknown, moment: CaptureMoment, sessionId: string) => void;
 }
@@ -65,7 +65,8 @@ export class CaptureScheduler {
     const { capture, environment, timeoutMs, onFailed } = this.#options;
     const done = new AbortController();
     const late = environment.sleep(timeoutMs, done.signal).then(() => {
-      if (!done.signal.aborted) throw new Error(`not done after ${timeoutMs} ms; it is no longer waited for`);
+      if (!done.signal.aborted)
+        throw new Error(`the capture did not end within ${timeoutMs} ms; the scheduler no longer waits for it`);
     });
     try {
       await Promise.race([capture(sessionId, moment), late]);

@@ -1,5 +1,5 @@
 // Converts an entry of a transcript to a message and back. The text becomes content that people and queries can read; the entry itself
-// is kept in the metadata, because it must come back exactly.
+// is stored in the metadata, because load() must return it unchanged.
 import { AS_CONTENT, entryIn } from "../../coding/conversation/sdk-mirror.ts";
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
@@ -9,10 +9,10 @@ import { encodeText, sha256, toHex } from "../../core/bytes.ts";
 import { checkArray, checkPlain, copyJson, invalid } from "../../core/check.ts";
 import { isObject } from "../../core/object.ts";
 
-/** What is larger is not kept a second time as readable content: it would near the limit of a message. */
+/** A larger entry is not stored a second time as readable content: both together would exceed the limit of a message. */
 const READABLE_CHARS = 4_194_304;
 
-/** Without those whose key an earlier one of the list has. */
+/** Converts the entries. An entry with the key of an earlier one is dropped. */
 export function messagesOf(entries: unknown): readonly MessageInput[] {
   const seen = new Set<string>();
   return checkArray(entries, "entries", "messagesPerAppend").flatMap((given, i) => {
@@ -40,7 +40,7 @@ export function entryOf(message: Pick<MessageInput, "content" | "metadata">): Se
   return entryIn(message) as SessionStoreEntry | undefined;
 }
 
-/** Any text can be a uuid here: what does not look like one is named by its hash, which nothing else is called. */
+/** The SDK accepts any text as uuid. A text of another form is replaced by its hash, with a prefix that no uuid has. */
 function keyOf(uuid: string): string {
   return /^[0-9a-z-]{1,64}$/i.test(uuid) ? uuid : `uuid:${toHex(sha256(encodeText(JSON.stringify(uuid))))}`;
 }
@@ -62,10 +62,12 @@ function contentOf({ type, message }: JsonObject): readonly ContentBlockInput[] 
 }
 
 function blockOf(block: Json): ContentBlockInput {
-  return (isObject(block) ? (saidOf(block) ?? answerOf(block)) : undefined) ?? { type: "opaque", value: block };
+  return (
+    (isObject(block) ? (contentBlockOf(block) ?? toolResultOf(block)) : undefined) ?? { type: "opaque", value: block }
+  );
 }
 
-function saidOf(block: JsonObject): ContentBlockInput | undefined {
+function contentBlockOf(block: JsonObject): ContentBlockInput | undefined {
   const { type, text, thinking, signature, id, name, input } = block;
   if (type === "text" && typeof text === "string") return { type, text };
   if (type === "thinking" && typeof thinking === "string") {
@@ -80,8 +82,8 @@ function saidOf(block: JsonObject): ContentBlockInput | undefined {
   return { type: "document", source, ...(typeof block.title === "string" ? { title: block.title } : {}) };
 }
 
-/** Inside of it there are no further ones. */
-function answerOf({ type, tool_use_id: toolUseId, content, is_error }: JsonObject): ContentBlockInput | undefined {
+/** A tool result has no tool results inside. */
+function toolResultOf({ type, tool_use_id: toolUseId, content, is_error }: JsonObject): ContentBlockInput | undefined {
   if (type !== "tool_result" || typeof toolUseId !== "string") return undefined;
   const failed = typeof is_error === "boolean" ? { isError: is_error } : {};
   if (content === undefined || typeof content === "string") {
@@ -89,7 +91,7 @@ function answerOf({ type, tool_use_id: toolUseId, content, is_error }: JsonObjec
   }
   if (!isList(content) || content.length > LIMITS.blocksPerMessage) return undefined;
   const blocks = content.map(
-    (one): ContentBlockInput => (isObject(one) ? saidOf(one) : undefined) ?? { type: "opaque", value: one },
+    (one): ContentBlockInput => (isObject(one) ? contentBlockOf(one) : undefined) ?? { type: "opaque", value: one },
   );
   return { type, toolUseId, content: blocks, ...failed };
 }

@@ -1,4 +1,4 @@
-// holdfast/claude: sessions of the Claude Agent SDK in a Holdfast store. The SDK is handed in, never imported.
+// holdfast/claude: sessions of the Claude Agent SDK in a Holdfast store. The caller passes the SDK; this package never imports it.
 export type * from "../../contracts/session-store.ts";
 export { type ClaudeFiles, type ClaudeFilesOptions, claudeFiles } from "./files.ts";
 export {

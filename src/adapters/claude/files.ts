@@ -1,5 +1,5 @@
-// The files of a Claude Code session in a store's captures, for persistentQuery(): restored before the agent starts, saved while it
-// works, and its conversation imported into its session.
+// Keeps the files of a Claude Code session in a store's captures, for persistentQuery(): restores them before the agent starts, saves them
+// while it works, and imports the conversation into its session.
 import { readFile } from "node:fs/promises";
 import { readContent, sourceOfCapture } from "../../coding/capture-source.ts";
 import { findIfPresent, type LocalAgent, localAgent } from "../../coding/local-agent.ts";
@@ -24,11 +24,11 @@ import type { RestoredSession } from "./persistent-query.ts";
 export interface ClaudeFilesOptions {
   readonly hf: Holdfast;
   readonly request: string;
-  /** Where the agent works; the SDK's options.cwd. Default: the process's. */
+  /** The agent's working directory: the SDK's options.cwd. Default: that of the process. */
   readonly cwd?: string;
-  /** The agent's; the SDK's options.env. Default: the process's. */
+  /** The agent's environment variables: the SDK's options.env. Default: those of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Default 7 days; null: never. */
+  /** How long captures are kept. Default 7 days; null: for ever. */
   readonly ttlMs?: number | null;
   /** Changes the paths of the session's own files to where they are now, for a session that is resumed in another directory. */
   readonly rewritePaths?: boolean;
@@ -37,13 +37,13 @@ export interface ClaudeFilesOptions {
 
 export interface ClaudeFiles {
   /**
-   * For persistentQuery(): puts the request's newest session back; null when there is none. What was mirrored and not captured
-   * comes from the mirror, if persistentQuery() has the same request; `problem` tells of it.
+   * For persistentQuery(): restores the request's newest session; null when there is none. Entries that were mirrored and not captured
+   * are restored from the mirror, if persistentQuery() has the same request; `problem` reports that.
    */
   readonly restore: () => Promise<RestoredSession | null>;
-  /** For persistentQuery(): saves what changed; with "exit" the conversation as well. */
+  /** For persistentQuery(): saves changed files; with "exit" it imports the conversation too. */
   readonly capture: (sessionId: string, moment: CaptureMoment) => Promise<void>;
-  /** What was saved last. */
+  /** The capture that was saved last; null: none. */
   readonly last: () => Capture | null;
 }
 
@@ -52,7 +52,7 @@ interface RestoreSources {
   readonly mirrored: MirroredSession | null;
 }
 
-/** The newest capture with what was mirrored of its session; a session that began since and was never captured comes before it. */
+/** The newest capture and the mirrored entries of its session. A newer session that was never captured has precedence. */
 async function findRestoreSources(hf: Holdfast, request: string): Promise<RestoreSources | null> {
   const capture = await hf.captures.latest(request, "claude-code");
   const newest = await findMirroredSession(hf, request);
@@ -69,7 +69,7 @@ async function transcriptOf(captured: RestoreSources["captured"]): Promise<strin
   return decodeText(await readContent(captured, mainFileOf("claude-code", captured.sessionId).path));
 }
 
-/** What this machine itself still has of it; "" when there is nothing. */
+/** The transcript that this machine still has; "" when it has none. */
 async function transcriptHere(agent: LocalAgent, { sessionId }: MirroredSession): Promise<string> {
   const found = await agent.find(sessionId).catch(() => null);
   const main = found?.files.find(({ role }) => role === "transcript");

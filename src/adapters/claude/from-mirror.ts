@@ -1,5 +1,5 @@
-// A session of which the mirror has more than the captures, because its process was killed between an entry and the next capture. Its
-// transcripts are completed with the mirrored entries.
+// Restores from the mirror: if a process was killed between an entry and the next capture, the mirror has more than the capture, and the
+// captured transcripts are completed with the mirrored entries.
 
 import { readContent } from "../../coding/capture-source.ts";
 import { entryIn, isMirror, MIRROR, mirroredId } from "../../coding/conversation/sdk-mirror.ts";
@@ -15,7 +15,7 @@ import { isObject } from "../../core/object.ts";
 
 type Stores = Pick<Holdfast, "sessions" | "history">;
 
-/** The mirrored transcripts of one session of the agent, by their paths as captures have them. */
+/** The mirrored transcripts of one session of the agent, by their paths in a capture. */
 export interface MirroredSession {
   readonly sessionId: string;
   readonly createdAt: number;
@@ -23,9 +23,9 @@ export interface MirroredSession {
 }
 
 const PAGE = 100;
-/** A sub-agent's name, below "subagents/". Anything else is no path of ours. */
+/** The subpath of a sub-agent's transcript. Any other subpath is ignored. */
 const SUBPATH = /^subagents\/agent-[A-Za-z0-9_-]{1,64}$/;
-/** What the SDK mirrors of a sub-agent that is no line of its transcript. */
+/** The type of an entry that the SDK mirrors for a sub-agent, and that is not a line of its transcript. */
 const METADATA = "agent_metadata";
 
 /** The session of the request that was mirrored last, or the one with this id; null when there is none. */
@@ -82,7 +82,7 @@ function hasUuid({ uuid }: JsonObject): boolean {
   return typeof uuid === "string";
 }
 
-/** From the first entry on that the text does not have. */
+/** The entries from the first one on that the text does not have. */
 function missingEntries(entries: readonly JsonObject[], text: string): readonly JsonObject[] {
   const first = entries.findIndex(({ uuid }) => typeof uuid === "string" && !text.includes(JSON.stringify(uuid)));
   return first < 0 ? [] : entries.slice(first).filter(({ type }) => type !== METADATA);
@@ -133,10 +133,10 @@ async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
 export function restoredFromMirror(sessionId: string, missing: number, capture: Capture | null): HoldfastError {
   const what =
     capture === null
-      ? `session ${sessionId} was killed before its files were captured: it was restored from its ${missing} mirrored entries`
+      ? `no file of session ${sessionId} was captured: the session was restored from its ${missing} mirrored entries`
       : `the last ${missing} entries of session ${sessionId} were not captured: they were restored from the mirror`;
   return new HoldfastError("NotFound", what, {
     details: { kind: "capture", sessionId, missing, capture: capture?.id ?? null },
-    hint: "Its task list, spilled tool output and file history of that time are lost. A shorter captureEveryMs loses less.",
+    hint: "The task list, spilled tool output and file history of that time are lost. A shorter captureEveryMs loses less.",
   });
 }

@@ -189,9 +189,9 @@ describe("captures", () => {
     });
     for (let i = 0; i < 20; i++) await environment.advance(500);
     expect((await running).messages).toHaveLength(2);
-    expect(problems.map((text) => text.split(" ").slice(0, 3).join(" "))).toEqual([
-      "result: not done",
-      "exit: not done",
+    expect(problems.map((text) => text.split(" within ")[0])).toEqual([
+      "result: the capture did not end",
+      "exit: the capture did not end",
     ]);
   });
 

@@ -1,6 +1,6 @@
-// query() of the Claude Agent SDK with a session that outlives its machine. The SDK resumes from a SessionStore without task list, tool
-// results, sub-agents' files and user settings, so the files are restored before it starts and captured while it works. The store
-// gets a copy of every entry as it is written, and is never asked to load one.
+// query() of the Claude Agent SDK with a session that outlives its machine. From a SessionStore the SDK would resume without task list,
+// tool results, sub-agents' files and user settings, so the files are restored before it starts and captured while it works. The store
+// gets a copy of every entry, and the SDK never loads one from it.
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { ProjectScope, SessionStore, SessionStoreOptions, SessionsOf } from "../../contracts/session-store.ts";
@@ -31,7 +31,7 @@ export interface QueryStart {
 
 /** A failure of Holdfast; the agent continues. */
 export interface QueryProblem {
-  /** "mirror": a turn ended, and the SDK had handed no entry over. */
+  /** "mirror": a turn ended, and the SDK had passed no entry to the store. */
   readonly during: "restore" | "capture" | "mirror";
   readonly moment?: CaptureMoment;
   readonly sessionId?: string;
@@ -41,7 +41,7 @@ export interface QueryProblem {
 /** A session with restored files. */
 export interface RestoredSession {
   readonly sessionId: string;
-  /** What could not be restored: onProblem gets it, and the session is resumed all the same. */
+  /** A problem with a part of the restore: onProblem gets it, and the session is resumed anyway. */
   readonly problem?: unknown;
 }
 
@@ -56,13 +56,13 @@ export interface PersistentQueryInput<F extends QueryFunction>
   readonly options?: OptionsOf<F>;
   /** Restores a session's files, verified, and returns its id; null when there is none. If it fails, a new session begins. */
   readonly restore?: () => Promise<RestoredSession | null>;
-  /** Saves a session's files: one call at a time, but for one that was no longer waited for. */
+  /** Saves a session's files. One call at a time, except for a call that took longer than capturePatienceMs. */
   readonly capture?: (sessionId: string, moment: CaptureMoment) => Promise<void>;
   /** Default "any": the session is resumed in whichever directory it was restored. */
   readonly projects?: ProjectScope;
   /** While the agent works it is captured at most this often; default 2 s. */
   readonly captureEveryMs?: number;
-  /** How long a capture is waited for; default 60 s. */
+  /** How long persistentQuery() waits for a capture; default 60 s. */
   readonly capturePatienceMs?: number;
   readonly onStart?: (start: QueryStart) => void;
   /** Without it, problems are warnings of the process. */
@@ -70,7 +70,7 @@ export interface PersistentQueryInput<F extends QueryFunction>
   readonly environment?: Environment;
 }
 
-/** Every message of the SDK's own query, as it is. */
+/** Every message of the SDK's own query, unchanged. */
 export type PersistentQuery<F extends QueryFunction> = AsyncGenerator<MessageOf<F>, void, undefined> & {
   /** The SDK's query, with its other verbs, once it has begun. */
   readonly query: Promise<ReturnType<F>>;
@@ -111,11 +111,11 @@ async function* pass<F extends QueryFunction>(
   }
 }
 
-/** The transcript is complete with the result, not with the answer before it, nor when a Stop hook runs. */
+/** The transcript is complete when the result arrives; it is not when the answer arrives or a Stop hook runs. */
 function watch(message: unknown, capturing: CaptureScheduler): void {
   const { type, subtype, session_id } = (message ?? {}) as Record<string, unknown>;
-  const says = isResult(message) || (type === "system" && subtype === "init");
-  if (typeof session_id === "string" && says) capturing.nameSession(session_id);
+  const namesSession = isResult(message) || (type === "system" && subtype === "init");
+  if (typeof session_id === "string" && namesSession) capturing.nameSession(session_id);
   capturing.request(isResult(message) ? "result" : "entry");
 }
 
@@ -123,13 +123,17 @@ function isResult(message: unknown): boolean {
   return typeof message === "object" && message !== null && "type" in message && message.type === "result";
 }
 
-/** All entries of a turn come before its result. The SDK says nothing when it takes a transcript for another's. */
+/** The SDK passes all entries of a turn before its result. It reports nothing if it looks for the transcript in the wrong place. */
 function checkMirror(mirroring: Mirroring, tell: (problem: QueryProblem) => void): void {
   if (!mirroring.isOn || mirroring.appends > 0) return;
   mirroring.isOn = false;
-  const error = new HoldfastError("InvalidArgument", "the SDK ended a turn and handed no entry over to be kept", {
-    hint: "Where options.env has another HOME than this process, give it CLAUDE_CONFIG_DIR too: the SDK looks there.",
-  });
+  const error = new HoldfastError(
+    "InvalidArgument",
+    "the SDK ended a turn without passing an entry to the session store",
+    {
+      hint: "If options.env has another HOME than this process, set CLAUDE_CONFIG_DIR in it too: the SDK looks for transcripts there.",
+    },
+  );
   tell({ during: "mirror", error });
 }
 
@@ -141,7 +145,7 @@ async function begin<F extends QueryFunction>(
 ): Promise<ReturnType<F>> {
   const given = (input.options ?? {}) as Readonly<Record<string, unknown>>;
   if (given.sessionStore !== undefined) {
-    throw new HoldfastError("InvalidArgument", "persistentQuery() brings a sessionStore of its own", {
+    throw new HoldfastError("InvalidArgument", "persistentQuery() sets options.sessionStore itself", {
       hint: "Leave options.sessionStore out, or call the SDK's query() with claudeSessionStore().",
     });
   }
@@ -178,7 +182,7 @@ async function restoredBy<F extends QueryFunction>(
   }
 }
 
-/** Nothing is loaded from it: what is on disk is more than a transcript. */
+/** A session store from which the SDK loads nothing, because the restored files are more than a transcript. */
 function mirror<F extends QueryFunction>(
   { hf, projects = "any", agent, fold, request }: PersistentQueryInput<F>,
   capturing: CaptureScheduler | undefined,
@@ -223,7 +227,7 @@ function capturingOf<F extends QueryFunction>(
   });
 }
 
-/** A callback that throws changes nothing either. */
+/** Reports problems to the callback, or as warnings. A callback that throws does not disturb the agent. */
 function problems(onProblem: ((problem: QueryProblem) => void) | undefined): (problem: QueryProblem) => void {
   const warn = ({ during, error }: QueryProblem) =>
     process.emitWarning(

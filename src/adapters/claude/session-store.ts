@@ -1,5 +1,5 @@
-// The Claude Agent SDK's SessionStore over a Holdfast store: every transcript is a session, every entry a message of it. It
-// uses nothing but sessions, history and state, as any program could.
+// The Claude Agent SDK's SessionStore over a Holdfast store: every transcript is a session, and every entry one of its messages. It uses
+// only the public verbs of sessions, history and state.
 import { type HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { MessageInput } from "../../contracts/messages.ts";
@@ -17,10 +17,10 @@ import {
   TranscriptSessions,
 } from "./transcript-sessions.ts";
 
-/** Sessions whose ids are remembered, so that an append is one commit. */
+/** How many session ids are cached, so that an append is one commit. */
 const REMEMBERED = 1000;
 
-/** Summaries that are looked up at the same time. */
+/** How many summaries are read at the same time. */
 const AT_ONCE = 16;
 
 export function claudeSessionStore(hf: SessionsOf, options: SessionStoreOptions = {}): ClaudeSessionStore {
@@ -30,7 +30,7 @@ export function claudeSessionStore(hf: SessionsOf, options: SessionStoreOptions 
   const transcripts = new Transcripts(hf, places, agent);
   const titles = new Titles(hf);
   const queue = new SerialQueue();
-  /** What was asked for first is done first, transcript by transcript. */
+  /** Calls for one transcript run in the order in which they were made. */
   const serialize = <T>(place: TranscriptKey, work: () => Promise<T>) => queue.run(nameOf(place), work);
   return {
     async append(key, entries) {
@@ -109,7 +109,7 @@ async function allOf<T>(
   return done;
 }
 
-/** Appending, to whichever session holds the transcript at the moment. */
+/** Appends entries to the session that has the transcript now. */
 class Transcripts {
   readonly #hf: SessionsOf;
   readonly #places: TranscriptSessions;
@@ -131,14 +131,14 @@ class Transcripts {
         this.#remember(name, id);
         return id;
       } catch (error) {
-        // Deleted since it was looked up: the transcript begins anew.
+        // The session was deleted meanwhile: the transcript gets a new one.
         this.#ids.delete(name);
         if (!isDeleted(error) || attempt >= LIMITS.decideAttempts) throw error;
       }
     }
   }
 
-  /** One commit. A key that is there is an entry that is there, whatever else it says by now. */
+  /** Appends in one commit. An entry with an existing key is stored already, even if its content differs, and is dropped. */
   async #add(session: string, messages: readonly MessageInput[]): Promise<void> {
     for (let left = messages; left.length > 0; ) {
       try {

@@ -1,6 +1,6 @@
-// Summaries of sessions, made by the SDK's own fold. Each is kept in the session's state with the message up to which
-// it was folded, so that the next fold continues there, in the order of the log: after any failure, and beside any
-// other append, no entry is left out or counted twice. Summaries are written by compare-and-set, one after the other.
+// Summaries of sessions, made by the SDK's own fold. Each is stored in the session's state with the last message that it includes, so
+// that the next fold continues there, in the order of the log. So no entry is left out or counted twice, after any failure and with
+// concurrent appends. Summaries are written by compare-and-set.
 
 import { isDeepStrictEqual } from "node:util";
 import { isHoldfastError } from "../../contracts/errors.ts";
@@ -14,11 +14,11 @@ import type { Transcript, TranscriptKey } from "./transcript-sessions.ts";
 
 const KEY = "claude-summary";
 
-/** Most entries change nothing in a summary; it is then written only once in so many. */
+/** Most entries do not change the summary. It is then written only after this many entries. */
 const BEHIND = 16;
 
 interface StoredSummary {
-  /** The last message that is in it, and how many are. */
+  /** The last message that the summary includes, and how many it includes. */
   readonly upTo: number;
   readonly count: number;
   readonly summary: SessionSummaryEntry;
@@ -35,7 +35,7 @@ export class Summaries {
     this.#fold = fold;
   }
 
-  /** Of the session as it is; undefined when nothing is in it. */
+  /** The summary of the session's current messages; undefined when it has none. */
   async of({ session, ...place }: Transcript): Promise<SessionSummaryEntry | undefined> {
     const { sessionId } = place;
     const kept = keptOf(await this.#hf.state.getKey(session.id, KEY));
@@ -46,15 +46,16 @@ export class Summaries {
     return { ...summary, sessionId, mtime: now.updatedAt };
   }
 
-  /** Folds what is not folded yet. */
+  /** Folds the messages that the stored summary does not include yet. */
   async follow(id: string, place: TranscriptKey): Promise<SessionSummaryEntry | undefined> {
     for (let attempt = 0; attempt < LIMITS.decideAttempts; attempt++) {
       const { value, version } = await this.#hf.state.getVersioned(id);
       const kept = keptOf(value[KEY]);
       const next = await this.#next(id, place, kept);
       if (next === kept || next === undefined) return next?.summary;
-      const isWorth = kept === undefined || next.count - kept.count >= BEHIND || !isSame(kept.summary, next.summary);
-      if (!isWorth || (await this.#write(id, version, { ...value, [KEY]: next as unknown as Json }))) {
+      const isWorthWriting =
+        kept === undefined || next.count - kept.count >= BEHIND || !isSame(kept.summary, next.summary);
+      if (!isWorthWriting || (await this.#write(id, version, { ...value, [KEY]: next as unknown as Json }))) {
         return next.summary;
       }
     }

@@ -1,4 +1,4 @@
-// A mirrored session is called by what was asked first, as an imported one is. Once it has a title nothing is looked at again.
+// Gives a mirrored session its first prompt as title, like an import does. A session with a title is not read again.
 
 import { readClaude } from "../../coding/conversation/claude.ts";
 import { firstPrompt } from "../../coding/conversation/session-metadata.ts";
@@ -8,7 +8,7 @@ import type { MessageInput } from "../../contracts/messages.ts";
 import type { SessionsOf } from "../../contracts/session-store.ts";
 import { entryOf } from "./entries.ts";
 
-/** Sessions that are known to have one. */
+/** How many ids of sessions with a title are cached. */
 const REMEMBERED = 1000;
 
 export class Titles {
@@ -19,7 +19,7 @@ export class Titles {
     this.#hf = hf;
   }
 
-  /** Whatever becomes of it, the entries are there. */
+  /** Call it after the entries were appended: they are stored even if this fails. */
   async give(id: string, messages: readonly MessageInput[]): Promise<void> {
     if (this.#titled.has(id)) return;
     const title = titleIn(messages);
@@ -29,7 +29,7 @@ export class Titles {
       if (session?.title === null) await this.#hf.sessions.update({ session: id }, { title, version: session.version });
     } catch (error) {
       if (!isHoldfastError(error)) throw error;
-      // Deleted, or named by another writer: the next prompt looks again.
+      // The session was deleted, or another writer changed it: the next prompt tries again.
       return;
     }
     this.#titled.add(id);

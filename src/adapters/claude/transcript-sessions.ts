@@ -1,6 +1,6 @@
-// Where transcripts are: each in a session of its own. The id is made of a hash of what the SDK calls it, because that is any
-// text; tags lead to it. A deleted session's id is never used again, so a transcript that is begun anew has the next number
-// of its id: one is made only when the one before is known to be deleted, and so at most one of them is there.
+// Finds the session of a transcript. The session's id has a hash of the SDK's key, because the key may be any text; tags are used to
+// find the session. The id of a deleted session is never used again, so a transcript that begins again gets the next number. A number is
+// used only when the session before it is known to be deleted, so at most one of them exists.
 import { MIRROR } from "../../coding/conversation/sdk-mirror.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Session, SessionFilter } from "../../contracts/session.ts";
@@ -17,7 +17,7 @@ export interface TranscriptKey {
   readonly subpath?: string;
 }
 
-/** A transcript that is there. */
+/** A transcript with its session. */
 export interface Transcript extends TranscriptKey {
   readonly session: Session;
 }
@@ -42,7 +42,7 @@ export function checkTranscriptKey(key: unknown): TranscriptKey {
   return { ...main, subpath: text(subpath, "subpath") };
 }
 
-/** One text for each place; no two places have the same. */
+/** A text that is unique for each key. */
 export function nameOf({ projectKey, sessionId, subpath }: TranscriptKey): string {
   return JSON.stringify([projectKey, sessionId, subpath ?? null]);
 }
@@ -57,16 +57,16 @@ export class TranscriptSessions {
   }
 
   /** The id of the session that holds the transcript; null when there is none. */
-  async find(asked: TranscriptKey): Promise<string | null> {
-    return this.#exact(await this.#home(asked));
+  async find(key: TranscriptKey): Promise<string | null> {
+    return this.#exact(await this.#home(key));
   }
 
-  async findOrMake(asked: TranscriptKey): Promise<string> {
-    const place = await this.#home(asked);
+  async findOrMake(key: TranscriptKey): Promise<string> {
+    const place = await this.#home(key);
     return (await this.#exact(place)) ?? this.#make(place);
   }
 
-  /** Main transcripts that hold something, one of each session id. */
+  /** Main transcripts with messages, one for each session id. */
   async mains(projectKey: string): Promise<readonly Transcript[]> {
     const tag = this.#naming.projects === "any" ? MIRROR_TAG : `claude-project:${wordOf(projectKey)}`;
     const newest = new Map<string, Transcript>();
@@ -82,13 +82,13 @@ export class TranscriptSessions {
   }
 
   /** All transcripts of the session, the main one last. */
-  async family(asked: TranscriptKey): Promise<readonly Transcript[]> {
-    const place = await this.#home(asked);
+  async family(key: TranscriptKey): Promise<readonly Transcript[]> {
+    const place = await this.#home(key);
     const found = await this.#list(this.#familyTag(place));
     return found.sort((a, b) => Number(a.subpath === undefined) - Number(b.subpath === undefined));
   }
 
-  /** Where the transcript of that name really is: when projects do not count, in whichever has the session. */
+  /** The key under which the transcript is stored. With `projects: "any"` that may be another project, which has the session. */
   async #home(place: TranscriptKey): Promise<TranscriptKey> {
     if (this.#naming.projects === "separate") return place;
     const mains = await this.#list(`${MIRROR_TAG}:${wordOf(place.sessionId)}`);
@@ -100,7 +100,7 @@ export class TranscriptSessions {
 
   async #exact(place: TranscriptKey): Promise<string | null> {
     const id = this.#id(place, 1);
-    // Nearly always this one; it may also be the alias of another, which is none of ours.
+    // Usually this is the session. The id may also be an alias of another session, which is not a transcript.
     if ((await this.#hf.sessions.get(id))?.id === id) return id;
     const [again] = await this.#list(`claude-key:${this.#digest(place)}`);
     return again?.session.id ?? null;
@@ -173,7 +173,7 @@ function isNewer(a: Transcript, b: Transcript): boolean {
   return a.session.updatedAt > b.session.updatedAt;
 }
 
-/** undefined of a session that was tagged like ours. */
+/** undefined for another session with the same tag. */
 function transcriptOf(session: Session): Transcript | undefined {
   const { claude } = session.metadata;
   if (!isObject(claude)) return undefined;
@@ -182,7 +182,7 @@ function transcriptOf(session: Session): Transcript | undefined {
   return { projectKey, sessionId, ...(subpath === undefined ? {} : { subpath }), session };
 }
 
-/** Fit for ids and tags: itself when it is an ordinary word, else its hash, which no ordinary word is like. */
+/** A form that is valid in ids and tags: the text if it is a plain word, otherwise "~" and its hash. */
 function wordOf(text: string): string {
   return /^[0-9a-z_-]{1,256}$/i.test(text) ? text : `~${hashOf(JSON.stringify(text))}`;
 }

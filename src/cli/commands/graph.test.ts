@@ -426,7 +426,7 @@ describe("export and import", () => {
     writeFileSync(path.join(cwd, "cut.hf"), whole.subarray(0, whole.length - 40));
     expect(await fails("import", "cut.hf")).toMatch(/^5 .*ends too early\n.*Nothing was changed/s);
     await within((store) => say(store, "chat", "more"));
-    expect(await fails("import", "chat.hf")).toMatch(/^4 .*there is a session "chat" already, and it is not the same/);
+    expect(await fails("import", "chat.hf")).toMatch(/^4 .*the store has another session with the id "chat"/);
     expect(await fails("import", "absent.hf")).toMatch(/^3 .*no file absent.hf/);
     expect(await fails("export", `chat@${short(first)}`)).toMatch(
       /^2 .*whole.*`holdfast fork chat@hd-\S+ NEW-ID`, then `holdfast export NEW-ID`/s,

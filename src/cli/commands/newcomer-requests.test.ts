@@ -130,7 +130,7 @@ describe("another agent on the same request", () => {
     expect(ran.stderr).toContain('(request "fix-42" has a conversation of Claude Code, which OpenCode cannot resume)');
     expect(ran.stderr).toContain("told the stored conversation instead; session ses_root");
     const told = await cli(["handover", "--request", "fix-42", "--agent", "opencode", "--store", at]);
-    expect(told.stdout).toMatch(/^- Goes on from: `claude-code\//m);
+    expect(told.stdout).toMatch(/^- Continues: `claude-code\//m);
     const listed = await cli(["sessions", "--request", "fix-42", "--json", "--store", at]);
     const titles = JSON.parse(listed.stdout).items.map(({ title }: { title: string }) => title);
     expect(titles).toContainEqual(expect.stringMatching(/^message 0 of ses_root/));

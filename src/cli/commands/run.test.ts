@@ -109,7 +109,7 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
     const { items } = await hf.sessions.list();
     await hf.sessions.delete(items[0]?.id ?? "", { everywhere: true });
     writeFileSync(erased, "");
-    expect((await running).stderr).toContain("was erased meanwhile");
+    expect((await running).stderr).toContain("was erased while the agent worked");
     expect((await hf.sessions.list()).items).toEqual([]);
     expect((await hf.captures.list({ diverged: true })).items).toEqual([]);
     await hf.close();
@@ -195,7 +195,7 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
     for (const { id } of (await hf.sessions.list()).items) await hf.sessions.delete(id);
     await hf.close();
     writeFileSync(go, "");
-    expect((await running).stderr).toContain("was erased meanwhile");
+    expect((await running).stderr).toContain("was erased while the agent worked");
     expect(await saved(store, "r")).toEqual([]);
   });
 
@@ -258,7 +258,7 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
     const line = ["--store", store, "--request", "r", "--", "claude", "-c", "-p", "go"];
     const ran = await machine.run({ silent: true, sessions: both }, line);
     expect(ran).toMatchObject({ code: 0 });
-    expect(ran.stderr).toContain("2 sessions of this directory were worked on at the same time");
+    expect(ran.stderr).toContain("2 sessions of this directory changed during the run");
     expect(await saved(store, "r")).toEqual([]);
   });
 });

@@ -12,7 +12,7 @@ import {
 } from "../../coding/supervisor/command-line.ts";
 import type { Log, SessionRecorder } from "../../coding/supervisor/recorder.ts";
 import type { ClaimedRequest, SessionStart } from "../../coding/supervisor/session-start.ts";
-import { notStarted, type SupervisedRun, superviseAgent } from "../../coding/supervisor/supervisor.ts";
+import { catchStartFailure, type SupervisedRun, superviseAgent } from "../../coding/supervisor/supervisor.ts";
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
@@ -150,7 +150,7 @@ export const run: Command = {
     const times = timesOf(context);
     if (!intent.converses) {
       log("info", "capture.start", { agent, cwd: io.cwd, resumes: false, captures: false });
-      const child = await startAgent(command, io, { before: null }).catch(notStarted);
+      const child = await startAgent(command, io, { stdinPrefix: null }).catch(catchStartFailure);
       return "error" in child ? reportNotStarted(context, child.error) : (await child.ended).code;
     }
     const request = requestOf(context);

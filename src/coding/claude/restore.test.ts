@@ -145,7 +145,7 @@ describe("CA3 a session that is here already", () => {
     rmSync(path.join(to.configDir, `tasks/${SESSION}/2.json`));
     const again = await restore(source);
     expect(again).toMatchObject({ outcome: "unchanged", written: 1, files: 2 });
-    expect(again.left).toEqual([{ path: task, why: "what is here differs, and stays" }]);
+    expect(again.left).toEqual([{ path: task, why: "the file on this machine differs, and is kept" }]);
     expect(text(taskHere())).toBe("here");
     expect(await restore(source, { overwrite: true })).toMatchObject({
       written: 1,
@@ -171,7 +171,7 @@ describe("CA3 a session that is here already", () => {
     write(taskHere(), "mine");
     write(there(SESSION, "subagents/agent-a1.jsonl"), "one\ntwo\nthree\n");
     const restored = await restore(holding({ [TRANSCRIPT]: long(), [task]: "captured", [agent]: "one\n" }));
-    expect(restored.left).toEqual([{ path: agent, why: "what is here goes on from it, and is newer" }]);
+    expect(restored.left).toEqual([{ path: agent, why: "the file on this machine continues it, and is newer" }]);
     expect(text(there(SESSION, "subagents/agent-a1.jsonl"))).toBe("one\ntwo\nthree\n");
     expect(text(taskHere())).toBe("captured");
     expect(restored.kept.map((file) => text(file))).toEqual(["mine"]);
@@ -217,7 +217,7 @@ describe("CA3 a session that is here already", () => {
     expect(fresh.left.map((file) => file.path)).toEqual([task]);
     write(main(), short());
     const { left } = await restore(holding({ [TRANSCRIPT]: long() }));
-    expect(left).toEqual([{ path: task, why: "it was here, and is no part of the capture" }]);
+    expect(left).toEqual([{ path: task, why: "this machine had it, and it is not part of the capture" }]);
     expect(text(taskHere())).toBe("mine");
   });
 

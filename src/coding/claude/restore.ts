@@ -1,6 +1,6 @@
 // Restores a session of Claude Code, under the key of the directory in which the agent will continue it. All files are written and
-// verified in a temporary folder first; the transcript is moved last, so that the agent finds the whole session or none. A file
-// that is here already is compared with the captured one: it may be the same, older, newer, or have continued differently.
+// verified in a temporary folder first; the transcript is moved last, so that the agent finds the whole session or none. A file that
+// exists already is compared with the captured one: it may be the same, older, newer, or have continued differently.
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -14,8 +14,8 @@ import { LIMITS } from "../../contracts/limits.ts";
 import { invalid, limitExceeded } from "../../core/check.ts";
 import { unsafe } from "../../core/paths.ts";
 import { learnSecrets, MASKED, maskSecrets } from "../secrets.ts";
-import { guarded, type StagedFile, Staging } from "../staging.ts";
-import { movedDirectory, type Rewriting, rewriteLines, rewritings } from "./rewrite-paths.ts";
+import { describingFailures, type StagedFile, Staging } from "../staging.ts";
+import { directoryRewrite, type PathRewrite, rewriteLines, sessionPathRewrites } from "./rewrite-paths.ts";
 import {
   type ClaudeLocation,
   checkKey,
@@ -35,10 +35,10 @@ export interface ClaudeTarget {
   readonly configDir: string;
   /** The key that CLAUDE_CODE_PROJECT_DIR_NAME sets; otherwise that of the working directory. */
   readonly key?: string | null;
-  /** Changes the paths of the session's own files in its transcripts to where they are now. They are not byte for byte what was
-   * captured then, and the provider's prompt cache starts anew. */
+  /** Changes the paths of the session's own files in its transcripts to where the files are now. The transcripts then differ from the
+   * captured bytes, and the provider's prompt cache does not match. */
   readonly rewritePaths?: boolean;
-  /** Replaces a session that continued differently here; its files are kept under other names. */
+  /** Replaces a session that continued differently on this machine; its files are kept under other names. */
   readonly overwrite?: boolean;
   /** Does everything except placing the files: it reports what would be done, and refuses what would be refused. */
   readonly dryRun?: boolean;
@@ -48,15 +48,15 @@ export interface RestoredClaude extends Restored {
   readonly agent: "claude-code";
   readonly configDir: string;
   readonly key: string;
-  /** restored: as captured. unchanged: it was here already. newer: the session here continues the captured one, and stays. */
+  /** unchanged: this machine had the session already. newer: the session of this machine continues the captured one, and is kept. */
   readonly outcome: "restored" | "unchanged" | "newer";
-  /** Files that were written now, where they are, and how many of them differ from what was captured because paths were rewritten. */
+  /** The number of files that were written, their locations, and how many differ from the captured bytes because paths were rewritten. */
   readonly written: number;
   readonly places: readonly string[];
   readonly rewritten: number;
   readonly lines: number;
   readonly lastUuid: string | null;
-  /** Files that were here before, under their new names. */
+  /** Earlier files of this machine, under their new names. */
   readonly kept: readonly string[];
 }
 
@@ -64,7 +64,7 @@ interface RestoreWork {
   readonly source: CaptureSource;
   readonly place: ClaudeLocation;
   readonly target: ClaudeTarget;
-  readonly changes: readonly Rewriting[];
+  readonly changes: readonly PathRewrite[];
   readonly staging: Staging;
   readonly left: { path: string; why: string }[];
   readonly kept: string[];
@@ -73,16 +73,16 @@ interface RestoreWork {
 /** Conflict when the session continued differently here. Either all files are written or none. */
 export async function restoreClaude(source: CaptureSource, target: ClaudeTarget): Promise<RestoredClaude> {
   const sessionId = checkSessionId(source.sessionId);
-  if (source.agent !== "claude-code") throw invalid("what is restored", "a session of Claude Code", source.agent);
+  if (source.agent !== "claude-code") throw invalid("source.agent", "a session of Claude Code", source.agent);
   const configDir = path.resolve(target.configDir);
   const key = target.key == null ? await projectKeyOf(target.cwd) : checkKey(target.key);
   const place = { configDir, key, sessionId };
   const { transcript, others } = checkFiles(source.files, place);
-  const staging = await Staging.in(target.dryRun ? tmpdir() : configDir);
+  const staging = await Staging.createIn(target.dryRun ? tmpdir() : configDir);
   try {
     const changes = target.rewritePaths ? await rewritesFor(source, place, target.cwd) : [];
     const work: RestoreWork = { source, place, target, changes, staging, left: [], kept: [] };
-    return await guarded(configDir, () => restore(work, transcript, others));
+    return await describingFailures(configDir, () => restore(work, transcript, others));
   } finally {
     await staging.close();
   }
@@ -94,14 +94,14 @@ async function restore(work: RestoreWork, transcript: CapturedFile, others: Capt
   await refuseElsewhere(work, staged);
   const { is: here, masked } = await compareCaptured(staged.from, staged.to, () => filesHere(work.place));
   if (here === "diverged") await replaceDiverged(work, staged);
-  // The file here still has the secrets that were replaced in the capture: it is kept under another name.
-  if (here === "shorter" && masked) await keepBeside(work, staged);
+  // The existing file still has the secrets that were replaced in the capture, so it is kept under another name.
+  if (here === "shorter" && masked) await keepUnderOtherName(work, staged);
   const outcome = here === "same" ? "unchanged" : here === "longer" ? "newer" : "restored";
   if (outcome !== "restored") await staging.drop(staged);
   const writes: StagedFile[] = outcome === "restored" ? [staged] : [];
   if (outcome === "newer") {
-    work.left.push({ path: transcript.path, why: "what is here goes on from it, and is newer" });
-    for (const file of others) work.left.push({ path: file.path, why: "the session that is here is newer" });
+    work.left.push({ path: transcript.path, why: "the file on this machine continues it, and is newer" });
+    for (const file of others) work.left.push({ path: file.path, why: "the session on this machine is newer" });
   } else {
     for (const file of others) writes.push(...(await stageOther(work, file, outcome === "unchanged")));
     await reportUncaptured(work);
@@ -144,27 +144,27 @@ function checkFiles(files: readonly CapturedFile[], place: ClaudeLocation) {
     if (!Number.isSafeInteger(size) || size < 0) throw invalid(`the size of ${JSON.stringify(name)}`, "a number", size);
     if (size > LIMITS.blobBytes) throw limitExceeded("blobBytes", `the size of ${JSON.stringify(name)}`, size);
     const folded = isFolding ? name.normalize("NFC").toLowerCase() : name;
-    if (seen.has(folded)) throw unsafe(name, "it is there twice");
+    if (seen.has(folded)) throw unsafe(name, "the capture lists it twice");
     seen.add(folded);
     for (let at = folded.lastIndexOf("/"); at > 0; at = folded.lastIndexOf("/", at - 1))
       folders.add(folded.slice(0, at));
   }
   const both = [...seen].find((name) => folders.has(name));
-  if (both !== undefined) throw unsafe(both, "it is a file and a directory");
+  if (both !== undefined) throw unsafe(both, "the capture has a file and a directory of that name");
   const transcript = files.find(({ path: name }) => name === transcriptPath(place.sessionId));
   if (transcript === undefined) {
     throw new HoldfastError("NotFound", `the capture has no transcript of session ${place.sessionId}`, {
       details: { sessionId: place.sessionId, files: files.length },
-      hint: "Nothing was put back: without it Claude Code finds no session.",
+      hint: "Nothing was restored: without a transcript Claude Code does not find the session.",
     });
   }
   return { transcript, others: files.filter((file) => file !== transcript) };
 }
 
-async function rewritesFor(source: CaptureSource, place: ClaudeLocation, cwd: string): Promise<Rewriting[]> {
-  const directory = movedDirectory(source.cwd, await realpath(cwd));
+async function rewritesFor(source: CaptureSource, place: ClaudeLocation, cwd: string): Promise<PathRewrite[]> {
+  const directory = directoryRewrite(source.cwd, await realpath(cwd));
   if (source.configDir === null || source.key === null) return directory;
-  return [...rewritings({ ...place, configDir: source.configDir, key: source.key }, place), ...directory];
+  return [...sessionPathRewrites({ ...place, configDir: source.configDir, key: source.key }, place), ...directory];
 }
 
 /** Checks that the written transcript has the captured lines and messages, also after its paths were rewritten. */
@@ -187,13 +187,13 @@ async function stageTranscript(
   return { staged, facts };
 }
 
-function makeRewriter(changes: readonly Rewriting[]) {
+function makeRewriter(changes: readonly PathRewrite[]) {
   if (changes.length === 0) return undefined;
   return (pieces: AsyncIterable<Uint8Array>) => rewriteLines(pieces, changes);
 }
 
-/** Empty when the file is here already, or the one that is here stays. */
-async function stageOther(work: RestoreWork, file: CapturedFile, keepHere: boolean): Promise<StagedFile[]> {
+/** Empty when the file exists already, or the existing file is kept. */
+async function stageOther(work: RestoreWork, file: CapturedFile, keepExisting: boolean): Promise<StagedFile[]> {
   const { place, source, staging } = work;
   const to = locateFile(file.path, place);
   const change = file.path.endsWith(".jsonl") ? makeRewriter(work.changes) : undefined;
@@ -204,49 +204,52 @@ async function stageOther(work: RestoreWork, file: CapturedFile, keepHere: boole
   const seen = (piece: Uint8Array) => reader?.push(piece);
   const staged = await staging.add(file, to, source.read(file.path), { change, seen });
   if (reader !== null && reader.end().sessionId !== place.sessionId) {
-    throw unsafe(file.path, "it is a sub-agent's of another session");
+    throw unsafe(file.path, "it belongs to a sub-agent of another session");
   }
   const here = await compareFiles(staged.from, staged.to);
-  // If only the beginning is here, the file was not written completely, or has grown since.
+  // If this machine has only the beginning, the file was not written completely, or has grown since.
   const isOlder = here === "absent" || here === "shorter";
   if (here === "same") await staging.drop(staged);
   if (here === "same") return [];
   if (isOlder) return [staged];
-  // A file that continues the captured one stays. One that differs is replaced, and kept under another name.
-  if (here === "diverged" && !keepHere && !isFlat) {
-    await keepBeside(work, staged);
+  // An existing file that continues the captured one is kept. A file that differs is replaced, and kept under another name.
+  if (here === "diverged" && !keepExisting && !isFlat) {
+    await keepUnderOtherName(work, staged);
     return [staged];
   }
   return keepOrReplace(work, staged, here);
 }
 
-/** The conversation is the same and this file differs: the file here stays, unless the caller wants to overwrite it. */
+/** The conversation is the same and this file differs: the existing file is kept, unless the caller asked to overwrite it. */
 async function keepOrReplace(work: RestoreWork, staged: StagedFile, here: Comparison): Promise<StagedFile[]> {
   if (work.target.overwrite) {
-    await keepBeside(work, staged);
+    await keepUnderOtherName(work, staged);
     return [staged];
   }
   await work.staging.drop(staged);
   work.left.push({
     path: staged.path,
-    why: here === "longer" ? "what is here goes on from it, and is newer" : "what is here differs, and stays",
+    why:
+      here === "longer"
+        ? "the file on this machine continues it, and is newer"
+        : "the file on this machine differs, and is kept",
   });
   return [];
 }
 
 async function replaceDiverged(work: RestoreWork, staged: StagedFile): Promise<void> {
-  if (!work.target.overwrite) throw conflict(work, staged.to, "went on apart from what was captured");
-  await keepBeside(work, staged);
+  if (!work.target.overwrite) throw conflict(work, staged.to, "continued differently from the captured one");
+  await keepUnderOtherName(work, staged);
 }
 
-/** A link is replaced, and its target stays. */
-async function keepBeside(work: RestoreWork, staged: StagedFile): Promise<void> {
+/** A link is replaced, and its target is not changed. */
+async function keepUnderOtherName(work: RestoreWork, staged: StagedFile): Promise<void> {
   if (!(await lstat(staged.to)).isFile()) return;
   staged.keepAs = `${staged.to}.holdfast-${(await hashOf(staged.to)).slice(0, 12)}`;
   work.kept.push(staged.keepAs);
 }
 
-/** A session has one task list and file history for all directories that it ran in: no other copy of it may be ahead. */
+/** A session has one task list and file history for all of its directories, so no copy in another directory may be newer. */
 async function refuseElsewhere(work: RestoreWork, staged: StagedFile): Promise<void> {
   if (work.target.overwrite) return;
   for await (const copy of listCopies(work.place.configDir, work.place.sessionId)) {
@@ -254,10 +257,10 @@ async function refuseElsewhere(work: RestoreWork, staged: StagedFile): Promise<v
     const { is: there } = await compareCaptured(staged.from, copy.file, () =>
       filesHere({ ...work.place, key: copy.key }),
     );
-    const how =
-      there === "longer" ? "goes on" : there === "diverged" && work.changes.length === 0 ? "went on apart" : null;
-    if (how === null) continue;
-    throw conflict(work, copy.file, `${how} from what was captured, in another directory`, true);
+    const isDiverged = there === "diverged" && work.changes.length === 0;
+    if (there !== "longer" && !isDiverged) continue;
+    const how = isDiverged ? "continued differently from" : "continues";
+    throw conflict(work, copy.file, `${how} the captured one, in another directory`, true);
   }
 }
 
@@ -266,19 +269,20 @@ async function filesHere(place: ClaudeLocation): Promise<readonly string[]> {
 }
 
 function conflict({ place }: RestoreWork, file: string, how: string, isElsewhere = false): HoldfastError {
-  return new HoldfastError("Conflict", `session ${place.sessionId} is on this machine and ${how}`, {
+  return new HoldfastError("Conflict", `session ${place.sessionId} on this machine ${how}`, {
     details: { sessionId: place.sessionId, file, isElsewhere },
-    hint: "Go on with the one that is here, or restore with `overwrite`: then what is here is kept beside it.",
+    hint: "Continue the session of this machine, or restore with `overwrite`, which keeps its files under other names.",
   });
 }
 
-/** Files that are here and not in the capture stay. They are reported, because the session may have removed them. */
+/** Existing files that are not in the capture are kept. They are reported, because the session may have removed them. */
 async function reportUncaptured(work: RestoreWork): Promise<void> {
   const { place, source, left } = work;
   const captured = new Set(source.files.map((file) => file.path));
   const { files } = await filesOfSession(place);
   for (const file of files) {
-    if (!captured.has(file.path)) left.push({ path: file.path, why: "it was here, and is no part of the capture" });
+    if (!captured.has(file.path))
+      left.push({ path: file.path, why: "this machine had it, and it is not part of the capture" });
   }
 }
 
@@ -305,11 +309,11 @@ async function compareFiles(one: string, here: string): Promise<Comparison> {
   }
 }
 
-/** If secrets were replaced in the capture, the file here is compared after the same replacement. */
+/** If secrets were replaced in the capture, the existing file is compared after the same replacement. */
 async function compareCaptured(
   captured: string,
   here: string,
-  /** All files of the session here: a secret that was found in one was replaced in all. */
+  /** All files of the session on this machine: a secret that was found in one file was replaced in all. */
   filesHere: () => Promise<readonly string[]>,
 ): Promise<{ readonly is: Comparison; readonly masked: boolean }> {
   const plain = await compareFiles(captured, here);
@@ -333,7 +337,7 @@ async function compare(a: FileHandle, b: FileHandle): Promise<Comparison> {
     const length = Math.min(PIECE, common - at);
     const [readA, readB] = await Promise.all([a.read(pieceA, 0, length, at), b.read(pieceB, 0, length, at)]);
     const both = Math.min(readA.bytesRead, readB.bytesRead);
-    // One of the files was shortened while it was read.
+    // One of the files was shorten while it was read.
     if (both === 0) return "diverged";
     if (pieceA.compare(pieceB, 0, both, 0, both) !== 0) return "diverged";
     at += both;

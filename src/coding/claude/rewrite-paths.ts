@@ -5,16 +5,16 @@ import { type ClaudeLocation, FOLDERS } from "./session-files.ts";
 const NEWLINE = 0x0a;
 const FILE_HISTORY = /^\{"type":"file-history-.*$/gm;
 
-export interface Rewriting {
-  /** As they are in JSON text, one character for each byte. */
+export interface PathRewrite {
+  /** Paths as they are written in JSON, one character for each byte. */
   readonly from: string;
   readonly to: string;
-  /** Only in the file history, where the agent keeps files as they were before its edits. Messages of the model stay as they were. */
+  /** Changes only the lines of the file history, where the agent records files before its edits. Messages of the model do not change. */
   readonly ofFileHistory?: boolean;
 }
 
-/** Empty when nothing moved. */
-export function rewritings(from: ClaudeLocation, to: ClaudeLocation): Rewriting[] {
+/** Empty when the locations are the same. */
+export function sessionPathRewrites(from: ClaudeLocation, to: ClaudeLocation): PathRewrite[] {
   const pairs = [[`projects/${from.key}`, `projects/${to.key}`]];
   for (const folder of FOLDERS) pairs.push([`${folder}/${from.sessionId}`, `${folder}/${to.sessionId}`]);
   const all = pairs.map(([a, b]) => ({ from: inJson(`${from.configDir}/${a}`), to: inJson(`${to.configDir}/${b}`) }));
@@ -22,7 +22,7 @@ export function rewritings(from: ClaudeLocation, to: ClaudeLocation): Rewriting[
 }
 
 /** The file history names files below the working directory, which has moved. */
-export function movedDirectory(from: string, to: string): Rewriting[] {
+export function directoryRewrite(from: string, to: string): PathRewrite[] {
   return from === "" || from === to ? [] : [{ from: inJson(from), to: inJson(to), ofFileHistory: true }];
 }
 
@@ -33,47 +33,47 @@ function inJson(path: string): string {
 /** Works line by line, however the bytes are cut into pieces. */
 export async function* rewriteLines(
   pieces: AsyncIterable<Uint8Array>,
-  changes: readonly Rewriting[],
+  changes: readonly PathRewrite[],
 ): AsyncGenerator<Uint8Array> {
-  let held: Uint8Array[] = [];
+  let pending: Uint8Array[] = [];
   for await (const piece of pieces) {
     const end = piece.lastIndexOf(NEWLINE) + 1;
     if (end > 0) {
-      yield rewrite(Buffer.concat([...held, piece.subarray(0, end)]), changes);
-      held = [];
+      yield rewrite(Buffer.concat([...pending, piece.subarray(0, end)]), changes);
+      pending = [];
     }
     // A copy, because the source may reuse its buffer.
-    if (end < piece.byteLength) held.push(new Uint8Array(piece.subarray(end)));
+    if (end < piece.byteLength) pending.push(new Uint8Array(piece.subarray(end)));
   }
-  if (held.length > 0) yield rewrite(Buffer.concat(held), changes);
+  if (pending.length > 0) yield rewrite(Buffer.concat(pending), changes);
 }
 
-function rewrite(bytes: Buffer, changes: readonly Rewriting[]): Uint8Array {
+function rewrite(bytes: Buffer, changes: readonly PathRewrite[]): Uint8Array {
   // One character for each byte, so that bytes that are not UTF-8 stay as they are.
   const text = bytes.toString("latin1");
   const changed = changes.reduce(
-    (made, change) =>
+    (rewritten, change) =>
       change.ofFileHistory === true
-        ? made.replace(FILE_HISTORY, (line) => replaceWhole(line, change))
-        : replaceWhole(made, change),
+        ? rewritten.replace(FILE_HISTORY, (line) => replaceWhole(line, change))
+        : replaceWhole(rewritten, change),
     text,
   );
   return changed === text ? bytes : Buffer.from(changed, "latin1");
 }
 
-function replaceWhole(text: string, { from, to }: Rewriting): string {
-  let made = "";
+function replaceWhole(text: string, { from, to }: PathRewrite): string {
+  let rewritten = "";
   let done = 0;
   for (let at = text.indexOf(from); at >= 0; at = text.indexOf(from, at + from.length)) {
-    if (!beginsAt(text, at) || !endsAt(text, at + from.length)) continue;
-    made += text.slice(done, at) + to;
+    if (!startsPathAt(text, at) || !endsPathAt(text, at + from.length)) continue;
+    rewritten += text.slice(done, at) + to;
     done = at + from.length;
   }
-  return done === 0 ? text : made + text.slice(done);
+  return done === 0 ? text : rewritten + text.slice(done);
 }
 
-/** The character before it is no part of a path. The letter of an escape, as in "\n", is none. */
-function beginsAt(text: string, at: number): boolean {
+/** Whether a path begins at this position: the character before is not part of a path, and the letter of an escape, as in "\n", is not. */
+function startsPathAt(text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - 8), at);
   const escaped = /(\\+)(?:[bfnrt]|u[0-9a-fA-F]{4})$/.exec(before);
   if (escaped?.[1] !== undefined && escaped[1].length % 2 === 1) return true;
@@ -81,6 +81,6 @@ function beginsAt(text: string, at: number): boolean {
 }
 
 /** False for another directory with a longer name that begins the same. */
-function endsAt(text: string, end: number): boolean {
+function endsPathAt(text: string, end: number): boolean {
   return !/[\w.~\x80-\xff-]/.test(text.charAt(end));
 }

@@ -1,6 +1,6 @@
-// Where Claude Code keeps its sessions, which files belong to a session, and finding them. This is the only list of them: a file that is
-// not on it is neither read nor written, so that credentials, settings and other sessions stay where they are. The name of a
-// project's directory follows Claude Code's own rule; a name that is off by one character is a session that is not found.
+// Finds the sessions of Claude Code and the files of each. This is the only list of such files: a file that is not on it is neither
+// read nor written, so that a capture or restore cannot touch credentials, settings and other sessions. The name of a project's directory
+// follows Claude Code's own rule; with any other name Claude Code would not find the session.
 import type { Dirent } from "node:fs";
 import { lstat, readdir, realpath } from "node:fs/promises";
 import * as path from "node:path";
@@ -16,7 +16,7 @@ import { originOf, sessionNamedIn } from "./transcript.ts";
 
 /** Folders of the config directory in which each session has a folder. */
 export const FOLDERS = ["file-history", "session-env", "tasks"] as const;
-/** Claude Code 2.0 kept sub-agents in the project's folder, and a to-do list for each. */
+/** Claude Code 2.0 wrote the transcripts of sub-agents to the project's folder, and a to-do list for each. */
 const FLAT_AGENT = /^agent-[A-Za-z0-9_-]{1,64}\.jsonl$/;
 const TODOS = /^agent-[A-Za-z0-9_-]{1,64}\.json$/;
 /** Locks of a process, files of this machine, and files that a restore kept under another name; in any folder. */
@@ -42,9 +42,9 @@ export function isSessionId(value: string): boolean {
 export function checkSessionId(value: unknown): string {
   if (typeof value === "string" && isSessionId(value)) return value;
   const shown = typeof value === "string" ? value.slice(0, 100) : typeof value;
-  throw new HoldfastError("InvalidId", `a session of Claude Code is named by a UUID, not ${JSON.stringify(shown)}`, {
+  throw new HoldfastError("InvalidId", `the session id of Claude Code must be a UUID, not ${JSON.stringify(shown)}`, {
     details: { sessionId: shown },
-    hint: "Claude Code prints it as session_id; `claude --resume` lists those that are there.",
+    hint: "Claude Code prints it as session_id; `claude --resume` lists the sessions of this directory.",
   });
 }
 
@@ -65,17 +65,17 @@ export function transcriptPath(sessionId: string): string {
   return mainFileOf("claude-code", sessionId).path;
 }
 
-/** The path of a session's file on disk. UnsafePath (InvalidArgument) when it is no file of this session. */
+/** The path of a session's file on disk. InvalidArgument when it is not a file of this session. */
 export function locateFile(captured: string, { configDir, key, sessionId }: ClaudeLocation): string {
   const parts = checkPath(captured);
   const [top = "", second = ""] = parts;
   const rest = parts.slice(1);
-  if (parts.some(isNeverCaptured)) throw unsafe(captured, "such a file is never captured");
+  if (parts.some(isNeverCaptured)) throw unsafe(captured, "a capture never has such a file");
   if (top === "project" && isOfProject(rest, sessionId)) return path.join(configDir, "projects", key, ...rest);
   const isOwnFolder = FOLDERS.some((name) => name === top) && second === sessionId && parts.length > 2;
   const isTodos = top === "todos" && parts.length === 2 && isTodosOf(second, sessionId);
   if (isOwnFolder || isTodos) return path.join(configDir, ...parts);
-  throw unsafe(captured, "it is no file of this session");
+  throw unsafe(captured, "it is not a file of this session");
 }
 
 function isOfProject([first = "", ...below]: readonly string[], sessionId: string): boolean {
@@ -100,7 +100,7 @@ const LONGEST = 200;
 const FIXED = /^[A-Za-z0-9_-]{1,64}$/;
 const KEY = /^[A-Za-z0-9_-]{1,255}$/;
 
-/** `cwd` has no links in it and no slash at its end. Several paths may have the same key ("a.b" and "a-b"). */
+/** `cwd` must be free of links and not end with a slash. Several paths may have the same key ("a.b" and "a-b"). */
 export function projectKey(cwd: string, platform: string = process.platform): string {
   const real = platform === "darwin" ? cwd.normalize("NFC") : cwd;
   const name = real.replace(/[^a-zA-Z0-9]/g, "-");
@@ -110,7 +110,7 @@ export function projectKey(cwd: string, platform: string = process.platform): st
   return `${name.slice(0, LONGEST)}-${Math.abs(hash).toString(36)}`;
 }
 
-/** Of any path to an existing directory; MissingDirectory otherwise. */
+/** The key of an existing directory, by any path to it; MissingDirectory otherwise. */
 export async function projectKeyOf(cwd: string): Promise<string> {
   try {
     return projectKey(await realpath(cwd));
@@ -120,8 +120,8 @@ export async function projectKeyOf(cwd: string): Promise<string> {
     throw new HoldfastError("MissingDirectory", `the working directory ${JSON.stringify(cwd)} ${why}`, {
       details: { cwd },
       hint: isMissing
-        ? `Make the directory in which the agent is to run first: mkdir -p ${quoteArgument(cwd)}`
-        : "Let the user who runs this enter the directory in which the agent is to run.",
+        ? `Create the directory first: mkdir -p ${quoteArgument(cwd)}`
+        : "Give the current user permission to enter the directory.",
       cause,
     });
   }
@@ -135,7 +135,7 @@ export function configDirOf(env: Variables): string {
   });
 }
 
-/** The key that CLAUDE_CODE_PROJECT_DIR_NAME sets for every directory. Claude Code heeds it beside CLAUDE_CONFIG_DIR only. */
+/** The key that CLAUDE_CODE_PROJECT_DIR_NAME sets for every directory. Claude Code reads it only if CLAUDE_CONFIG_DIR is set too. */
 export function fixedKeyOf(env: Variables): string | null {
   const name = env.CLAUDE_CODE_PROJECT_DIR_NAME;
   return env.CLAUDE_CONFIG_DIR && name !== undefined && FIXED.test(name) ? name : null;
@@ -144,9 +144,13 @@ export function fixedKeyOf(env: Variables): string | null {
 /** The key becomes the name of a directory, and may come from an untrusted source. */
 export function checkKey(key: string): string {
   if (KEY.test(key)) return key;
-  throw new HoldfastError("InvalidArgument", `${JSON.stringify(key.slice(0, 300))} is no name of a project directory`, {
-    hint: "Leave it out: it follows from the working directory.",
-  });
+  throw new HoldfastError(
+    "InvalidArgument",
+    `${JSON.stringify(key.slice(0, 300))} is not a valid name of a project directory`,
+    {
+      hint: "Leave it out: Holdfast derives the name from the working directory.",
+    },
+  );
 }
 
 export interface ClaudeTranscript {
@@ -158,8 +162,8 @@ export interface ClaudeTranscript {
 }
 
 /**
- * One for every transcript: a session that ran in several directories is listed several times. `unreadable` gets each directory that
- * cannot be listed, and the others are listed all the same; without it the first such directory is an error.
+ * Lists every transcript: a session that ran in several directories is listed several times. `unreadable` gets each directory that
+ * cannot be listed; without it the first such directory is an error.
  */
 export async function* listClaudeSessions(
   configDir: string,
@@ -206,15 +210,15 @@ async function transcript(configDir: string, key: string, sessionId: string): Pr
 
 export interface FindClaude {
   readonly configDir: string;
-  /** One of the two. */
+  /** Give either `sessionId` or `transcriptPath`. */
   readonly sessionId?: string;
-  /** As Claude Code's hooks get it: <config directory>/projects/<key>/<session>.jsonl. */
+  /** The path that Claude Code's hooks get: <config directory>/projects/<key>/<session>.jsonl. */
   readonly transcriptPath?: string;
-  /** Where the agent runs: of several copies the one of this directory is taken, as Claude Code itself does. */
+  /** The agent's working directory: of several copies, the copy of this directory is chosen, as Claude Code does. */
   readonly cwd?: string;
-  /** Instead of the working directory's key. */
+  /** The project key to use instead of the working directory's. */
   readonly key?: string;
-  /** Only files with messages: the transcript and those of sub-agents. */
+  /** Return only files with messages: the transcript and those of sub-agents. */
   readonly onlyMessages?: boolean;
 }
 
@@ -224,19 +228,19 @@ export interface FoundClaude extends FoundSession {
   readonly key: string;
   /** Other transcripts of the same session. */
   readonly copies: readonly string[];
-  /** Files between the session's own that are not captured. */
+  /** Files in the session's folders that are not captured, and why. */
   readonly left: readonly { readonly path: string; readonly why: string }[];
 }
 
 /** NotFound when there is no such session. */
 export async function findClaudeSession(options: FindClaude): Promise<FoundClaude> {
   const transcripts = await transcriptsOf(options);
-  const [taken, ...others] = transcripts;
-  if (taken === undefined) throw notFound(options);
-  const { sessionId, key } = taken;
+  const [chosen, ...others] = transcripts;
+  if (chosen === undefined) throw notFound(options);
+  const { sessionId, key } = chosen;
   const configDir = path.resolve(options.configDir);
   const collected = await filesOfSession({ configDir, key, sessionId });
-  const origin = await originOf(taken.file, (cwd) => projectKey(cwd) === key);
+  const origin = await originOf(chosen.file, (cwd) => projectKey(cwd) === key);
   const files = options.onlyMessages
     ? collected.files.filter(({ role }) => role === "transcript" || role === "subagent")
     : collected.files;
@@ -253,7 +257,7 @@ export async function findClaudeSession(options: FindClaude): Promise<FoundClaud
   };
 }
 
-/** The one to take is the first. */
+/** The transcripts of the session. The first is the one to read. */
 async function transcriptsOf(options: FindClaude): Promise<ClaudeTranscript[]> {
   if (options.transcriptPath !== undefined) return [await transcriptAt(options.transcriptPath, options.configDir)];
   const sessionId = checkSessionId(options.sessionId);
@@ -294,7 +298,7 @@ function notFound({ sessionId, transcriptPath, configDir }: FindClaude): Holdfas
   const what = sessionId ?? transcriptPath;
   return new HoldfastError("NotFound", `there is no session ${JSON.stringify(what)} of Claude Code in ${configDir}`, {
     details: { sessionId, transcriptPath, configDir },
-    hint: "Look whether HOME and CLAUDE_CONFIG_DIR are those that the agent ran with.",
+    hint: "Check that HOME and CLAUDE_CONFIG_DIR are the same as when the agent ran.",
   });
 }
 
@@ -331,7 +335,7 @@ class FileCollector {
   async #folder(folder: string, captured: string): Promise<void> {
     const stat = await lstat(folder).catch(() => null);
     if (stat === null) return;
-    if (!stat.isDirectory()) return this.#leave(captured, "it is no directory");
+    if (!stat.isDirectory()) return this.#leave(captured, "it is not a directory");
     for (const entry of await entriesOf(folder)) {
       const below = path.join(folder, entry.name);
       if (isNeverCaptured(entry.name)) continue;
@@ -343,12 +347,13 @@ class FileCollector {
   async #file(name: string, file: string, folder: string): Promise<void> {
     const captured = `${folder}/${name}`;
     const stat = await lstat(file).catch(() => null);
-    if (stat === null) return this.#leave(captured, "it is gone, or its name is not Unicode");
-    if (!stat.isFile()) return this.#leave(captured, stat.isSymbolicLink() ? "it is a link" : "it is no regular file");
+    if (stat === null) return this.#leave(captured, "it was removed meanwhile, or its name is not Unicode");
+    if (!stat.isFile())
+      return this.#leave(captured, stat.isSymbolicLink() ? "it is a link" : "it is not a regular file");
     try {
       checkPath(captured);
     } catch {
-      return this.#leave(captured, "its name could not be written on every system");
+      return this.#leave(captured, "its name is not valid on every system");
     }
     if (this.files.length >= LIMITS.captureFiles) {
       throw limitExceeded("captureFiles", "the number of a session's files", this.files.length + 1);
@@ -362,7 +367,7 @@ class FileCollector {
   }
 }
 
-/** Empty when the path is no directory, or a link to one. */
+/** Empty when the path is not a directory, or is a link to one. */
 async function entriesOf(folder: string): Promise<Dirent[]> {
   const stat = await lstat(folder).catch(() => null);
   if (!stat?.isDirectory()) return [];

@@ -1,6 +1,6 @@
-// Reads transcripts of Claude Code line by line. Each line is a JSON object; the last may be torn, any may be damaged, and one may be of
-// any length. A line that cannot be read is counted and otherwise left out, as Claude Code does. Only a few fields of a line are
-// needed, and most bytes are what tools printed: those fields are read without parsing the rest where the line allows it.
+// Reads transcripts of Claude Code line by line. Each line is a JSON object of any length; the last line may be incomplete, and any line
+// may be damaged. A line that cannot be parsed is counted and otherwise ignored, as Claude Code does. Only a few fields of a line are
+// needed, and most bytes are the output of tools, so these fields are read without parsing the whole line if its form allows it.
 import { createReadStream } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { LIMITS } from "../../contracts/limits.ts";
@@ -9,7 +9,7 @@ import { parseObject } from "../../core/json-line.ts";
 const NEWLINE = 0x0a;
 /** Longer lines are not parsed. */
 const LONGEST_LINE = 64 * 1024 * 1024;
-/** So much is read of both ends of a transcript to find its directory and version; if that is not enough, the second amount. */
+/** How many bytes of both ends of a transcript are read to find its directory and version; the second number if the first is too small. */
 const ENDS = [256 * 1024, 4 * 1024 * 1024];
 
 /** The fields of a line that are needed. */
@@ -17,18 +17,18 @@ const NAMES = ["type", "uuid", "sessionId", "isSidechain"];
 
 export interface TranscriptFacts {
   readonly lines: number;
-  /** Messages of the main conversation, each once: what people and the model said, with tools' results. */
+  /** The number of messages of the main conversation: prompts, answers of the model, and results of tools. */
   readonly messages: number;
   readonly lastUuid: string | null;
   /** The session that the first line with a session names. */
   readonly sessionId: string | null;
 }
 
-/** Takes a transcript in pieces. */
+/** Reads a transcript that arrives in pieces. */
 export class TranscriptReader {
   #lines = 0;
-  #held: Uint8Array[] = [];
-  #heldBytes = 0;
+  #pending: Uint8Array[] = [];
+  #pendingBytes = 0;
   #sessionId: string | null = null;
   #lastUuid: string | null = null;
   readonly #messages = new Set<string>();
@@ -36,16 +36,16 @@ export class TranscriptReader {
   push(piece: Uint8Array): void {
     let from = 0;
     for (let end = piece.indexOf(NEWLINE); end >= 0; end = piece.indexOf(NEWLINE, from)) {
-      this.#hold(piece.subarray(from, end));
-      this.#see();
+      this.#append(piece.subarray(from, end));
+      this.#endLine();
       from = end + 1;
     }
     // A copy, because the caller may reuse its buffer.
-    this.#hold(new Uint8Array(piece.subarray(from)));
+    this.#append(new Uint8Array(piece.subarray(from)));
   }
 
   end(): TranscriptFacts {
-    if (this.#heldBytes > 0) this.#see();
+    if (this.#pendingBytes > 0) this.#endLine();
     return {
       lines: this.#lines,
       messages: this.#messages.size,
@@ -54,25 +54,25 @@ export class TranscriptReader {
     };
   }
 
-  #hold(part: Uint8Array): void {
+  #append(part: Uint8Array): void {
     if (part.byteLength === 0) return;
-    this.#heldBytes += part.byteLength;
-    if (this.#heldBytes <= LONGEST_LINE) this.#held.push(part);
-    else this.#held = [];
+    this.#pendingBytes += part.byteLength;
+    if (this.#pendingBytes <= LONGEST_LINE) this.#pending.push(part);
+    else this.#pending = [];
   }
 
-  #see(): void {
-    const [first] = this.#held;
+  #endLine(): void {
+    const [first] = this.#pending;
     const line =
-      this.#held.length === 1 && first ? Buffer.from(first.buffer, first.byteOffset, first.byteLength) : null;
-    this.#fields(line ?? Buffer.concat(this.#held));
+      this.#pending.length === 1 && first ? Buffer.from(first.buffer, first.byteOffset, first.byteLength) : null;
+    this.#readFields(line ?? Buffer.concat(this.#pending));
     this.#lines += 1;
-    this.#held = [];
-    this.#heldBytes = 0;
+    this.#pending = [];
+    this.#pendingBytes = 0;
   }
 
-  #fields(line: Buffer): void {
-    // A third of a transcript are copies of requests, which have no uuid: they need not be parsed.
+  #readFields(line: Buffer): void {
+    // A third of the lines are copies of requests, which have no uuid and need not be parsed.
     if (this.#sessionId !== null && !line.includes('"uuid"')) return;
     const fields = fieldsOf(line, NAMES);
     if (typeof fields?.sessionId === "string") this.#sessionId ??= fields.sessionId;
@@ -90,14 +90,14 @@ export async function factsOf(file: string): Promise<TranscriptFacts> {
 }
 
 export interface TranscriptOrigin {
-  /** Of the directories that its lines name, the last that has this key; an agent may change its directory as it goes. */
+  /** The last directory that the lines name and that has this key; an agent may change its directory while it works. */
   readonly cwd: string | null;
-  /** The last of them all: before it was put back elsewhere, its lines name other directories only. */
+  /** The last directory that the lines name. After a restore elsewhere the lines name only directories with other keys. */
   readonly lastCwd: string | null;
   readonly version: string | null;
 }
 
-/** The directory that the session ran in, for which `isOfProject` is true, and the version that wrote the transcript last. */
+/** The directory in which the session ran, for which `isOfProject` is true, and the version that wrote the transcript last. */
 export async function originOf(file: string, isOfProject: (cwd: string) => boolean): Promise<TranscriptOrigin> {
   const handle = await open(file, "r");
   try {
@@ -132,12 +132,12 @@ function originsIn(
   return { cwd, lastCwd, version };
 }
 
-/** A text that a capture can keep. A strange line must not stop the capture. */
+/** Whether a capture can store the text. A line with an unusual value must not fail the capture. */
 function isKeepable(value: unknown): value is string {
   return typeof value === "string" && value.isWellFormed() && Buffer.byteLength(value) <= LIMITS.titleBytes;
 }
 
-/** Whole lines only, unless they stand at an end of the file: one that is cut is no JSON, and is left out when parsed. */
+/** The lines of this range. The first and the last may be cut; a cut line is not valid JSON, and the parser ignores it. */
 async function linesBetween(handle: FileHandle, from: number, to: number): Promise<Buffer[]> {
   const bytes = Buffer.alloc(to - from);
   let filled = 0;
@@ -155,7 +155,7 @@ async function linesBetween(handle: FileHandle, from: number, to: number): Promi
   return [...lines, bytes.subarray(start, filled)];
 }
 
-/** The session that the first line which names one names; only so much is read. */
+/** The session of the first line that names one. Only the beginning of the file is read. */
 export async function sessionNamedIn(file: string): Promise<string | null> {
   const handle = await open(file, "r");
   try {
@@ -185,20 +185,20 @@ const ANY = 0x20;
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Texts, true and false that stand under these names; undefined when the line is no object. */
+/** The strings and booleans of these fields; undefined when the line is not an object. */
 export function fieldsOf(line: Buffer, names: readonly string[]): Fields | undefined {
-  return read(line, names) ?? parseLine(line);
+  return scanFields(line, names) ?? parseLine(line);
 }
 
-/** The object on a line; undefined when there is none, and when it has more parts than any agent writes. */
+/** The object of a line; undefined when there is none, or when it has more parts than any agent writes. */
 export function parseLine(line: Uint8Array): Fields | undefined {
   if (!line.includes(OPEN)) return undefined;
   const text = Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString("utf8");
   return parseObject(text.startsWith("\uFEFF") ? text.slice(1) : text) ?? undefined;
 }
 
-/** null: not as plain as it would have to be. */
-function read(line: Buffer, names: readonly string[]): Fields | null {
+/** Reads the fields without parsing the line. null: its form does not allow that. */
+function scanFields(line: Buffer, names: readonly string[]): Fields | null {
   const found: Record<string, unknown> = {};
   if (line[0] !== OPEN) return null;
   for (let at = 1; ; ) {
@@ -220,7 +220,7 @@ function read(line: Buffer, names: readonly string[]): Fields | null {
   }
 }
 
-/** Between quotes, ASCII without escapes: as many bytes as characters. */
+/** A string of ASCII characters without escapes; null for any other string. */
 function plainText(line: Buffer, from: number): string | null {
   if (line[from] !== QUOTE) return null;
   for (let at = from + 1; at < line.length; at++) {
@@ -237,7 +237,7 @@ function plainValue(line: Buffer, from: number, end: number): string | boolean |
   return word === "true" ? true : word === "false" ? false : undefined;
 }
 
-/** Of the value that begins there; null when the line ends before it does. */
+/** The end of the value that begins at `from`; null when the line ends first. */
 function endOfValue(line: Buffer, from: number): number | null {
   let depth = 0;
   for (let at = from; at < line.length; at++) {
@@ -250,7 +250,7 @@ function endOfValue(line: Buffer, from: number): number | null {
   return null;
 }
 
-/** The quote that ends it: one behind an even number of backslashes. */
+/** The closing quote: it follows an even number of backslashes. */
 function endOfText(line: Buffer, from: number): number {
   for (let at = line.indexOf(QUOTE, from + 1); at >= 0; at = line.indexOf(QUOTE, at + 1)) {
     let before = at;

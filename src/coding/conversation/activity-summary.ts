@@ -2,7 +2,7 @@
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Session } from "../../contracts/session.ts";
 import { isObject } from "../../core/object.ts";
-import { isProgramText, type Loose, textOf } from "./agent-content.ts";
+import { isProgramText, type LooseObject, textOf } from "./agent-content.ts";
 import { withoutDigest } from "./digest-frame.ts";
 import { messageTime, readStoredMessages, type StoredMessage } from "./stored-messages.ts";
 
@@ -34,7 +34,7 @@ type ToolResult = Extract<Block, { type: "tool_result" }>;
 const CHANGES = /^(edit|write|multiedit|notebookedit|patch|apply_patch)$/i;
 const DONE = ["completed", "done", "cancelled", "deleted"];
 
-/** `sessions` follow each other. Only the last messages are kept as a whole. */
+/** `sessions` continue each other, oldest first. Only the last `last` messages are kept in full. */
 export async function summarizeActivity(
   hf: Pick<Holdfast, "history">,
   sessions: readonly Session[],
@@ -75,11 +75,11 @@ class ActivityCollector {
     this.#open.clear();
   }
 
-  add(given: StoredMessage): void {
-    const isPrompt = given.metadata?.prompt === true && !isProgramText(given.content);
-    const behind = isPrompt ? withoutDigest(given.content) : null;
-    const message = behind === null ? given : { ...given, content: behind.content };
-    this.#digestChars += behind?.chars ?? 0;
+  add(stored: StoredMessage): void {
+    const isPrompt = stored.metadata?.prompt === true && !isProgramText(stored.content);
+    const stripped = isPrompt ? withoutDigest(stored.content) : null;
+    const message = stripped === null ? stored : { ...stored, content: stripped.content };
+    this.#digestChars += stripped?.chars ?? 0;
     this.#messages++;
     this.#last.push(message);
     if (this.#last.length > this.#most) this.#last.shift();
@@ -105,10 +105,10 @@ class ActivityCollector {
     if (block.name === "TaskUpdate") this.#update(input);
   }
 
-  /** A file counts as changed or read when the tool succeeded. */
+  /** Call it when the tool succeeded: the file counts as changed or read. */
   #file({ name, input }: ToolUse): void {
-    const given = isObject(input) ? input : {};
-    const file = textOf(given.file_path) ?? textOf(given.filePath) ?? textOf(given.notebook_path);
+    const fields = isObject(input) ? input : {};
+    const file = textOf(fields.file_path) ?? textOf(fields.filePath) ?? textOf(fields.notebook_path);
     if (file === null) return;
     const set = CHANGES.test(name) ? this.#changed : this.#read;
     set.delete(file);
@@ -124,7 +124,7 @@ class ActivityCollector {
     }
   }
 
-  #update({ taskId, status, subject }: Loose): void {
+  #update({ taskId, status, subject }: LooseObject): void {
     const key = this.#keyOf(String(taskId));
     const task = this.#tasks.get(key);
     if (task === undefined) return;

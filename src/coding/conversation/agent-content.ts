@@ -1,5 +1,5 @@
-// Converts the content of coding agents' messages into content blocks. Other programs, models and tools wrote it: what fits no block is
-// kept as an opaque block, and cut only where a store could not keep it.
+// Converts the content of coding agents' messages into content blocks. Other programs, models and tools wrote it: a value that fits no
+// block becomes an opaque block, and is cut only if a store could not store it.
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { ContentBlock, ContentBlockInput } from "../../contracts/messages.ts";
@@ -10,13 +10,13 @@ const DEEPEST = 256;
 /** Tool results inside tool results. */
 const NESTED = 6;
 
-export type Loose = Readonly<Record<string, unknown>>;
+export type LooseObject = Readonly<Record<string, unknown>>;
 
 export function textOf(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** Well-formed, without NUL, and short enough: what an id may be. */
+/** The value if it is a valid id: well-formed, without NUL, and short enough. */
 export function idOf(value: unknown): string | null {
   if (typeof value !== "string" || value === "" || value.includes("\0") || !value.isWellFormed()) return null;
   return value.length * 3 > LIMITS.idBytes && Buffer.byteLength(value) > LIMITS.idBytes ? null : value;
@@ -26,7 +26,7 @@ export function wholeOf(value: unknown): number | null {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }
 
-/** A string is one text; of a list each block; anything else is kept as it is. */
+/** A string becomes a text block, and each item of a list a block. Any other value becomes an opaque block. */
 export function contentOf(value: unknown, nested = 0): readonly ContentBlockInput[] {
   if (typeof value === "string") return [{ type: "text", text: value }];
   if (!Array.isArray(value)) return value === undefined || value === null ? [] : [opaque(value)];
@@ -43,7 +43,7 @@ function blockOf(block: unknown, nested: number): ContentBlockInput {
     return { type: "thinking", thinking, ...(typeof signature === "string" ? { signature } : {}) };
   }
   if (type === "tool_use" && typeof block.id === "string" && typeof block.name === "string") {
-    return { type: "tool_use", id: block.id, name: block.name, input: kept(block.input ?? {}) };
+    return { type: "tool_use", id: block.id, name: block.name, input: limitDepth(block.input ?? {}) };
   }
   if (type === "tool_result" && typeof block.tool_use_id === "string" && nested < NESTED) {
     const { content } = block;
@@ -67,7 +67,7 @@ export function toolResult(
   return { type: "tool_result", toolUseId, content, ...(isError ? { isError } : {}) };
 }
 
-function mediaOf(type: "image" | "document", source: Loose): ContentBlockInput | null {
+function mediaOf(type: "image" | "document", source: LooseObject): ContentBlockInput | null {
   const mediaType = idOf(source.media_type) ?? undefined;
   if (source.type === "url" && typeof source.url === "string") {
     return { type, source: { url: source.url, ...(mediaType === undefined ? {} : { mediaType }) } };
@@ -77,19 +77,19 @@ function mediaOf(type: "image" | "document", source: Loose): ContentBlockInput |
   return data === null ? null : { type, source: { data, mediaType } };
 }
 
-/** null when it is no base64: then the text itself is all there is. */
+/** null when the text is not base64. */
 export function base64(text: string): Uint8Array | null {
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return null;
   return new Uint8Array(Buffer.from(text, "base64"));
 }
 
 export function opaque(value: unknown): ContentBlockInput {
-  return { type: "opaque", value: kept(value) };
+  return { type: "opaque", value: limitDepth(value) };
 }
 
-/** JSON as it is. What is nested too deep is replaced by a note. */
-export function kept(value: unknown): Json {
-  return isShallow(value, DEEPEST) ? (value as Json) : shallow(value, DEEPEST);
+/** The same JSON value. Values that are nested too deep are replaced by a note. */
+export function limitDepth(value: unknown): Json {
+  return isShallow(value, DEEPEST) ? (value as Json) : replaceDeepValues(value, DEEPEST);
 }
 
 function isShallow(value: unknown, left: number): boolean {
@@ -97,11 +97,13 @@ function isShallow(value: unknown, left: number): boolean {
   return left > 0 && Object.values(value).every((one) => isShallow(one, left - 1));
 }
 
-function shallow(value: unknown, left: number): Json {
+function replaceDeepValues(value: unknown, left: number): Json {
   if (typeof value !== "object" || value === null) return value as Json;
   if (left === 0) return "(nested too deep)";
-  if (Array.isArray(value)) return value.map((one) => shallow(one, left - 1));
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shallow(one, left - 1)])) as JsonObject;
+  if (Array.isArray(value)) return value.map((one) => replaceDeepValues(one, left - 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, replaceDeepValues(one, left - 1)]),
+  ) as JsonObject;
 }
 
 const TAGS = [

@@ -1,18 +1,18 @@
-// One line of a Claude Code transcript (2.0 to 2.1): an entry of the chain, a fact beside it, or nothing that concerns the
-// conversation. The formats differ by version and are not documented, so every field is checked.
+// Reads one line of a Claude Code transcript (2.0 to 2.1): an entry of the chain of messages, other information, or nothing that concerns
+// the conversation. The formats differ by version and are not documented, so every field is checked.
 import { createHash } from "node:crypto";
 import type { ContentBlockInput } from "../../contracts/messages.ts";
 import { isObject } from "../../core/object.ts";
-import { contentOf, idOf, isProgramText, type Loose, textOf, wholeOf } from "./agent-content.ts";
+import { contentOf, idOf, isProgramText, type LooseObject, textOf, wholeOf } from "./agent-content.ts";
 
-/** A line with a uuid. It names the entry that it follows. */
+/** A line with a uuid. It names its predecessor in the chain. */
 export interface Entry {
   readonly key: string;
   readonly parent: string | null;
   readonly at: number | null;
-  readonly kind: "message" | "boundary" | "beside";
+  readonly kind: "message" | "boundary" | "other";
   readonly message: EntryMessage | null;
-  /** Of a boundary: the messages that are kept as they are. */
+  /** At a boundary of a compaction: the messages that it did not compact. */
   readonly preserved: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export interface EntryMessage {
   readonly isSummary: boolean;
 }
 
-/** The call that the line is part of the answer of. Every line of an answer repeats it. */
+/** The call to a model that the line answers. Every line of an answer repeats it. */
 export interface Answer {
   readonly call: string;
   readonly model: string | null;
@@ -41,8 +41,8 @@ interface Usage {
   readonly cachedTokens: number;
 }
 
-/** Types of lines that have no uuid and are no part of the conversation. */
-const BESIDE = [
+/** Types of lines that have no uuid and are not part of the conversation. */
+const NO_ENTRY_TYPES = [
   "queue-operation",
   "last-prompt",
   "mode",
@@ -64,11 +64,11 @@ const BESIDE = [
   "task-summary",
 ] as const;
 
-/** Of lines with a uuid that are no message; whatever they are, the chain goes through them. */
-const LINKS = ["attachment", "system", "progress"];
+/** Types of lines with a uuid that are not messages. They are links of the chain. */
+const LINK_TYPES = ["attachment", "system", "progress"];
 
-export function isKnown(type: string): boolean {
-  return (BESIDE as readonly string[]).includes(type) || LINKS.includes(type);
+export function isKnownType(type: string): boolean {
+  return (NO_ENTRY_TYPES as readonly string[]).includes(type) || LINK_TYPES.includes(type);
 }
 
 function timeOf(value: unknown): number | null {
@@ -77,8 +77,8 @@ function timeOf(value: unknown): number | null {
   return Number.isSafeInteger(at) && at >= 0 ? at : null;
 }
 
-/** null when the line is no part of the chain. */
-export function entryOf(line: Loose): Entry | null {
+/** null when the line is not part of the chain. */
+export function entryOf(line: LooseObject): Entry | null {
   if (typeof line.uuid !== "string" || line.uuid === "") return null;
   const isBoundary = line.type === "system" && line.subtype === "compact_boundary";
   const parent = textOf(line.parentUuid) ?? (isBoundary ? textOf(line.logicalParentUuid) : null);
@@ -87,13 +87,13 @@ export function entryOf(line: Loose): Entry | null {
     key: keyOf(line.uuid),
     parent: parent === null || parent === "" ? null : keyOf(parent),
     at: timeOf(line.timestamp),
-    kind: message !== null ? "message" : isBoundary ? "boundary" : "beside",
+    kind: message !== null ? "message" : isBoundary ? "boundary" : "other",
     message,
     preserved: isBoundary ? preservedOf(line.compactMetadata) : [],
   };
 }
 
-/** A uuid, or the hash of any other value in its place. */
+/** The uuid if it is a valid id, otherwise its hash. */
 function keyOf(uuid: string): string {
   return idOf(uuid) ?? `line-${createHash("sha256").update(uuid).digest("hex").slice(0, 32)}`;
 }
@@ -103,7 +103,7 @@ function preservedOf(metadata: unknown): readonly string[] {
   return Array.isArray(kept) ? kept.flatMap((uuid) => (typeof uuid === "string" ? [keyOf(uuid)] : [])) : [];
 }
 
-function messageOf(line: Loose): EntryMessage | null {
+function messageOf(line: LooseObject): EntryMessage | null {
   const { type, message } = line;
   if (type === "attachment") return queuedPrompt(line.attachment);
   if ((type !== "user" && type !== "assistant") || !isObject(message)) return null;
@@ -112,7 +112,7 @@ function messageOf(line: Loose): EntryMessage | null {
   if (type === "assistant")
     return { ...plainMessage("assistant", content), isSummary, answer: answerOf(line, message) };
   const isResult = content.length > 0 && content.every((block) => block.type === "tool_result");
-  const isMeta = line.isMeta === true || isOfProgram(line) || isProgramText(content);
+  const isMeta = line.isMeta === true || isFromProgram(line) || isProgramText(content);
   return {
     ...plainMessage(isResult ? "tool" : "user", content),
     isSummary,
@@ -125,12 +125,12 @@ function plainMessage(role: EntryMessage["role"], content: readonly ContentBlock
   return { role, content, answer: null, isPrompt: false, isMeta: false, isSummary: false };
 }
 
-/** The end of a background task comes as a prompt. */
-function isOfProgram({ promptSource, origin }: Loose): boolean {
+/** Whether the program wrote the prompt: Claude Code reports the end of a background task as a prompt. */
+function isFromProgram({ promptSource, origin }: LooseObject): boolean {
   return promptSource === "system" || (isObject(origin) && origin.kind === "task-notification");
 }
 
-/** A prompt that a person typed while the agent worked comes as an attachment. Other attachments are no messages. */
+/** Claude Code writes a prompt that a person typed while the agent worked as an attachment. Other attachments are not messages. */
 function queuedPrompt(attachment: unknown): EntryMessage | null {
   if (!isObject(attachment) || attachment.type !== "queued_command") return null;
   const mode = attachment.commandMode;
@@ -139,10 +139,10 @@ function queuedPrompt(attachment: unknown): EntryMessage | null {
   return content.length === 0 ? null : { ...plainMessage("user", content), isPrompt: true };
 }
 
-function answerOf(line: Loose, message: Loose): Answer | null {
+function answerOf(line: LooseObject, message: LooseObject): Answer | null {
   const isFailed = line.isApiErrorMessage === true;
   const call = idOf(message.id) ?? idOf(line.requestId);
-  // "<synthetic>": words of the program in the place of an answer. When a request failed there was one all the same.
+  // "<synthetic>": the program wrote the text instead of a model. It counts as a call only if a request failed.
   const isSynthetic = message.model === "<synthetic>";
   if (call === null || (isSynthetic && !isFailed)) return null;
   return {
@@ -164,8 +164,8 @@ function usageOf(usage: unknown): Usage | null {
   return Number.isSafeInteger(inputTokens) ? { inputTokens, outputTokens: output, cachedTokens: cached } : null;
 }
 
-/** The sub-agent that a result says was launched, with the tool call that did. */
-export function launchOf(line: Loose): readonly [agent: string, toolUse: string] | null {
+/** The sub-agent that a tool's result names, and the tool call that launched it. */
+export function launchOf(line: LooseObject): readonly [agent: string, toolUse: string] | null {
   const { toolUseResult: result, message } = line;
   if (!isObject(result) || typeof result.agentId !== "string" || !isObject(message)) return null;
   const [block] = Array.isArray(message.content) ? message.content : [];

@@ -1,9 +1,9 @@
-// Reads Claude Code's transcripts. A file has all branches of a conversation; the one that ends in the newest entry is the
-// conversation. A file only grows, so the next reading continues where the last one ended.
+// Reads Claude Code's transcripts. A file has all branches of a conversation; the branch that ends in the newest entry is the current
+// one. A file only grows, so the next reading continues where the last one ended.
 import { parseObject } from "../../core/json-line.ts";
 import { isObject } from "../../core/object.ts";
-import { type Loose, textOf } from "./agent-content.ts";
-import { type Answer, type Entry, type EntryMessage, entryOf, isKnown, launchOf } from "./claude-entries.ts";
+import { type LooseObject, textOf } from "./agent-content.ts";
+import { type Answer, type Entry, type EntryMessage, entryOf, isKnownType, launchOf } from "./claude-entries.ts";
 import type {
   Conversation,
   ConversationCall,
@@ -16,7 +16,7 @@ import type {
 
 /** The state of a reading. To continue, pass it with the bytes from `offset` on. */
 export interface ClaudeReading extends Reading {
-  /** How many bytes were read, without a last line that has no end yet. */
+  /** How many bytes were read, without an incomplete last line. */
   readonly offset: number;
   readonly seen: TranscriptContents;
 }
@@ -41,13 +41,13 @@ interface TranscriptHeader {
   readonly launches: ReadonlyMap<string, string>;
 }
 
-const NOTHING: TranscriptContents = {
+const EMPTY: TranscriptContents = {
   entries: [],
   facts: { sessionId: null, cwd: null, version: null, title: null, cost: null, launches: new Map() },
   damage: { broken: 0, torn: false, orphaned: 0, unknown: {} },
 };
 
-/** `bytes` are those of the file, or, with what was read `before`, those from its offset on. */
+/** `bytes` are the whole file, or, after a reading `before`, those from its offset on. */
 export function readClaude(bytes: Uint8Array | string, before?: ClaudeReading): ClaudeReading {
   const input =
     typeof bytes === "string" ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -56,7 +56,7 @@ export function readClaude(bytes: Uint8Array | string, before?: ClaudeReading): 
   const rest = input.toString("utf8", end).trim();
   // The beginning of an object is never an object. So a last line that parses is complete and lacks only its line end.
   const isWhole = rest !== "" && parseObject(rest) !== null;
-  const seen = addLines(before?.seen ?? NOTHING, isWhole ? [...lines, rest] : lines, rest !== "" && !isWhole);
+  const seen = addLines(before?.seen ?? EMPTY, isWhole ? [...lines, rest] : lines, rest !== "" && !isWhole);
   const offset = (before?.offset ?? 0) + (rest !== "" && !isWhole ? end : input.length);
   const { conversation, orphaned } = conversationOf(seen);
   return { conversation, damage: { ...seen.damage, orphaned }, offset, seen };
@@ -82,7 +82,7 @@ function addLines(seen: TranscriptContents, lines: readonly string[], torn: bool
     }
     facts = updateHeader(facts, line);
     const entry = entryOf(line);
-    if (entry === null || entry.kind === "beside") countUnknown(unknown, line);
+    if (entry === null || entry.kind === "other") countUnknown(unknown, line);
     if (entry === null || keys.has(entry.key)) continue;
     keys.add(entry.key);
     entries.push({ ...entry, isSide: line.isSidechain === true });
@@ -92,25 +92,25 @@ function addLines(seen: TranscriptContents, lines: readonly string[], torn: bool
   return { entries, facts: { ...facts, launches }, damage: { broken, torn, orphaned: 0, unknown } };
 }
 
-const FACTS = ["cost-state", "summary", "custom-title", "ai-title"];
-/** A file of unknown types must not become a list as long as the file. */
+const HEADER_TYPES = ["cost-state", "summary", "custom-title", "ai-title"];
+/** How many unknown types are counted by name, so that a file of unknown types does not fill the memory. */
 const MOST_UNKNOWN = 32;
 
-function countUnknown(unknown: Record<string, number>, { type }: Loose): void {
-  if (typeof type === "string" && (isKnown(type) || FACTS.includes(type))) return;
+function countUnknown(unknown: Record<string, number>, { type }: LooseObject): void {
+  if (typeof type === "string" && (isKnownType(type) || HEADER_TYPES.includes(type))) return;
   const name = typeof type === "string" ? JSON.stringify(type.slice(0, 40)).slice(1, -1) : "(none)";
   const known = Object.hasOwn(unknown, name) || Object.keys(unknown).length < MOST_UNKNOWN ? name : "(others)";
   unknown[known] = (Object.hasOwn(unknown, known) ? (unknown[known] ?? 0) : 0) + 1;
 }
 
-function updateHeader(facts: TranscriptHeader, line: Loose): TranscriptHeader {
+function updateHeader(facts: TranscriptHeader, line: LooseObject): TranscriptHeader {
   const { sessionId, cwd, version, type } = line;
   const cost = type === "cost-state" ? line.totalCostUSD : null;
   const isPriced = typeof cost === "number" && cost > 0 && line.hasUnknownModelCost !== true;
   const title = type === "custom-title" ? line.customTitle : type === "ai-title" ? line.aiTitle : null;
   return {
     ...facts,
-    // A fork keeps lines of its source: the last line has its own id.
+    // A fork begins with lines of its source: only the last line is sure to have the fork's own id.
     sessionId: textOf(sessionId) ?? facts.sessionId,
     cwd: textOf(cwd) ?? facts.cwd,
     version: textOf(version) ?? facts.version,
@@ -120,7 +120,7 @@ function updateHeader(facts: TranscriptHeader, line: Loose): TranscriptHeader {
 }
 
 function conversationOf({ entries, facts }: TranscriptContents): { conversation: Conversation; orphaned: number } {
-  // The transcript of a sub-agent is all sidechain; in another one they are a sub-agent's that has no file of its own.
+  // All lines of a sub-agent's transcript are a sidechain. In a main transcript, a sidechain is a sub-agent without a file of its own.
   const isSub = entries.every(({ isSide }) => isSide);
   const own = isSub ? entries : entries.filter(({ isSide }) => !isSide);
   const { line, orphaned } = currentBranch(own);
@@ -158,41 +158,41 @@ function conversationOf({ entries, facts }: TranscriptContents): { conversation:
   return { conversation, orphaned };
 }
 
-/** The chain that ends in the last message, and what belongs to its answers though the chain does not go through it. */
+/** The chain that ends in the last message, and other entries of its answers that are not in the chain. */
 function currentBranch(entries: readonly TranscriptEntry[]): { line: readonly TranscriptEntry[]; orphaned: number } {
-  const places = new Map(entries.map(({ key }, i) => [key, i]));
+  const indexes = new Map(entries.map(({ key }, i) => [key, i]));
   const chain = new Set<number>();
   let orphaned = 0;
-  let at = entries.findLastIndex(({ kind }) => kind !== "beside");
+  let at = entries.findLastIndex(({ kind }) => kind !== "other");
   while (at >= 0 && !chain.has(at)) {
     chain.add(at);
     const entry: TranscriptEntry | undefined = entries[at];
     const parent = entry?.parent ?? null;
-    const place = parent === null ? undefined : places.get(parent);
-    if (parent !== null && place === undefined && at > 0) orphaned++;
-    // A lost line must not lose all lines before it.
-    if (place === undefined) at = parent !== null || entry?.kind === "boundary" ? at - 1 : -1;
-    else at = place;
+    const index = parent === null ? undefined : indexes.get(parent);
+    if (parent !== null && index === undefined && at > 0) orphaned++;
+    // If a line is lost, the chain continues at the line before it.
+    if (index === undefined) at = parent !== null || entry?.kind === "boundary" ? at - 1 : -1;
+    else at = index;
   }
   return { line: withAnswers(entries, chain), orphaned };
 }
 
-/** Several tools at once: each result follows its own line of the answer, so that the chain goes through one of them only. */
+/** If an answer calls several tools, each result follows its own line of the answer, so the chain has only one of them. */
 function withAnswers(entries: readonly TranscriptEntry[], chain: ReadonlySet<number>): readonly TranscriptEntry[] {
   const calls = new Set<string>();
   for (const i of chain) calls.add(entries[i]?.message?.answer?.call ?? "");
   const isAnswer = ({ message }: TranscriptEntry) => message?.answer != null && calls.has(message.answer.call);
-  const asked = new Set<string>();
+  const requested = new Set<string>();
   const answered = new Set<string>();
   entries.forEach((entry, i) => {
     if (!chain.has(i) && !isAnswer(entry)) return;
-    for (const id of toolUses(entry.message)) asked.add(id);
+    for (const id of toolUses(entry.message)) requested.add(id);
     for (const id of toolResults(entry.message)) answered.add(id);
   });
   return entries.filter((entry, i) => {
     if (chain.has(i) || isAnswer(entry)) return true;
     const results = toolResults(entry.message);
-    const isMissing = results.length > 0 && results.every((id) => asked.has(id) && !answered.has(id));
+    const isMissing = results.length > 0 && results.every((id) => requested.has(id) && !answered.has(id));
     if (isMissing) for (const id of results) answered.add(id);
     return isMissing;
   });
@@ -250,14 +250,14 @@ function compactionsOf(line: readonly TranscriptEntry[]): readonly ConversationC
   return found;
 }
 
-/** A sub-agent's own transcript, with what stands in its `.meta.json` where there is one. */
+/** A sub-agent's own transcript, and the content of its `.meta.json` if there is one. */
 export interface ClaudeSubagent {
   readonly id: string;
   readonly meta?: unknown;
   readonly conversation: Conversation;
 }
 
-/** The same conversation with its sub-agents, each where the tool call is that launched it, be it another sub-agent's. */
+/** Adds each sub-agent to the conversation with the tool call that launched it: the main one, or that of another sub-agent. */
 export function withSubagents(main: Conversation, given: readonly ClaudeSubagent[]): Conversation {
   const known = given.map(({ id, meta, conversation }): Subagent & { readonly id: string } => {
     const facts = isObject(meta) ? meta : {};
@@ -271,20 +271,20 @@ export function withSubagents(main: Conversation, given: readonly ClaudeSubagent
       conversation,
     };
   });
-  const asked = known.map(
+  const requested = known.map(
     ({ conversation }) => new Set(conversation.messages.flatMap(({ content }) => usesOf(content))),
   );
   /** Its parent: another sub-agent, or the main conversation if none is named. */
   const parents = known.map(({ toolUseId }) =>
-    toolUseId === null ? -1 : asked.findIndex((ids) => ids.has(toolUseId)),
+    toolUseId === null ? -1 : requested.findIndex((ids) => ids.has(toolUseId)),
   );
-  const under = (parent: number, above: readonly number[]): readonly Subagent[] =>
+  const childrenOf = (parent: number, above: readonly number[]): readonly Subagent[] =>
     known.flatMap((one, i) =>
       parents[i] !== parent || above.includes(i)
         ? []
-        : [{ ...one, conversation: { ...one.conversation, subagents: under(i, [...above, i]) } }],
+        : [{ ...one, conversation: { ...one.conversation, subagents: childrenOf(i, [...above, i]) } }],
     );
-  return { ...main, subagents: under(-1, []) };
+  return { ...main, subagents: childrenOf(-1, []) };
 }
 
 function usesOf(content: ConversationMessage["content"]): readonly string[] {

@@ -12,7 +12,7 @@ export interface Conversation {
   readonly version: string | null;
   readonly startedAt: number | null;
   readonly title: string | null;
-  /** The branch that ends in the newest message, oldest message first. Messages that the agent went back from are not in it. */
+  /** The branch that ends in the newest message, oldest message first, without messages that the user rewound. */
   readonly messages: readonly ConversationMessage[];
   /** The calls with answers on that branch, in order. */
   readonly calls: readonly ConversationCall[];
@@ -32,7 +32,7 @@ export interface ConversationMessage {
   readonly content: readonly ContentBlockInput[];
   readonly parentKey: string | null;
   readonly model: string | null;
-  /** The key of the call whose answer it is, or is part of. */
+  /** The key of the call that the message answers. */
   readonly call: string | null;
   /** A prompt begins a turn. */
   readonly isPrompt: boolean;
@@ -48,7 +48,7 @@ export interface ConversationCall
   readonly at: number | null;
   /** started: it had no end yet when the conversation was read. */
   readonly status: "started" | "done" | "failed";
-  /** The model is done: neither a tool nor the rest of its answer is pending. */
+  /** The model has finished: neither a tool call nor the rest of its answer is pending. */
   readonly isEnd: boolean;
 }
 
@@ -67,13 +67,13 @@ export interface Subagent {
   readonly conversation: Conversation;
 }
 
-/** Damage in the input. The rest is read all the same. */
+/** Damage in the input. Everything else was read. */
 export interface Damage {
   /** Lines (Claude Code) or messages and parts (OpenCode) that are not valid. */
   readonly broken: number;
-  /** The last line has no end yet; it is read when it is complete. */
+  /** The last line is incomplete; a later reading reads it. */
   readonly torn: boolean;
-  /** Entries with a missing predecessor; they are taken to follow the entry before them. */
+  /** Entries with a missing predecessor; they continue the previous entry of the file. */
   readonly orphaned: number;
   /** Unknown kinds, and how many there are of each. */
   readonly unknown: Readonly<Record<string, number>>;
@@ -102,7 +102,7 @@ export function openToolCalls({ messages }: Pick<Conversation, "messages">): rea
   return [...open.values()];
 }
 
-/** The last message is the model's, and nothing is pending. */
+/** Whether the last message is the model's, and nothing is pending. */
 export function isAtRest({ messages, calls }: Conversation): boolean {
   const last = messages.findLast(({ isMeta }) => !isMeta);
   if (last === undefined || last.role !== "assistant" || last.content.every(({ type }) => type === "thinking")) {

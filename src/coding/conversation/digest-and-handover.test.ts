@@ -14,7 +14,7 @@ import { cut } from "./short-text.ts";
 
 const BEGIN = "<earlier-conversation>";
 const END = "</earlier-conversation>";
-const GONE = "The capture of the session's files is gone: `run` tells the agent this conversation instead.";
+const GONE = "The capture of the session's files is gone: `run` gives the agent a digest of this conversation instead.";
 
 let hf: Holdfast;
 let n = 0;
@@ -169,7 +169,7 @@ describe("the handover", () => {
     t.prompt("and the tests");
     t.answer([{ type: "tool_use", id: "cut", name: "Write", input: { file_path: "/w/cut.ts" } }]);
     const cut = await handover(hf, await stored(t));
-    expect(cut).toContain("## Last answer\n\nThere is none yet to the last prompt.\n");
+    expect(cut).toContain("## Last answer\n\nThe last prompt has no answer yet.\n");
     expect(cut).not.toContain("- `/w/cut.ts`");
     expect(cut).toContain("- cut off in `Write`");
   });

@@ -11,7 +11,7 @@ import { handover } from "./handover.ts";
 import { importConversation } from "./import.ts";
 import { readOpenCode } from "./opencode.ts";
 import { conversationOfRequest } from "./request-conversations.ts";
-import { plain } from "./short-text.ts";
+import { escapeControls } from "./short-text.ts";
 
 let hf: Holdfast;
 let n = 0;
@@ -56,7 +56,7 @@ describe("an agent that was told what came before", () => {
     );
     expect(text).not.toContain("could not be restored natively");
     expect(text).toMatch(/- Left out of the prompts: \d+ characters/);
-    expect(text).toContain("- Goes on from: `told-");
+    expect(text).toContain("- Continues: `told-");
     expect(text).toContain("- `/w/login.ts`");
     expect(text).toContain("- Calls: 3");
     // What was said stands in the session as it was said.
@@ -136,7 +136,9 @@ describe("the frame of a digest", () => {
     for (const text of others) expect(splitDigest(text)).toBeNull();
     fc.assert(
       fc.property(fc.array(fc.string(), { minLength: 1 }), fc.string(), (lines, prompt) => {
-        const isOurs = lines.every((line) => line.startsWith("|") && !line.includes("\n") && plain(line) === line);
+        const isOurs = lines.every(
+          (line) => line.startsWith("|") && !line.includes("\n") && escapeControls(line) === line,
+        );
         expect(splitDigest(`${frameDigest(lines.join("\n"))}\n\n${prompt}`) !== null).toBe(isOurs);
       }),
     );

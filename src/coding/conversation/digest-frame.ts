@@ -1,12 +1,12 @@
-// The frame of a digest that is put before a prompt, and finding the prompt after one: the agent writes digest and prompt down as its
-// own first prompt, and the digest repeats what the earlier sessions have.
+// Frames a digest that precedes a prompt, and splits such a prompt again: the agent stores digest and prompt together as its first
+// prompt, and the digest only repeats what the earlier sessions have.
 //
-// A user may write a prompt that begins like a digest. So only an exact digest is recognised: at the very beginning of a prompt, every
-// word of the header, each quoted line with its mark, then the end. With any other line it is an ordinary prompt. The store keeps
-// all of it, and a handover says that something was left out: a forged digest hides nothing from a reader of the messages.
+// A user may write a prompt that begins like a digest, so only an exact digest is recognised: at the beginning of a prompt, the whole
+// header, each quoted line with its mark, then the end. With any other line it is an ordinary prompt. The store has the whole message, and
+// a handover says that it leaves something out, so a forged digest hides nothing from a reader of the messages.
 
 import type { ConversationMessage } from "./conversation.ts";
-import { plain } from "./short-text.ts";
+import { escapeControls } from "./short-text.ts";
 
 const BEGIN = "<earlier-conversation>";
 const END = "</earlier-conversation>";
@@ -28,7 +28,7 @@ export interface DigestPrefix {
   readonly chars: number;
 }
 
-/** null: it does not begin with a digest. */
+/** null: the text does not begin with a digest. */
 export function splitDigest(text: string): DigestPrefix | null {
   const end = endOfDigest(text, `${HEADER}\n${BEGIN}\n`, ["", "\n"]);
   if (end !== null) return { prompt: text.slice(end).replace(/^\n+/, ""), chars: end };
@@ -37,7 +37,7 @@ export function splitDigest(text: string): DigestPrefix | null {
   return quoted === null ? null : { prompt: unquoted(text.slice(quoted).replace(/^\n+/, "")), chars: quoted };
 }
 
-/** Where the digest ends; null when it is not exactly of that form. */
+/** The end of the digest; null when the text does not have exactly that form. */
 function endOfDigest(text: string, beginning: string, next: readonly string[]): number | null {
   if (!text.startsWith(beginning)) return null;
   let at = beginning.length;
@@ -48,11 +48,11 @@ function endOfDigest(text: string, beginning: string, next: readonly string[]): 
   }
   const end = at + END.length;
   // A digest has no other line ends and no control characters.
-  if (plain(text.slice(0, at)) !== text.slice(0, at)) return null;
+  if (escapeControls(text.slice(0, at)) !== text.slice(0, at)) return null;
   return text.startsWith(END, at) && next.includes(text.charAt(end)) ? end : null;
 }
 
-/** Up to the quote that ends it; without one it stays as it is. */
+/** Removes the quotes of the prompt. Without a closing quote the text is not changed. */
 function unquoted(text: string): string {
   const end = text.search(/(?<!\\)"/);
   return end < 0 ? text : `${text.slice(0, end).replaceAll('\\"', '"')}${text.slice(end + 1)}`;

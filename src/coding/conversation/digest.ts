@@ -1,11 +1,11 @@
-// A digest of an earlier conversation, as a text before the prompt of an agent that could not resume it: the first prompt, the last
-// messages, and what is open. Every line is quoted, so that no content can end the quotation, and the header says that it is a
-// record and no instruction (rule SE8).
+// Makes a digest of an earlier conversation for an agent that could not resume it: the first prompt, the last messages, and open tasks.
+// Every line is quoted, so that no content can end the quotation, and the header says that the digest is a record and not an
+// instruction (rule SE8).
 import type { CatchUpProblem, ImportStores } from "../catch-up.ts";
 import { type ActivitySummary, resultText, summarizeActivity, textOfMessage } from "./activity-summary.ts";
 import { frameDigest, HEADER, MARK } from "./digest-frame.ts";
 import { catchUpWithEarlier } from "./request-conversations.ts";
-import { cut, momentOf, plain, shortened } from "./short-text.ts";
+import { cut, escapeControls, formatMoment, shorten } from "./short-text.ts";
 import { messageTime, type StoredMessage } from "./stored-messages.ts";
 
 export interface DigestOptions {
@@ -27,43 +27,43 @@ export async function digest(
   { messages = 50, chars = 24_000 }: DigestOptions = {},
 ): Promise<string> {
   const { sessions, behind } = await catchUpWithEarlier(hf, session);
-  const doings = await summarizeActivity(hf, sessions, messages);
-  if (doings.messages === 0) return "";
+  const activity = await summarizeActivity(hf, sessions, messages);
+  if (activity.messages === 0) return "";
   const room = chars - frameDigest("").length;
   if (room < 200) return cut(HEADER, chars);
-  const facts = factsOf(doings, { sessions: sessions.length, behind }, room);
-  const said = lastOf(doings, room - facts.length - 120);
+  const facts = overview(activity, { sessions: sessions.length, behind }, room);
+  const newest = lastMessages(activity, room - facts.length - 120);
   // The cut may leave a line that has no mark yet.
-  return frameDigest(cut([facts, said].filter((text) => text !== "").join("\n"), room).trimEnd());
+  return frameDigest(cut([facts, newest].filter((text) => text !== "").join("\n"), room).trimEnd());
 }
 
 /** Each line begins with the mark, and quoted text cannot end a line in another way. */
 function quote(text: string): string {
-  return plain(text)
+  return escapeControls(text)
     .split("\n")
     .map((line) => `${QUOTE}${line}`.trimEnd())
     .join("\n");
 }
 
-interface Past {
+interface EarlierSessions {
   readonly sessions: number;
   readonly behind: CatchUpProblem;
 }
 
-function factsOf(doings: ActivitySummary, { sessions, behind }: Past, room: number): string {
-  const { prompts, summary, changed, tasks, open, messages, firstAt, lastAt } = doings;
+function overview(activity: ActivitySummary, { sessions, behind }: EarlierSessions, room: number): string {
+  const { prompts, summary, changed, tasks, open, messages, firstAt, lastAt } = activity;
   const [first] = prompts;
   const part = Math.floor(room / 8);
   return quote(
     [
       `Messages: ${messages}; prompts: ${prompts.length}.`,
-      ...(firstAt === null || lastAt === null ? [] : [`From ${momentOf(firstAt)} to ${momentOf(lastAt)}.`]),
-      ...(behind === null ? [] : [`The newest messages may be missing: ${shortened(behind, 300)}`]),
-      ...(sessions === 1 ? [] : [`Sessions: ${sessions}, each of which was told of those before it.`]),
-      ...(first === undefined ? [] : ["First prompt:", shortened(textOfMessage(first), part)]),
+      ...(firstAt === null || lastAt === null ? [] : [`From ${formatMoment(firstAt)} to ${formatMoment(lastAt)}.`]),
+      ...(behind === null ? [] : [`The newest messages may be missing: ${shorten(behind, 300)}`]),
+      ...(sessions === 1 ? [] : [`Sessions: ${sessions}, each of which began with a digest of those before it.`]),
+      ...(first === undefined ? [] : ["First prompt:", shorten(textOfMessage(first), part)]),
       ...(summary === null
         ? []
-        : ["Summary of what came before, as it was compacted:", shortened(textOfMessage(summary), part)]),
+        : ["Summary of what came before, as it was compacted:", shorten(textOfMessage(summary), part)]),
       ...list("Files changed:", changed, 20, part),
       ...list(
         "Open tasks:",
@@ -73,7 +73,7 @@ function factsOf(doings: ActivitySummary, { sessions, behind }: Past, room: numb
       ),
       ...list(
         "Tool calls without a result (they were cut off):",
-        open.map(({ name, input }) => `${name} ${brief(input, 200)}`),
+        open.map(({ name, input }) => `${name} ${shortJson(input, 200)}`),
         5,
         part,
       ),
@@ -81,13 +81,13 @@ function factsOf(doings: ActivitySummary, { sessions, behind }: Past, room: numb
   );
 }
 
-/** The newest of them, one a line. */
+/** The newest items, one a line. */
 function list(title: string, items: readonly string[], most: number, room: number): readonly string[] {
   if (items.length === 0) return [];
   const lines: string[] = [];
   let left = room;
   for (const item of items.slice(-most).toReversed()) {
-    const line = `- ${oneLine(shortened(item, 300))}`;
+    const line = `- ${oneLine(shorten(item, 300))}`;
     left -= line.length + 3;
     if (left < 0) break;
     lines.unshift(line);
@@ -97,15 +97,15 @@ function list(title: string, items: readonly string[], most: number, room: numbe
 }
 
 function oneLine(text: string): string {
-  return plain(text).replaceAll("\n", " ⏎ ");
+  return escapeControls(text).replaceAll("\n", " ⏎ ");
 }
 
-function brief(input: unknown, most: number): string {
-  return oneLine(shortened(JSON.stringify(input) ?? "", most));
+function shortJson(input: unknown, most: number): string {
+  return oneLine(shorten(JSON.stringify(input) ?? "", most));
 }
 
-/** As many of the last messages as there is room for. The first line says how many are left out. */
-function lastOf({ last, messages }: ActivitySummary, room: number): string {
+/** The last messages that fit into `room`. The first line says how many are left out. */
+function lastMessages({ last, messages }: ActivitySummary, room: number): string {
   const shown: string[] = [];
   let left = room;
   let n = last.length;
@@ -128,24 +128,24 @@ function lastOf({ last, messages }: ActivitySummary, room: number): string {
 }
 
 function messageText(message: StoredMessage, most: number): string {
-  const kind = message.metadata?.meta === true ? ", put in by the program" : "";
+  const kind = message.metadata?.meta === true ? ", added by the program" : "";
   const at = messageTime(message);
-  const when = at === null ? "" : `, ${momentOf(at)}`;
+  const when = at === null ? "" : `, ${formatMoment(at)}`;
   return [`[${message.role}${kind}${when}]`, ...message.content.map((block) => blockText(block, most))].join("\n");
 }
 
 function blockText(block: StoredMessage["content"][number], most: number): string {
   switch (block.type) {
     case "text":
-      return shortened(block.text, most);
+      return shorten(block.text, most);
     case "thinking":
-      return `(thinking) ${shortened(block.thinking, 300)}`;
+      return `(thinking) ${shorten(block.thinking, 300)}`;
     case "tool_use":
-      return `(calls ${oneLine(block.name)}) ${brief(block.input, 400)}`;
+      return `(calls ${oneLine(block.name)}) ${shortJson(block.input, 400)}`;
     case "tool_result":
-      return `(${block.isError === true ? "failed" : "result"}) ${shortened(resultText(block), 600)}`;
+      return `(${block.isError === true ? "failed" : "result"}) ${shorten(resultText(block), 600)}`;
     case "opaque":
-      return "(something that cannot be shown)";
+      return "(content that cannot be shown)";
     default:
       return `(${block.type})`;
   }

@@ -1,5 +1,5 @@
-// An import into a session is many commits that rely on what the session had at first. No other writer may add to the session between
-// them: an import that was overtaken reads the session again and continues from there, as after a crash.
+// An import into a session is many commits that rely on the session's state at the start. Another writer must not add to the session
+// between them: an import that finds such a change reads the session again and continues from there, as after a crash.
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { FENCE, type Fence, type FencedNouns, type Fencing } from "../../core/fence.ts";

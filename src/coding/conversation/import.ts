@@ -1,6 +1,6 @@
 // Imports a conversation of a coding agent into a session: messages by their keys, requests to models as calls, prompts as turns, and
-// sub-agents as sessions that it invoked. An import adds only what is missing, so it is repeated whenever there is more. Every step
-// is one commit, and the import looks for it in the log first: after a crash, or after another import, the next one continues.
+// sub-agents as sessions that it invoked. An import adds only what is missing, so it can be repeated when the conversation has grown. Every
+// step is one commit, and the import first checks the log for it: after a crash, or after another import, the next one continues.
 import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Head } from "../../contracts/heads.ts";
 import type { Invocation } from "../../contracts/invocations.ts";
@@ -26,7 +26,7 @@ import {
   responseRef,
   subagentSessionId,
 } from "./session-metadata.ts";
-import { contentOfResult, titleOf } from "./short-text.ts";
+import { findToolResult, titleOf } from "./short-text.ts";
 
 export interface ImportOptions {
   /** The session to import into; created if it is missing. */
@@ -34,7 +34,7 @@ export interface ImportOptions {
   readonly request: string;
   /** The agent of its messages; default: the coding agent. */
   readonly agent?: string;
-  /** The session of the same request that the agent got a digest of, if its own first prompt does not show it. */
+  /** The earlier session of the request of which the agent got a digest, if its first prompt does not contain the digest. */
   readonly follows?: string;
 }
 
@@ -48,12 +48,12 @@ export interface Imported {
   readonly subagents: readonly Imported[];
 }
 
-/** With those of its sub-agents. */
+/** Includes the messages of its sub-agents. */
 export function countImportedMessages({ messages, subagents }: Imported): number {
   return subagents.reduce((sum, one) => sum + countImportedMessages(one), messages);
 }
 
-/** Imports at the same time work as if one came after the other. If the session cannot be continued, all is imported on a new branch. */
+/** Concurrent imports have the result of consecutive ones. If the session cannot be continued, all is imported on a new branch. */
 export async function importConversation(
   hf: FencedStores,
   conversation: Conversation,
@@ -62,9 +62,9 @@ export async function importConversation(
   const to = { session, request, agent: agent ?? conversation.agent };
   const added: ImportCounts = { messages: 0, calls: 0, rewound: false };
   const before = () => ensureSession(hf, conversation, to, follows);
-  const attempt = (anew: boolean) =>
+  const attempt = (fromStart: boolean) =>
     importExclusively(hf, session, before, (stores) =>
-      new Importer(stores, hf, conversation, { to, added, anew }).run(),
+      new Importer(stores, hf, conversation, { to, added, fromStart }).run(),
     );
   try {
     return await attempt(false);
@@ -74,7 +74,7 @@ export async function importConversation(
   }
 }
 
-/** Bytes of messages that go into one commit. */
+/** At most so many characters, and so many messages, in one commit. */
 const BATCH_CHARS = 4_000_000;
 const BATCH = 500;
 /** Calls that are recorded at the same time. */
@@ -95,8 +95,8 @@ interface ImportCounts {
 interface Attempt {
   readonly to: ImportTarget;
   readonly added: ImportCounts;
-  /** Imports from the first message on, whatever the session has. */
-  readonly anew: boolean;
+  /** Imports from the first message on, on a new branch, whatever the session has. */
+  readonly fromStart: boolean;
 }
 
 class Importer {
@@ -104,7 +104,7 @@ class Importer {
   /** For the sessions of sub-agents. */
   readonly #others: FencedStores;
   readonly #added: ImportCounts;
-  readonly #isAnew: boolean;
+  readonly #fromStart: boolean;
   readonly #conversation: Conversation;
   readonly #to: ImportTarget;
   readonly #calls: ReadonlyMap<string, ConversationCall>;
@@ -117,11 +117,11 @@ class Importer {
   #turn: string | null = null;
   #isAhead = false;
 
-  constructor(hf: FencedStores, others: FencedStores, conversation: Conversation, { to, added, anew }: Attempt) {
+  constructor(hf: FencedStores, others: FencedStores, conversation: Conversation, { to, added, fromStart }: Attempt) {
     this.#hf = hf;
     this.#others = others;
     this.#added = added;
-    this.#isAnew = anew;
+    this.#fromStart = fromStart;
     this.#conversation = conversation;
     this.#to = to;
     this.#calls = new Map(conversation.calls.map((call) => [call.key, call]));
@@ -130,18 +130,18 @@ class Importer {
   async run(): Promise<Imported> {
     const { session } = this.#to;
     const { messages } = this.#conversation;
-    let line = await readImportedBranch(this.#hf, session);
-    let same = this.#isAnew ? 0 : this.#sharedMessages(line);
-    // Messages that only the store has may be newer: they stay unless the conversation continues differently.
-    const isOther = same < line.items.length || line.isInEndedTurn;
-    if (isOther && same < messages.length) {
-      await this.#rewind(line, same);
+    let branch = await readImportedBranch(this.#hf, session);
+    let shared = this.#fromStart ? 0 : this.#sharedMessages(branch);
+    // Messages that only the store has may be newer. They are kept unless the conversation continues differently.
+    const isOther = shared < branch.items.length || branch.isInEndedTurn;
+    if (isOther && shared < messages.length) {
+      await this.#rewind(branch, shared);
       this.#added.rewound = true;
-      line = await readImportedBranch(this.#hf, session);
-      same = this.#sharedMessages(line);
+      branch = await readImportedBranch(this.#hf, session);
+      shared = this.#sharedMessages(branch);
     }
-    await this.#continueFrom(line);
-    for (const [i, message] of messages.entries()) if (i >= same) await this.#add(message, i === same);
+    await this.#continueFrom(branch);
+    for (const [i, message] of messages.entries()) if (i >= shared) await this.#add(message, i === shared);
     await this.#flush();
     for (const subagent of this.#conversation.subagents) await this.#subagent(subagent);
     await this.#end();
@@ -158,50 +158,52 @@ class Importer {
     return other < 0 ? items.length : other;
   }
 
-  /** Publishes a head for the messages that the agent left, and continues from the last head that both share. */
-  async #rewind(line: ImportedBranch, same: number): Promise<void> {
+  /** Publishes a head for the messages of the abandoned branch, and continues from the last head that both share. */
+  async #rewind(branch: ImportedBranch, shared: number): Promise<void> {
     const { session } = this.#to;
-    if (line.isAhead) await this.#hf.heads.publish(session);
-    const seqs = new Set(line.heads.filter((head) => head.before <= same && !head.isInEndedTurn).map(({ seq }) => seq));
+    if (branch.isAhead) await this.#hf.heads.publish(session);
+    const seqs = new Set(
+      branch.heads.filter((head) => head.before <= shared && !head.isInEndedTurn).map(({ seq }) => seq),
+    );
     const target = (await this.#heads()).findLast(({ seq, status }) => seqs.has(seq) && status === "complete")?.id;
     if (target === undefined) throw noSharedHead(session);
     try {
       await this.#hf.sessions.rewind({ session, head: target });
     } catch (error) {
-      // The current head was moved elsewhere meanwhile. The session can be resumed from the target all the same.
+      // Another writer moved the current head meanwhile. The session can still be resumed from the target.
       if (!isHoldfastError(error) || error.code !== "Conflict") throw error;
       await this.#hf.sessions.resume({ session, head: target });
     }
   }
 
   /** Continues where the last import ended or was cut off. */
-  async #continueFrom(line: ImportedBranch): Promise<void> {
+  async #continueFrom(branch: ImportedBranch): Promise<void> {
     const { session } = this.#to;
     const { messages } = this.#conversation;
-    this.#turn = line.openTurn === null ? null : `${session}#${line.openTurn}`;
-    this.#isAhead = line.isAhead;
-    for (const [i, { seq }] of line.items.entries()) {
+    this.#turn = branch.openTurn === null ? null : `${session}#${branch.openTurn}`;
+    this.#isAhead = branch.isAhead;
+    for (const [i, { seq }] of branch.items.entries()) {
       const message = messages[i];
       if (message !== undefined) this.#ids.set(message.key, `${session}#${seq}`);
     }
     // A head before all messages lets an agent go back to the beginning.
-    if (line.items.length === 0 && line.heads.length === 0 && messages.length > 0) {
+    if (branch.items.length === 0 && branch.heads.length === 0 && messages.length > 0) {
       await this.#hf.heads.publish(session);
       this.#isAhead = false;
     }
-    await this.#knowCalls(line);
-    for (const { call } of messages.slice(0, line.items.length)) if (call !== null) this.#due.add(call);
+    await this.#findCalls(branch);
+    for (const { call } of messages.slice(0, branch.items.length)) if (call !== null) this.#due.add(call);
     await this.#addCalls();
   }
 
-  /** Finds the calls of all branches: an answer that a left branch has too was paid for once. */
-  async #knowCalls({ isBranched }: ImportedBranch): Promise<void> {
+  /** Finds the calls of all branches: an answer that an abandoned branch has too was paid for once. */
+  async #findCalls({ isBranched }: ImportedBranch): Promise<void> {
     const { session } = this.#to;
     const known = new Map(this.#conversation.calls.map((call) => [responseRef(call), call]));
     const tips = isBranched ? await this.#tips() : [];
     for (const at of [{ session }, ...tips.map((head) => ({ session, head }))]) {
       for (const { id, status, responseRef: ref, requestRef } of await (await this.#hf.sessions.at(at)).calls()) {
-        const call = status === "started" ? await this.#started(requestRef) : known.get(ref ?? "");
+        const call = status === "started" ? await this.#findStartedCall(requestRef) : known.get(ref ?? "");
         if (call === undefined || this.#callIds.has(call.key)) continue;
         this.#callIds.set(call.key, id);
         if (status !== "started" || call.status === "started") continue;
@@ -211,7 +213,7 @@ class Importer {
     }
   }
 
-  async #started(requestRef: string | null): Promise<ConversationCall | undefined> {
+  async #findStartedCall(requestRef: string | null): Promise<ConversationCall | undefined> {
     const request = requestRef === null ? null : await this.#hf.blobs.resolveJson(requestRef);
     const cache = isObject(request) && isObject(request.cache) ? request.cache : {};
     return this.#calls.get(textOf(cache.call) ?? "");
@@ -239,9 +241,9 @@ class Importer {
     if (message.isPrompt) await this.#begin(isFirst);
     if (message.call !== null) this.#due.add(message.call);
     for (const block of message.content) {
-      if (block.type === "tool_result") await this.#launched(block.toolUseId);
+      if (block.type === "tool_result") await this.#importLaunched(block.toolUseId);
     }
-    const upTo = message.isSummary ? await this.#covered(message.key) : null;
+    const upTo = message.isSummary ? await this.#lastCovered(message.key) : null;
     if (upTo !== null) return this.#compact(message, upTo);
     const { key, role, content } = message;
     this.#pending.inputs.push({ key, role, content, metadata: metadataOf(message) });
@@ -264,7 +266,7 @@ class Importer {
 
   /** A prompt begins a turn and ends the previous one. If the last import was cut off after it began that turn, the turn is used. */
   async #begin(isFirst: boolean): Promise<void> {
-    if (isFirst && this.#turn !== null && this.#isBegunFor()) return;
+    if (isFirst && this.#turn !== null && this.#isTurnEmpty()) return;
     await this.#flush();
     await this.#finish();
     const { id } = await this.#hf.turns.begin(this.#to.session, { agent: this.#to.agent });
@@ -273,7 +275,7 @@ class Importer {
   }
 
   /** Whether the open turn has no message of the conversation yet. */
-  #isBegunFor(): boolean {
+  #isTurnEmpty(): boolean {
     const seq = Number(this.#turn?.slice(this.#turn.lastIndexOf("#") + 1));
     return [...this.#ids.values()].every((id) => Number(id.slice(id.lastIndexOf("#") + 1)) < seq);
   }
@@ -285,7 +287,7 @@ class Importer {
     this.#isAhead = false;
   }
 
-  /** Adds calls after the messages that are their answers. Calls that are added at the same time share commits. */
+  /** Adds calls after the messages of their answers. Calls that are added at the same time share commits. */
   async #addCalls(): Promise<void> {
     const missing = [...this.#due]
       .filter((key) => !this.#callIds.has(key))
@@ -293,7 +295,7 @@ class Importer {
     this.#due.clear();
     for (let i = 0; i < missing.length; i += AT_ONCE) {
       const added = await Promise.allSettled(missing.slice(i, i + AT_ONCE).map((call) => this.#addCall(call)));
-      // All have ended by now, so that a retry meets no call that is still being added.
+      // All have ended by now, so that a retry finds no call that is still being added.
       const failed = added.find((one) => one.status === "rejected");
       if (failed !== undefined) throw failed.reason;
     }
@@ -318,7 +320,7 @@ class Importer {
   }
 
   /** The last message that a summary covers; null when the session does not have it. */
-  async #covered(key: string): Promise<string | null> {
+  async #lastCovered(key: string): Promise<string | null> {
     await this.#flush();
     const compaction = this.#conversation.compactions.find((one) => one.key === key);
     return compaction?.upTo == null ? null : (this.#ids.get(compaction.upTo) ?? null);
@@ -337,7 +339,7 @@ class Importer {
     this.#isAhead = false;
   }
 
-  async #launched(toolUseId: string): Promise<void> {
+  async #importLaunched(toolUseId: string): Promise<void> {
     for (const subagent of this.#conversation.subagents) {
       if (subagent.toolUseId !== toolUseId) continue;
       await this.#flush();
@@ -350,17 +352,21 @@ class Importer {
     const { session, request, agent } = this.#to;
     const id = subagentSessionId(session, subagent.id);
     if (this.#subagents.has(id)) return;
-    const by = titleOf(`${agent}/${subagent.type ?? "subagent"}`, 200);
+    const agentName = titleOf(`${agent}/${subagent.type ?? "subagent"}`, 200);
     if ((await this.#hf.sessions.get({ session: id })) === null) {
-      if (!(await this.#invoke(id, by, subagent))) return;
+      if (!(await this.#invoke(id, agentName, subagent))) return;
     }
-    const imported = await importConversation(this.#others, subagent.conversation, { session: id, request, agent: by });
+    const imported = await importConversation(this.#others, subagent.conversation, {
+      session: id,
+      request,
+      agent: agentName,
+    });
     this.#subagents.set(id, imported);
     await this.#settle(id, subagent);
   }
 
   /** false: the session was deleted, and stays deleted. */
-  async #invoke(id: string, by: string, subagent: Subagent): Promise<boolean> {
+  async #invoke(id: string, agentName: string, subagent: Subagent): Promise<boolean> {
     const { session, request } = this.#to;
     const { conversation, description, type } = subagent;
     const label = titleOf(description ?? type ?? subagent.id);
@@ -369,7 +375,7 @@ class Importer {
       await this.#hf.invocations.start(session, {
         ...(label === "" ? {} : { label }),
         ...(call === undefined ? {} : { call }),
-        session: { id, agent: by, request, origin: conversation.agent, ...describeConversation(conversation) },
+        session: { id, agent: agentName, request, origin: conversation.agent, ...describeConversation(conversation) },
       });
     } catch (error) {
       if (isHoldfastError(error) && error.code === "SessionDeleted") return false;
@@ -386,9 +392,9 @@ class Importer {
     return message?.call ?? null;
   }
 
-  /** Ends the invocation when its result is there and the sub-agent is at rest: one in the background has a result at once. */
+  /** Ends the invocation when the tool has a result and the sub-agent is at rest: a background sub-agent has a result at once. */
   async #settle(callee: string, { toolUseId, conversation }: Subagent): Promise<void> {
-    const result = contentOfResult(this.#conversation.messages, toolUseId);
+    const result = findToolResult(this.#conversation.messages, toolUseId);
     const isFailed = result?.isError === true;
     if (result === null || (!isFailed && !isAtRest(conversation))) return;
     const view = await this.#hf.sessions.at({ session: this.#to.session });
@@ -405,7 +411,7 @@ class Importer {
    * for a prompt that this conversation does not have yet; that import ends it.
    */
   async #end(): Promise<void> {
-    if (isAtRest(this.#conversation) && !this.#isBegunFor()) await this.#finish();
+    if (isAtRest(this.#conversation) && !this.#isTurnEmpty()) await this.#finish();
     if (this.#isAhead) await this.#hf.heads.publish(this.#to.session);
   }
 }

@@ -1,5 +1,5 @@
-// What a session has of a conversation already: the keys of the messages on its current branch, and the heads and turns between them.
-// It is read from the log, which names messages without their content, so it is cheap however long the conversation is.
+// Reads which part of a conversation a session has already: the keys of the messages on its current branch, and the heads and turns
+// between them. It reads the log, which names messages without their content, so it is cheap however long the conversation is.
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
@@ -9,16 +9,16 @@ import { isObject } from "../../core/object.ts";
 export interface ImportedBranch {
   readonly items: readonly BranchMessage[];
   readonly heads: readonly BranchHead[];
-  /** The turn that has not ended. */
+  /** The seq of the turn that has not ended; null: every turn has. */
   readonly openTurn: number | null;
   /**
-   * The branch ends inside a turn that was ended on another branch, after the agent went back into it. A turn ends once, so it can
-   * neither be continued nor ended here.
+   * The branch ends inside a turn that was ended on another branch, after the user rewound the agent into it. A turn ends once, so it
+   * can neither be continued nor ended here.
    */
   readonly isInEndedTurn: boolean;
   /** There are events after the last head. */
   readonly isAhead: boolean;
-  /** The session has branches that it left. */
+  /** The session has abandoned branches. */
   readonly isBranched: boolean;
 }
 
@@ -26,7 +26,7 @@ interface BranchHead {
   readonly seq: number;
   /** How many messages come before it. */
   readonly before: number;
-  /** As `isInEndedTurn`: the session cannot continue from here. */
+  /** As for the branch: the session cannot continue from here. */
   readonly isInEndedTurn: boolean;
 }
 
@@ -82,7 +82,7 @@ async function summariesIn(
   return found;
 }
 
-/** On any branch. */
+/** The turns that were ended on any branch. */
 function endedTurns(events: readonly LogEvent[]): ReadonlySet<unknown> {
   const ending = events.filter((event) => event.type === "head/created" || startsBranch(event));
   return new Set(ending.flatMap(({ data }) => data.turn ?? []));
@@ -138,7 +138,7 @@ function summarizeBranch(
     isAhead = true;
     if (type === "turn/begun") openTurn = seq;
     if (type !== "message/added") continue;
-    // A message without a key was not imported, and is no part of the conversation.
+    // A message without a key was not imported, and is not part of the conversation.
     if (typeof data.key === "string") items.push({ key: data.key, seq });
     else if (summaries.has(seq)) items.push({ key: null, seq });
   }
@@ -148,10 +148,14 @@ function summarizeBranch(
 }
 
 function forkError(session: string): HoldfastError {
-  return new HoldfastError("InvalidArgument", `${JSON.stringify(session)} is a fork, and goes its own way`, {
-    details: { session },
-    hint: "Import into the session that the agent's conversation was first imported into, or into a new one.",
-  });
+  return new HoldfastError(
+    "InvalidArgument",
+    `session ${JSON.stringify(session)} is a fork, and a conversation is never imported into a fork`,
+    {
+      details: { session },
+      hint: "Import into the session that the agent's conversation was first imported into, or into a new one.",
+    },
+  );
 }
 
 /** The session's rules refused a step. Any other error would occur again. */
@@ -162,7 +166,7 @@ export function isRefusal(error: unknown): boolean {
 export function noSharedHead(session: string): HoldfastError {
   return new HoldfastError(
     "Conflict",
-    `the agent went back to before the first head of ${JSON.stringify(session)}, and there is nothing to go on from`,
+    `the conversation was rewound to before the first head of session ${JSON.stringify(session)}: there is no head to continue from`,
     { details: { session }, hint: "Import the conversation into a new session." },
   );
 }

@@ -1,10 +1,10 @@
-// OpenCode's exports (1.1 to 1.18): a session with its messages, each in parts that change until they are over. A part
-// becomes a message when it can change no more, and in the order in which that happened: a later export only adds to it.
+// Reads OpenCode's exports (1.1 to 1.18): a session with its messages, each in parts that change until they are complete. A part becomes
+// a message when it is complete, and messages have the order in which that happened, so a later export only adds messages.
 import { createHash } from "node:crypto";
 import type { ContentBlockInput } from "../../contracts/messages.ts";
 import { addUsd } from "../../core/money.ts";
 import { isObject } from "../../core/object.ts";
-import { base64, idOf, kept, type Loose, opaque, textOf, toolResult, wholeOf } from "./agent-content.ts";
+import { base64, idOf, type LooseObject, limitDepth, opaque, textOf, toolResult, wholeOf } from "./agent-content.ts";
 import type { Conversation, ConversationCall, ConversationMessage, Damage, Reading, Subagent } from "./conversation.ts";
 
 type Draft = Omit<ConversationMessage, "parentKey">;
@@ -17,26 +17,26 @@ interface ExportContents {
   broken: number;
 }
 
-/** The export of a session, and those of the sessions below it, in any order: text, bytes, or what JSON.parse gave. */
+/** The export of a session, and those of its sub-sessions in any order: text, bytes, or the result of JSON.parse. */
 export function readOpenCode(main: unknown, children: readonly unknown[] = []): Reading {
-  const read = [main, ...children].map((one) => readOne(parsed(one)));
+  const read = [main, ...children].map((one) => readOne(parseInput(one)));
   const [own] = read;
   const conversation = withChildren(own?.conversation ?? readOne(null).conversation, read.slice(1));
-  return { conversation, damage: read.map(({ damage }) => damage).reduce(plus) };
+  return { conversation, damage: read.map(({ damage }) => damage).reduce(addDamage) };
 }
 
-interface One extends Reading {
+interface ExportReading extends Reading {
   readonly parentId: string | null;
   readonly type: string | null;
 }
 
-function plus(a: Damage, b: Damage): Damage {
+function addDamage(a: Damage, b: Damage): Damage {
   const unknown = { ...a.unknown };
   for (const [name, n] of Object.entries(b.unknown)) unknown[name] = (unknown[name] ?? 0) + n;
   return { broken: a.broken + b.broken, torn: a.torn || b.torn, orphaned: a.orphaned + b.orphaned, unknown };
 }
 
-function parsed(given: unknown): unknown {
+function parseInput(given: unknown): unknown {
   const text = given instanceof Uint8Array ? Buffer.from(given).toString("utf8") : given;
   if (typeof text !== "string") return text;
   try {
@@ -46,7 +46,7 @@ function parsed(given: unknown): unknown {
   }
 }
 
-function readOne(given: unknown): One {
+function readOne(given: unknown): ExportReading {
   const exported = isObject(given) ? given : {};
   const info = isObject(exported.info) ? exported.info : {};
   const found: ExportContents = { messages: [], calls: [], launches: new Map(), unknown: {}, broken: 0 };
@@ -66,7 +66,7 @@ function readOne(given: unknown): One {
   };
 }
 
-function conversationOf(info: Loose, { messages: drafts, calls, launches }: ExportContents): Conversation {
+function conversationOf(info: LooseObject, { messages: drafts, calls, launches }: ExportContents): Conversation {
   const keys = new Set<string>();
   const messages: ConversationMessage[] = [];
   for (const draft of drafts) {
@@ -81,7 +81,7 @@ function conversationOf(info: Loose, { messages: drafts, calls, launches }: Expo
     cwd: textOf(info.directory),
     version: textOf(info.version),
     startedAt: wholeOf(time.created),
-    title: givenTitle(info.title),
+    title: chosenTitle(info.title),
     messages,
     calls,
     subagents: [],
@@ -91,7 +91,7 @@ function conversationOf(info: Loose, { messages: drafts, calls, launches }: Expo
   };
 }
 
-/** OpenCode says 0 also of a model whose prices it does not know. */
+/** OpenCode reports 0 also for a model with unknown prices. */
 function costOf(cost: unknown): number | null {
   return typeof cost === "number" && Number.isFinite(cost) && cost > 0 ? cost : null;
 }
@@ -102,7 +102,7 @@ function keyOf(...names: readonly unknown[]): string {
   return id ?? `part-${createHash("sha256").update(JSON.stringify(names)).digest("hex").slice(0, 32)}`;
 }
 
-function addMessage(found: ExportContents, info: Loose, parts: readonly unknown[]): void {
+function addMessage(found: ExportContents, info: LooseObject, parts: readonly unknown[]): void {
   const time = isObject(info.time) ? info.time : {};
   const created = wholeOf(time.created);
   if (info.role === "assistant") addAnswer(found, info, parts, created, wholeOf(time.completed) !== null);
@@ -110,9 +110,9 @@ function addMessage(found: ExportContents, info: Loose, parts: readonly unknown[
   else found.broken++;
 }
 
-function addPrompt(found: ExportContents, info: Loose, parts: readonly unknown[], created: number | null): void {
+function addPrompt(found: ExportContents, info: LooseObject, parts: readonly unknown[], created: number | null): void {
   let isPrompted = false;
-  const said = { role: "user" as const, at: created, model: null, call: null, isSummary: false };
+  const common = { role: "user" as const, at: created, model: null, call: null, isSummary: false };
   for (const [i, part] of parts.entries()) {
     const block = isObject(part) ? userBlock(part) : null;
     if (!isObject(part) || block === null) {
@@ -121,19 +121,19 @@ function addPrompt(found: ExportContents, info: Loose, parts: readonly unknown[]
     }
     const isMeta = part.synthetic === true || part.ignored === true;
     const key = keyOf(...(idOf(part.id) === null ? [info.id, i] : [part.id]));
-    // Its parts are asked together: one turn begins with them.
-    found.messages.push({ key, ...said, content: [block], isMeta, isPrompt: !isMeta && !isPrompted });
+    // All parts of a prompt begin one turn.
+    found.messages.push({ key, ...common, content: [block], isMeta, isPrompt: !isMeta && !isPrompted });
     isPrompted ||= !isMeta;
   }
 }
 
-function userBlock(part: Loose): ContentBlockInput | null {
+function userBlock(part: LooseObject): ContentBlockInput | null {
   if (part.type === "text" && typeof part.text === "string") return { type: "text", text: part.text };
   if (part.type === "file" && typeof part.url === "string") return fileBlock(part, part.url);
   return part.type === "agent" || part.type === "subtask" ? opaque(part) : null;
 }
 
-function fileBlock(part: Loose, url: string): ContentBlockInput {
+function fileBlock(part: LooseObject, url: string): ContentBlockInput {
   const mediaType = idOf(part.mime) ?? "application/octet-stream";
   const [, encoded] = /^data:[^,]*;base64,(.*)$/s.exec(url) ?? [];
   const data = encoded === undefined ? null : base64(encoded);
@@ -153,7 +153,7 @@ function count(found: ExportContents, part: unknown): void {
   }
 }
 
-/** What became of a part, and when. */
+/** A complete part as a message, and its time. */
 interface Step {
   readonly at: number | null;
   readonly key: string;
@@ -163,7 +163,7 @@ interface Step {
 
 function addAnswer(
   found: ExportContents,
-  info: Loose,
+  info: LooseObject,
   parts: readonly unknown[],
   created: number | null,
   isOver: boolean,
@@ -185,14 +185,14 @@ function addAnswer(
   }
   if (steps.length === 0) return;
   const model = idOf(info.modelID);
-  const said = { model, call, isPrompt: false, isMeta: false, isSummary: info.summary === true };
-  // Sorting keeps the order of what happened at the same time.
+  const common = { model, call, isPrompt: false, isMeta: false, isSummary: info.summary === true };
+  // The sort is stable: steps of the same time keep their order.
   for (const { key, role, at, block } of steps.toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0))) {
     const time = at === Number.MAX_SAFE_INTEGER ? created : at;
-    const isSummary = said.isSummary && block.type === "text";
+    const isSummary = common.isSummary && block.type === "text";
     found.messages.push({
       key,
-      ...said,
+      ...common,
       role,
       at: time,
       content: [block],
@@ -203,15 +203,15 @@ function addAnswer(
   found.calls.push(callOf(info, parts, { key: call, model, at: created, isOver, isFailed: failure !== null }));
 }
 
-function errorText(error: Loose): string {
+function errorText(error: LooseObject): string {
   const data = isObject(error.data) ? error.data : {};
   return textOf(data.message) ?? textOf(error.message) ?? textOf(error.name) ?? "unknown";
 }
 
-/** null: nothing of the conversation. A text that is still being written is not there yet. */
+/** null: the part is not part of the conversation. Empty when the part is still being written. */
 function stepsOf(
   found: ExportContents,
-  part: Loose,
+  part: LooseObject,
   key: string,
   before: number | null,
   isOver: boolean,
@@ -233,33 +233,33 @@ function stepsOf(
 
 function toolSteps(
   found: ExportContents,
-  part: Loose,
-  state: Loose,
+  part: LooseObject,
+  state: LooseObject,
   key: string,
   before: number | null,
 ): readonly Step[] | null {
   const [id, name, status] = [textOf(part.callID), textOf(part.tool), state.status];
   if (id === null || name === null) return null;
-  // Until it runs, its input may still be coming in.
+  // Before the tool runs, its input may be incomplete.
   if (status === "pending") return [];
   const time = isObject(state.time) ? state.time : {};
   const metadata = isObject(state.metadata) ? state.metadata : {};
   if (typeof metadata.sessionId === "string") found.launches.set(metadata.sessionId, id);
   const start = wholeOf(time.start) ?? before;
-  const use: ContentBlockInput = { type: "tool_use", id, name, input: kept(state.input ?? {}) };
-  const asked: Step = { at: start, key, role: "assistant", block: use };
-  if (status !== "completed" && status !== "error") return [asked];
+  const use: ContentBlockInput = { type: "tool_use", id, name, input: limitDepth(state.input ?? {}) };
+  const useStep: Step = { at: start, key, role: "assistant", block: use };
+  if (status !== "completed" && status !== "error") return [useStep];
   const output = status === "error" ? (textOf(state.error) ?? "failed") : (textOf(state.output) ?? "");
   const block = toolResult(id, output, status === "error");
-  return [asked, { at: wholeOf(time.end) ?? start, key: keyOf(key, "result"), role: "tool", block }];
+  return [useStep, { at: wholeOf(time.end) ?? start, key: keyOf(key, "result"), role: "tool", block }];
 }
 
 function callOf(
-  info: Loose,
+  info: LooseObject,
   parts: readonly unknown[],
   known: { key: string; model: string | null; at: number | null; isOver: boolean; isFailed: boolean },
 ): ConversationCall {
-  const finished = parts.filter((part): part is Loose => isObject(part) && part.type === "step-finish");
+  const finished = parts.filter((part): part is LooseObject => isObject(part) && part.type === "step-finish");
   const spent = finished.length > 0 ? finished : known.isOver ? [info] : [];
   const costs = spent.map(({ cost }) => costOf(cost));
   const finish = textOf(info.finish) ?? textOf(finished.at(-1)?.reason);
@@ -277,7 +277,10 @@ function callOf(
   };
 }
 
-function sum(spent: readonly Loose[], pick: (tokens: Loose, cache: Loose) => readonly unknown[]): number | null {
+function sum(
+  spent: readonly LooseObject[],
+  pick: (tokens: LooseObject, cache: LooseObject) => readonly unknown[],
+): number | null {
   let total = 0;
   for (const { tokens } of spent) {
     if (!isObject(tokens)) return null;
@@ -286,7 +289,11 @@ function sum(spent: readonly Loose[], pick: (tokens: Loose, cache: Loose) => rea
   return spent.length === 0 || !Number.isSafeInteger(total) ? null : total;
 }
 
-function withChildren(main: Conversation, children: readonly One[], above: readonly string[] = []): Conversation {
+function withChildren(
+  main: Conversation,
+  children: readonly ExportReading[],
+  above: readonly string[] = [],
+): Conversation {
   const subagents = children.flatMap(({ conversation, parentId, type }): readonly Subagent[] => {
     const id = conversation.sessionId;
     if (id === null || parentId !== main.sessionId || above.includes(id)) return [];
@@ -303,10 +310,10 @@ function withChildren(main: Conversation, children: readonly One[], above: reado
   return { ...main, subagents };
 }
 
-/** What OpenCode calls a session until it has a title. Such a one has none: the first prompt says more. */
+/** OpenCode's title of a session until a model chooses one. It counts as no title, because the first prompt says more. */
 const DEFAULT_TITLE = /^(?:New|Child) session - \d{4}-\d\d-\d\dT[\d:.]+Z$/;
 
-function givenTitle(title: unknown): string | null {
+function chosenTitle(title: unknown): string | null {
   const text = textOf(title);
   return text === null || DEFAULT_TITLE.test(text) ? null : text;
 }

@@ -1,4 +1,4 @@
-// The conversation that a session's files hold, whichever agent wrote them.
+// Reads the conversation from a session's files, for any agent.
 import { mainFileOf } from "../../core/agent-sessions.ts";
 import { decodeText } from "../../core/bytes.ts";
 import { type ReadableSession, readContent } from "../capture-source.ts";
@@ -8,12 +8,12 @@ import { readOpenCode } from "./opencode.ts";
 
 /** null: there is no transcript among the files. */
 export function readConversation(source: ReadableSession): Promise<Conversation | null> {
-  return source.agent === "claude-code" ? ofClaude(source) : ofOpenCode(source);
+  return source.agent === "claude-code" ? readClaudeFiles(source) : readOpenCodeFiles(source);
 }
 
 const SUBAGENT = /(?:^|\/)(agent-[^/]+)\.jsonl$/;
 
-async function ofClaude(source: ReadableSession): Promise<Conversation | null> {
+async function readClaudeFiles(source: ReadableSession): Promise<Conversation | null> {
   const main = source.files.find(({ role }) => role === "transcript");
   if (main === undefined) return null;
   const { conversation } = readClaude(await readContent(source, main.path));
@@ -22,8 +22,8 @@ async function ofClaude(source: ReadableSession): Promise<Conversation | null> {
   for (const { role, path } of source.files) {
     const id = role === "subagent" ? SUBAGENT.exec(path)?.[1] : undefined;
     if (id === undefined) continue;
-    const beside = path.replace(/\.jsonl$/, ".meta.json");
-    const meta = paths.has(beside) ? parsed(await readContent(source, beside)) : undefined;
+    const metaPath = path.replace(/\.jsonl$/, ".meta.json");
+    const meta = paths.has(metaPath) ? parseOrUndefined(await readContent(source, metaPath)) : undefined;
     subagents.push({
       id,
       conversation: readClaude(await readContent(source, path)).conversation,
@@ -33,7 +33,7 @@ async function ofClaude(source: ReadableSession): Promise<Conversation | null> {
   return withSubagents(conversation, subagents);
 }
 
-async function ofOpenCode(source: ReadableSession): Promise<Conversation | null> {
+async function readOpenCodeFiles(source: ReadableSession): Promise<Conversation | null> {
   const main = mainFileOf("opencode", source.sessionId).path;
   const exports = source.files.filter(({ role }) => role === "export").map(({ path }) => path);
   if (!exports.includes(main)) return null;
@@ -42,7 +42,7 @@ async function ofOpenCode(source: ReadableSession): Promise<Conversation | null>
   return readOpenCode(await readContent(source, main), children).conversation;
 }
 
-function parsed(bytes: Uint8Array): unknown {
+function parseOrUndefined(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(decodeText(bytes));
   } catch {

@@ -1,5 +1,5 @@
-// Which sessions of a request have conversations of coding agents, and in which order they follow each other: an agent that could not
-// resume begins a new session with a digest of the earlier ones.
+// Finds the sessions of a request that have conversations of coding agents, and the order in which they continue each other: an agent
+// that could not resume begins a new session with a digest of the earlier ones.
 import type { CodingAgent } from "../../contracts/captures.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
@@ -24,12 +24,12 @@ const PAGE = 100;
 /** How many sessions of a request are read, and how many earlier sessions are followed back. */
 const MOST = 1000;
 const MOST_BEFORE = 20;
-/** So many names are tried for a session of an agent: another request's, one that was deleted and those kept beside it have one each. */
+/** How many ids are tried for a session of an agent (ID, ID~2, …): other requests, deleted sessions and diverged captures use one each. */
 const MOST_NAMES = 10;
 
 /**
- * The id of the request's newest session in which that agent spoke, or any when none is named; null when there is none. First the
- * request's newest captures are imported.
+ * The id of the request's newest session of that agent, or of any agent when none is named; null when there is none. It imports the
+ * request's newest captures first.
  */
 export async function conversationOfRequest(
   hf: ImportStores,
@@ -42,12 +42,12 @@ export async function conversationOfRequest(
 }
 
 export interface CaughtUpSessions {
-  /** The session and the earlier ones that it got a digest of, oldest first; empty when the session is missing. */
+  /** The session and the earlier ones of which it got a digest, oldest first; empty when the session is missing. */
   readonly sessions: readonly Session[];
   readonly behind: CatchUpProblem;
 }
 
-/** Imports first what was captured of them. */
+/** Imports the captures of these sessions first. */
 export async function catchUpWithEarlier(hf: ImportStores, session: string): Promise<CaughtUpSessions> {
   const behind = await catchUp(hf, session);
   const found = await hf.sessions.get(session);
@@ -56,7 +56,7 @@ export async function catchUpWithEarlier(hf: ImportStores, session: string): Pro
   return { sessions: await withEarlier(hf, found), behind };
 }
 
-/** The session and the earlier ones that it got a digest of, oldest first. */
+/** The session and the earlier ones of which it got a digest, oldest first. */
 async function withEarlier(hf: Stores, session: Session): Promise<readonly Session[]> {
   const chain = [session];
   let all: readonly ConversationSession[] | undefined;
@@ -79,7 +79,7 @@ function isSame(a: ConversationSession, b: ConversationSession): boolean {
   return a.session.id === b.session.id || (a.sessionId !== null && a.sessionId === b.sessionId && a.agent === b.agent);
 }
 
-/** The import noted it, or the session's own first prompt begins with a digest. */
+/** Whether the import recorded an earlier session, or the session's first prompt begins with a digest. */
 async function startedFromDigest(hf: Stores, session: Session): Promise<boolean> {
   if (textOf(session.metadata.follows) !== null) return true;
   for await (const { metadata, content } of readStoredMessages(hf, session)) {
@@ -98,27 +98,27 @@ async function listConversations(
   for (let cursor: string | undefined; found.length < MOST; ) {
     const page = await hf.sessions.list({ request, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
     for (const session of page.items) {
-      const held = session.messages > 0 ? conversationSession(session) : null;
-      if (held !== null && (agent === undefined || held.agent === agent)) found.push(held);
+      const candidate = session.messages > 0 ? conversationSession(session) : null;
+      if (candidate !== null && (agent === undefined || candidate.agent === agent)) found.push(candidate);
     }
     if (page.next === null) break;
     cursor = page.next;
   }
   const best: ConversationSession[] = [];
-  for (const held of found) if ((await bestOf(hf, found, held)) === held) best.push(held);
+  for (const candidate of found) if ((await bestOf(hf, found, candidate)) === candidate) best.push(candidate);
   return best;
 }
 
 /**
- * Prefers the imported session to the mirrored one, which has the same messages; of several, the one with the newest capture, which a
- * person may have chosen; else the first, because forks have the same metadata.
+ * Prefers the imported session to the mirrored one, which has the same messages. Of several imported sessions it prefers the one with the
+ * newest capture, which a person may have chosen, and otherwise the oldest, because forks have the same metadata.
  */
 async function bestOf(
   hf: Pick<Holdfast, "log">,
   all: readonly ConversationSession[],
-  held: ConversationSession,
+  candidate: ConversationSession,
 ): Promise<ConversationSession | undefined> {
-  const same = all.filter((one) => isSame(one, held));
+  const same = all.filter((one) => isSame(one, candidate));
   const imported = same.filter(({ session }) => !isMirror(session));
   if (imported.length > 1) {
     for (const one of imported) if (await hasNewestCapture(hf, one.session.id)) return one;
@@ -126,7 +126,7 @@ async function bestOf(
   return imported.at(-1) ?? same.at(-1);
 }
 
-/** The session that holds that session of an agent, in this request or in any; null when there is none. */
+/** The store's session with the conversation of an agent's session, in this request or in any; null when there is none. */
 export async function conversationOfSession(
   hf: ImportStores,
   agent: CodingAgent,
@@ -144,7 +144,7 @@ export async function conversationOfSession(
   return best;
 }
 
-/** Whether the newest capture was saved or chosen in that session. The log knows it also after the capture is gone. */
+/** Whether the newest capture was saved or chosen in that session. The log has that also after the capture was removed. */
 async function hasNewestCapture({ log }: Pick<Holdfast, "log">, session: string): Promise<boolean> {
   const states = new Map<unknown, unknown>();
   for (let after = 0; ; ) {

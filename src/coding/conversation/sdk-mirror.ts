@@ -20,7 +20,7 @@ export function isMirror({ origin, metadata }: Pick<Session, "origin" | "metadat
   return origin === MIRROR && mirroredId(metadata) !== null;
 }
 
-/** The agent's own id of the session; null when it is no main transcript. */
+/** The agent's own id of the session; null when it is not a main transcript. */
 export function mirroredId({ claude }: JsonObject): string | null {
   return isObject(claude) && claude.subpath === undefined ? textOf(claude.sessionId) : null;
 }

@@ -16,7 +16,7 @@ export interface ImportTarget {
   readonly agent: string;
 }
 
-/** The session gets such a tag for each tool that was called in it, for filters. */
+/** The prefix of tags: the session gets one for each tool that was called in it, for filters. */
 const TOOL = "tool:";
 /** A tag is an id, and a session has at most so many of them. */
 const MOST_TOOLS = 100;
@@ -30,10 +30,10 @@ interface SessionDescription {
 
 export function describeConversation(conversation: Conversation): SessionDescription {
   const { sessionId, cwd, version, startedAt, title, reportedCostUsd } = conversation;
-  const called = titleOf(title ?? firstPrompt(conversation));
+  const shownTitle = titleOf(title ?? firstPrompt(conversation));
   const facts = { agent: conversation.agent, sessionId, cwd, version, startedAt, reportedCostUsd };
   return {
-    ...(called === "" ? {} : { title: called }),
+    ...(shownTitle === "" ? {} : { title: shownTitle }),
     tags: toolTags(conversation),
     metadata: { coding: wellFormed(facts) },
   };
@@ -50,7 +50,7 @@ function toolTags({ messages }: Conversation): readonly string[] {
   return [...tags].slice(0, MOST_TOOLS);
 }
 
-/** The union of both, as far as there is room. */
+/** The union of both, up to the limit. */
 function withTags(found: readonly string[], more: readonly string[]): readonly string[] {
   return [...new Set([...found, ...more])].slice(0, Math.max(found.length, LIMITS.tags));
 }
@@ -138,10 +138,10 @@ export async function ensureSession(
 ): Promise<void> {
   const { session, request, agent } = to;
   const { metadata, ...rest } = describeConversation(conversation);
-  const known = { ...rest, metadata: { ...metadata, ...(follows && { follows }) } };
+  const description = { ...rest, metadata: { ...metadata, ...(follows && { follows }) } };
   const found = await hf.sessions.get({ session });
   if (found === null) {
-    const input = { id: session, agent, request, origin: conversation.agent, ...known };
+    const input = { id: session, agent, request, origin: conversation.agent, ...description };
     await hf.sessions.create(input).catch((error: unknown) => {
       if (!isHoldfastError(error) || error.code !== "AlreadyExists") throw error;
     });
@@ -149,12 +149,12 @@ export async function ensureSession(
   }
   // A sub-agent's session belongs to the request of the session that it works for.
   const isMoved = found.kind !== "entry" && found.request !== request;
-  if (isMoved || hasNewMetadata(found, known)) {
+  if (isMoved || hasNewMetadata(found, description)) {
     await hf.sessions.update(session, {
       ...(isMoved ? { request } : {}),
-      metadata: { ...found.metadata, ...known.metadata },
-      tags: withTags(found.tags, known.tags),
-      ...(found.title === null && known.title !== undefined ? { title: known.title } : {}),
+      metadata: { ...found.metadata, ...description.metadata },
+      tags: withTags(found.tags, description.tags),
+      ...(found.title === null && description.title !== undefined ? { title: description.title } : {}),
     });
   }
 }

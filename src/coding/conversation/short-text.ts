@@ -1,9 +1,9 @@
-// Text in short: one line, so many characters, never half a character.
+// Shortens text to one line or to a number of characters, and never splits a character.
 import type { ConversationMessage } from "./conversation.ts";
 
 type Blocks = ConversationMessage["content"];
 
-/** At most so many UTF-16 units, and no half of a surrogate pair at the end. */
+/** At most `most` UTF-16 units, without half of a surrogate pair at the end. */
 export function cut(text: string, most: number): string {
   if (text.length <= most) return text;
   const end = Math.max(0, most);
@@ -11,8 +11,8 @@ export function cut(text: string, most: number): string {
   return text.slice(0, isInside ? end - 1 : end);
 }
 
-/** A moment as people read it, wherever they are. */
-export function momentOf(at: number): string {
+/** A time for people, in UTC. */
+export function formatMoment(at: number): string {
   // The Swedish form is that of ISO 8601.
   format ??= new Intl.DateTimeFormat("sv-SE", { timeZone: "UTC", dateStyle: "short", timeStyle: "medium" });
   return `${format.format(at)} UTC`;
@@ -20,14 +20,14 @@ export function momentOf(at: number): string {
 
 let format: Intl.DateTimeFormat | undefined;
 
-/** The same, and says how much is not there. */
-export function shortened(text: string, most: number): string {
+/** As cut(), with a note of how many characters are missing. */
+export function shorten(text: string, most: number): string {
   if (text.length <= most) return text;
   const kept = cut(text, most);
   return `${kept} … (${text.length - kept.length} more characters)`;
 }
 
-/** The first line that says something. */
+/** The first line that is not blank. */
 export function firstLine(content: Blocks): string {
   for (const block of content) {
     if (block.type !== "text") continue;
@@ -37,7 +37,7 @@ export function firstLine(content: Blocks): string {
   return "";
 }
 
-/** What a title may be: one line of Unicode without control characters. */
+/** Makes a valid title: one line of well-formed Unicode without control characters. */
 export function titleOf(text: string, most = 200): string {
   return cut(
     text
@@ -50,7 +50,7 @@ export function titleOf(text: string, most = 200): string {
 }
 
 /** The result of a tool call; null when there is none. */
-export function contentOfResult(
+export function findToolResult(
   messages: readonly ConversationMessage[],
   toolUseId: string | null,
 ): { readonly isError: boolean } | null {
@@ -63,8 +63,8 @@ export function contentOfResult(
   return null;
 }
 
-/** Controls, marks that turn the direction of text, and halves of characters are shown, never sent; lines and tabs stay. */
-export function plain(text: string): string {
+/** Escapes control characters, marks that change the direction of text, and lone surrogates; line ends and tabs stay. */
+export function escapeControls(text: string): string {
   const lines = text.replace(/\r\n?|[\v\f\u0085\u2028\u2029]/g, "\n");
   return lines.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, (character) => {
     if (character === "\n" || character === "\t" || character === "\u200c" || character === "\u200d") return character;

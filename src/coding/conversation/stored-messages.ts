@@ -1,5 +1,4 @@
-// Reads the messages of a stored session: one that was imported, or one that the Claude Agent SDK mirrored entry by entry, which is
-// read like a transcript.
+// Reads the messages of a stored session. A session that the Claude Agent SDK mirrored entry by entry is read like a transcript.
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { JsonObject } from "../../contracts/json.ts";
 import type { ContentBlock, ContentBlockInput, Role } from "../../contracts/messages.ts";
@@ -20,7 +19,7 @@ export function messageTime({ metadata }: StoredMessage): number | null {
   return typeof at === "number" && Math.abs(at) <= LATEST ? at : null;
 }
 
-/** The largest time of a Date. */
+/** The largest time of a Date, in milliseconds. */
 const LATEST = 8.64e15;
 
 type Stores = Pick<Holdfast, "history">;

@@ -1,5 +1,5 @@
-// Checks a session that is to be restored before anything of it is used: it may be hostile. Files are taken by their paths, verified
-// into a private folder, and read there.
+// Checks a captured session before a restore uses any part of it, because the capture may be hostile. Files are accepted by their
+// paths, copied to a private folder, verified, and read there.
 import { readFile } from "node:fs/promises";
 import * as path from "node:path";
 import type { CapturedFile, CaptureRole } from "../../contracts/captures.ts";
@@ -13,7 +13,7 @@ import { isPlanName, planNameOf } from "./plan-files.ts";
 import { checkSessionId, isOutputId, isSessionId, type TodoRow } from "./sql.ts";
 
 const MOST_FILES = 10_000;
-/** What a string of Node can hold, with room; spilled output is never made a string. */
+/** In bytes. Exports and tasks become strings, which Node limits; spilled output is never read into a string. */
 const LARGEST = { export: 256 * 2 ** 20, todos: 4 * 2 ** 20, "tool-output": 2 ** 30, plans: 16 * 2 ** 20 };
 const ROLES: Readonly<Record<keyof typeof LARGEST, CaptureRole>> = {
   export: "export",
@@ -28,37 +28,39 @@ export interface SourcePlan {
   readonly todos: ReadonlyMap<string, CapturedFile>;
   /** By the name of the file. */
   readonly outputs: ReadonlyMap<string, CapturedFile>;
-  /** By the name of the file, which a session of it gave to it. */
+  /** By the name of the file. Each name follows from a session of the capture. */
   readonly plans: ReadonlyMap<string, CapturedFile>;
 }
 
-/** By paths and sizes alone. */
+/** Checks paths and sizes only; it reads no content. */
 export function planSource(source: CaptureSource): SourcePlan {
-  if (source.agent !== "opencode") throw refused(`it is a capture of ${source.agent}, not of OpenCode`);
+  if (source.agent !== "opencode") throw refusedCapture(`it is a capture of ${source.agent}, not of OpenCode`);
   checkSessionId(source.sessionId);
-  if (source.files.length > MOST_FILES) throw tooMuch("files", source.files.length, MOST_FILES);
+  if (source.files.length > MOST_FILES) throw limitError("files", source.files.length, MOST_FILES);
   const plan = { export: new Map(), todos: new Map(), "tool-output": new Map(), plans: new Map() };
   const seen = new Set<string>();
   for (const file of source.files) {
-    const { kind, id } = placeOf(file);
+    const { kind, id } = classifyFile(file);
     if (!Number.isSafeInteger(file.size) || file.size < 0 || file.size > LARGEST[kind]) {
-      throw tooMuch(`bytes in ${file.path}`, file.size, LARGEST[kind]);
+      throw limitError(`bytes in ${file.path}`, file.size, LARGEST[kind]);
     }
-    // Some file systems do not tell upper from lower case.
+    // Some file systems ignore case.
     const key = `${kind}/${id.toLowerCase()}`;
-    if (seen.has(key)) throw unsafe(file.path, "it is there twice");
+    if (seen.has(key)) throw unsafe(file.path, "the capture lists it twice");
     seen.add(key);
     plan[kind].set(id, file);
   }
-  if (!plan.export.has(source.sessionId)) throw refused(`the export of ${source.sessionId} is missing`);
-  for (const id of plan.todos.keys()) if (!plan.export.has(id)) throw refused(`it has tasks of ${id}, but not ${id}`);
+  if (!plan.export.has(source.sessionId)) throw refusedCapture(`the export of ${source.sessionId} is missing`);
+  for (const id of plan.todos.keys()) {
+    if (!plan.export.has(id)) throw refusedCapture(`it has the tasks of session ${id}, but not its export`);
+  }
   return { exports: plan.export, todos: plan.todos, outputs: plan["tool-output"], plans: plan.plans };
 }
 
 const isKind = (kind: string | undefined): kind is keyof typeof LARGEST =>
   kind !== undefined && Object.hasOwn(LARGEST, kind);
 
-function placeOf(file: CapturedFile): { kind: keyof typeof LARGEST; id: string } {
+function classifyFile(file: CapturedFile): { kind: keyof typeof LARGEST; id: string } {
   const [kind, name, ...more] = checkPath(file.path);
   if (!isKind(kind) || name === undefined || more.length > 0) throw unsafe(file.path, "OpenCode has no such file");
   const isJson = kind === "export" || kind === "todos";
@@ -74,14 +76,14 @@ function placeOf(file: CapturedFile): { kind: keyof typeof LARGEST; id: string }
 }
 
 export interface SourceContent {
-  /** Each after the one it is below. */
+  /** Parents come before their sub-sessions. */
   readonly sessions: readonly ExportedSession[];
   readonly todos: ReadonlyMap<string, readonly TodoRow[]>;
 }
 
-/** Verified, and of the ids that their paths say. `folder` is private and gets copies of them. */
+/** Verifies the files, and that each export has the id that its path names. `folder` is private and gets copies of the files. */
 export async function readContent(source: CaptureSource, plan: SourcePlan, folder: string): Promise<SourceContent> {
-  const staging = await Staging.in(folder);
+  const staging = await Staging.createIn(folder);
   const files = [...plan.exports.values(), ...plan.todos.values()];
   try {
     for (const [i, file] of files.entries()) {
@@ -95,14 +97,14 @@ export async function readContent(source: CaptureSource, plan: SourcePlan, folde
   const sessions = new Map<string, ExportedSession>();
   for (const [id, file] of plan.exports) {
     const session = readExport(await textOf(file), id);
-    if ("wrong" in session) throw refused(`${file.path}: ${session.wrong}`);
+    if ("wrong" in session) throw refusedCapture(`${file.path}: ${session.wrong}`);
     sessions.set(id, session);
   }
   const ids = [...sessions.values()].flatMap(({ messageIds, partIds }) => [...messageIds, ...partIds]);
-  if (new Set(ids).size < ids.length) throw refused("two of its sessions have the same message");
+  if (new Set(ids).size < ids.length) throw refusedCapture("two of its messages or parts have the same id");
   const names = new Set([...sessions.values()].map(planNameOf));
   for (const [name, { path }] of plan.plans)
-    if (!names.has(name)) throw refused(`${path} is the plan of none of its sessions`);
+    if (!names.has(name)) throw refusedCapture(`${path} belongs to none of its sessions`);
   const todos = new Map<string, readonly TodoRow[]>();
   for (const [id, file] of plan.todos) todos.set(id, readTodos(await textOf(file), file.path));
   return { sessions: parentsFirst(sessions, source.sessionId), todos };
@@ -114,27 +116,27 @@ function parentsFirst(sessions: ReadonlyMap<string, ExportedSession>, rootId: st
   const sorted = root === undefined ? [] : [root];
   for (const { id } of sorted) {
     sorted.push(...(below.get(id) ?? []).filter((session) => session !== root));
-    if (sorted.length > sessions.size) throw refused("its sessions are below each other");
+    if (sorted.length > sessions.size) throw refusedCapture("its sessions form a cycle of parents");
   }
-  if (sorted.length < sessions.size) throw refused(`not all of its sessions are below ${rootId}`);
+  if (sorted.length < sessions.size) throw refusedCapture(`not all of its sessions descend from ${rootId}`);
   return sorted;
 }
 
 function readTodos(text: string, name: string): readonly TodoRow[] {
   const rows = parse(text);
-  if (!Array.isArray(rows)) throw refused(`${name}: it is not complete JSON`);
+  if (!Array.isArray(rows)) throw refusedCapture(`${name}: it is not complete JSON`);
   return rows.map((row: Json, position) => {
-    if (!isObject(row)) throw refused(`${name}: a task is none`);
+    if (!isObject(row)) throw refusedCapture(`${name}: a task is not an object`);
     const text = (key: "content" | "status" | "priority"): string => {
       const value = row[key];
-      return typeof value === "string" ? value : bad(key);
+      return typeof value === "string" ? value : missing(key);
     };
     const time = (key: "time_created" | "time_updated"): number => {
       const value = row[key];
-      return typeof value === "number" ? value : bad(key);
+      return typeof value === "number" ? value : missing(key);
     };
-    const bad = (key: string): never => {
-      throw refused(`${name}: a task has no ${key}`);
+    const missing = (key: string): never => {
+      throw refusedCapture(`${name}: a task has no ${key}`);
     };
     return {
       ...(typeof row.id === "string" ? { id: row.id } : {}),
@@ -148,14 +150,14 @@ function readTodos(text: string, name: string): readonly TodoRow[] {
   });
 }
 
-export function refused(why: string): HoldfastError {
+export function refusedCapture(why: string): HoldfastError {
   return new HoldfastError("InvalidArgument", `the capture is refused: ${why}`, {
-    hint: "Nothing was imported. Whoever made this capture or bundle did not make it with holdfast.",
+    hint: "Nothing was imported. Holdfast did not write this capture or bundle, or another program changed it.",
   });
 }
 
-function tooMuch(what: string, found: number, most: number): HoldfastError {
-  return new HoldfastError("LimitExceeded", `the capture has ${found} ${what}; the most is ${most}`, {
+function limitError(what: string, found: number, most: number): HoldfastError {
+  return new HoldfastError("LimitExceeded", `the capture has ${found} ${what}; the limit is ${most}`, {
     hint: "Nothing was imported.",
   });
 }

@@ -156,7 +156,7 @@ describe("a database that is not known", () => {
   test("CA9 because it is none is for the program", async () => {
     const { file, dataDir, runner } = await withSession();
     writeFileSync(file, "not a database".padEnd(200));
-    await expect(readDatabase(file, () => null)).rejects.toThrow("it is no SQLite database");
+    await expect(readDatabase(file, () => null)).rejects.toThrow("it is not an SQLite database");
     expect(await locateDatabase(runner.options.env, dataDir)).toEqual({ kind: "file", file });
     writeFileSync(path.join(dataDir, "opencode-dev.db"), "");
     expect(await locateDatabase(runner.options.env, dataDir)).toMatchObject({ kind: "unclear" });

@@ -1,6 +1,6 @@
-// OpenCode's SQLite database, opened beside the program. Reading takes no lock that a writer waits for. With a WAL it is read as
-// any reader reads it, and SQLite makes the WAL's index (-shm) again where it is missing. Without one no process has it open: it
-// is read as a file that does not change, and no file is made.
+// Opens OpenCode's SQLite database while OpenCode may have it open too. Reading takes no lock that a writer waits for. If there is a
+// WAL, the database is opened as by any other reader, and SQLite creates a missing index of the WAL (-shm). If there is none, no process
+// has the database open: it is opened as an immutable file, and SQLite creates no file.
 import { open, readdir, stat } from "node:fs/promises";
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -9,7 +9,7 @@ import { HoldfastError } from "../../contracts/errors.ts";
 import { type KnownSchema, readSchema } from "./schema.ts";
 
 const BUSY_MS = 10_000;
-/** Reads of a file in which OpenCode began to write meanwhile. */
+/** How often a read is tried if OpenCode begins to write during it. */
 const ATTEMPTS = 3;
 
 export interface OpenedDatabase {
@@ -17,11 +17,11 @@ export interface OpenedDatabase {
   readonly schema: KnownSchema;
 }
 
-/** Where the sessions of this machine are: what the program would open, without asking it. */
+/** The database that OpenCode would open, found without starting OpenCode. */
 export type DatabaseLocation =
   | { readonly kind: "none" }
   | { readonly kind: "file"; readonly file: string }
-  /** Only the program can tell. */
+  /** Only OpenCode itself knows which file it opens. */
   | { readonly kind: "unclear"; readonly why: string };
 
 export async function locateDatabase(
@@ -34,37 +34,37 @@ export async function locateDatabase(
     const file = path.resolve(dataDir, given);
     return (await statOf(file)) === null ? { kind: "none" } : { kind: "file", file };
   }
-  const names = (await readdir(dataDir).catch(absent)).filter((name) => /^opencode.*\.db$/.test(name));
+  const names = (await readdir(dataDir).catch(emptyIfAbsent)).filter((name) => /^opencode.*\.db$/.test(name));
   if (names.length === 0) return { kind: "none" };
   const isOnly = names.length === 1 && names[0] === "opencode.db";
   if (isOnly) return { kind: "file", file: path.join(dataDir, "opencode.db") };
-  return { kind: "unclear", why: `there is more than opencode.db: ${names.toSorted().join(", ")}` };
+  return { kind: "unclear", why: `there are several databases: ${names.toSorted().join(", ")}` };
 }
 
-function absent(error: NodeJS.ErrnoException): readonly string[] {
+function emptyIfAbsent(error: NodeJS.ErrnoException): readonly string[] {
   if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];
   throw error;
 }
 
-/** A database with an unknown schema, which is not read here. */
+/** The database cannot be read directly: its schema is unknown, it is not in WAL mode, or it cannot be opened. */
 export class UnknownDatabase extends Error {}
 
-/** One consistent state of it. UnknownDatabase when it must not, or cannot, be read without the program. */
+/** Reads one consistent state. UnknownDatabase when only OpenCode's program can read the database. */
 export async function readDatabase<T>(file: string, read: (opened: OpenedDatabase) => T): Promise<T> {
   await requireWal(file);
   for (let attempt = 1; attempt < ATTEMPTS; attempt++) {
     const before = await stateOf(file);
     if (before.hasWal) return readOnce(file, true, read);
-    const result = attemptOf(() => readOnce(file, false, read));
+    const result = runDeferringError(() => readOnce(file, false, read));
     const after = await stateOf(file);
-    // Otherwise OpenCode began to write meanwhile: what was read may be of two states.
+    // If either changed, OpenCode began to write during the read, which may have mixed two states.
     if (!after.hasWal && after.stamp === before.stamp) return result();
   }
   return readOnce(file, true, read);
 }
 
-/** What it gave or threw, when that is asked for. */
-function attemptOf<T>(work: () => T): () => T {
+/** Runs `work` now. The returned function returns its value or throws its error. */
+function runDeferringError<T>(work: () => T): () => T {
   try {
     const value = work();
     return () => value;
@@ -76,10 +76,10 @@ function attemptOf<T>(work: () => T): () => T {
 }
 
 function readOnce<T>(file: string, hasWal: boolean, read: (opened: OpenedDatabase) => T): T {
-  return opened(() => new DatabaseSync(readUrl(file, hasWal), { readOnly: true }), "begin", read);
+  return withDatabase(() => new DatabaseSync(readUrl(file, hasWal), { readOnly: true }), "begin", read);
 }
 
-/** Without a WAL, SQLite would make one, and its index, in order to read. */
+/** If there is no WAL, SQLite would create a WAL and its index in order to read; `immutable` prevents that. */
 function readUrl(file: string, hasWal: boolean): URL {
   const url = pathToFileURL(file);
   if (!hasWal) url.searchParams.set("immutable", "1");
@@ -87,8 +87,8 @@ function readUrl(file: string, hasWal: boolean): URL {
 }
 
 /**
- * Whether there is no session in it, whatever its schema is. A new database is like that while OpenCode creates its tables, one
- * migration after the other. False where that cannot be read.
+ * Whether the database has no session, whatever its schema is. That is so while OpenCode creates the tables of a new database, one
+ * migration after the other. False when the database cannot be read.
  */
 export async function isWithoutSessions(file: string): Promise<boolean> {
   if ((await statOf(file))?.size === 0n) return true;
@@ -105,26 +105,26 @@ export async function isWithoutSessions(file: string): Promise<boolean> {
   }
 }
 
-/** Everything or nothing of what `write` does. It waits for other writers, and they for it. */
+/** Runs `write` in one transaction. It waits for other writers, and other writers wait for it. */
 export async function writeDatabase<T>(file: string, write: (opened: OpenedDatabase) => T): Promise<T> {
   try {
     await requireWal(file);
-    return opened(() => new DatabaseSync(file), "begin immediate", write);
+    return withDatabase(() => new DatabaseSync(file), "begin immediate", write);
   } catch (error) {
     if (!(error instanceof UnknownDatabase)) throw error;
     throw new HoldfastError("AgentFailed", `OpenCode's database cannot be written: ${error.message}`, {
       details: { file, why: error.message },
-      hint: "Nothing of it was changed. If opencode is running, try again when it has ended.",
+      hint: "The database was not changed. If opencode is running, try again when it has ended.",
       cause: error,
     });
   }
 }
 
-function opened<T>(openIt: () => DatabaseSync, begin: string, work: (opened: OpenedDatabase) => T): T {
+function withDatabase<T>(open: () => DatabaseSync, begin: string, work: (opened: OpenedDatabase) => T): T {
   let database: DatabaseSync | undefined;
   let schema: KnownSchema;
   try {
-    database = openIt();
+    database = open();
     database.exec(`pragma busy_timeout = ${BUSY_MS}; pragma foreign_keys = on`);
     database.exec(begin);
     const found = readSchema(database);
@@ -147,7 +147,7 @@ function opened<T>(openIt: () => DatabaseSync, begin: string, work: (opened: Ope
   }
 }
 
-/** In another mode its writers would wait for readers. Bytes 18 and 19 of the file say it. */
+/** In another mode OpenCode would wait for our reads. Bytes 18 and 19 of the file name the mode. */
 async function requireWal(file: string): Promise<void> {
   const header = Buffer.alloc(20);
   try {
@@ -160,7 +160,7 @@ async function requireWal(file: string): Promise<void> {
   } catch (error) {
     throw new UnknownDatabase(error instanceof Error ? error.message : String(error), { cause: error });
   }
-  if (header.toString("latin1", 0, 15) !== "SQLite format 3") throw new UnknownDatabase("it is no SQLite database");
+  if (header.toString("latin1", 0, 15) !== "SQLite format 3") throw new UnknownDatabase("it is not an SQLite database");
   if (header[18] !== 2 || header[19] !== 2) throw new UnknownDatabase("it is not in WAL mode");
 }
 
@@ -181,7 +181,7 @@ function sqliteFailure(error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== "ERR_SQLITE_ERROR") return error;
   return new HoldfastError("AgentFailed", `OpenCode's database failed: ${(error as Error).message}`, {
-    hint: "Nothing of it was changed. If opencode is running, try again when it has ended.",
+    hint: "The database was not changed. If opencode is running, try again when it has ended.",
     cause: error,
   });
 }

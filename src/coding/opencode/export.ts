@@ -1,5 +1,4 @@
-// The JSON of `opencode export`: what is looked at before one is kept or imported, and what we take out of it.
-
+// The JSON of `opencode export`: checks it before it is captured or imported, and removes from it what a capture must not have.
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import { isObject } from "../../core/object.ts";
 import { isMessageId, isOutputId, isPartId, isSessionId, type TodoRow } from "./sql.ts";
@@ -11,14 +10,14 @@ export interface ExportedSession {
   readonly partIds: readonly string[];
   /** Spilled output that its parts name: absolute paths, and the name of the file in each. */
   readonly outputs: ReadonlyMap<string, string>;
-  /** Sessions that its tools say they began. */
+  /** Sessions that the results of its tools name as their sub-sessions. */
   readonly children: readonly string[];
-  /** It has what lets its owner change what was shared. */
+  /** It has the secret with which its owner changes a published share. */
   readonly hasShareSecret: boolean;
   readonly data: JsonObject;
 }
 
-/** Where opencode says in a tool's result that there is more of it. */
+/** OpenCode names the file with the whole output in a result that it cut. */
 const SAVED = /^Full output saved to: (.+)$/gm;
 
 export interface OpenCodeSessionInfo {
@@ -29,30 +28,30 @@ export interface OpenCodeSessionInfo {
   /** By the clock of this machine; epoch milliseconds. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Of the opencode that began it. */
+  /** The version of OpenCode that created the session. */
   readonly version: string | null;
 }
 
-/** What both layouts come to. */
+/** A session and its sub-sessions, whether they come from the database or from the files of versions before 1.2. */
 export interface SessionTree {
-  /** Their files are in the folder already. */
+  /** The exports are files in the folder already. */
   readonly exported: boolean;
   readonly cwd: string;
   readonly version: string | null;
   readonly sessions: readonly ExportedSession[];
-  /** By session; those without any are not in it. */
+  /** By session. A session without tasks has no entry. */
   readonly todos: ReadonlyMap<string, readonly TodoRow[]>;
 }
 
-/** Or what is wrong with it. */
-export function readExport(given: string | JsonObject, id: string): ExportedSession | { readonly wrong: string } {
-  const data = typeof given === "string" ? parse(given) : given;
+/** `wrong` says why it is no valid export of this session. */
+export function readExport(exported: string | JsonObject, id: string): ExportedSession | { readonly wrong: string } {
+  const data = typeof exported === "string" ? parse(exported) : exported;
   if (!isObject(data)) return { wrong: "it is not complete JSON" };
   const { info, messages } = data;
   if (!isObject(info) || !Array.isArray(messages)) return { wrong: "it has no session and messages" };
-  if (info.id !== id) return { wrong: `it is of another session than ${id}` };
+  if (info.id !== id) return { wrong: `it is the export of another session than ${id}` };
   const parentId = info.parentID ?? null;
-  if (parentId !== null && !isSessionId(parentId)) return { wrong: "its parent is no session" };
+  if (parentId !== null && !isSessionId(parentId)) return { wrong: "the id of its parent is not valid" };
   const messageIds = new Set<string>();
   const partIds = new Set<string>();
   const outputs = new Map<string, string>();
@@ -60,7 +59,7 @@ export function readExport(given: string | JsonObject, id: string): ExportedSess
   for (const message of messages) {
     const wrong = readMessage(message, id, messageIds, partIds);
     if (wrong !== null) return { wrong };
-    for (const part of partsOf(message)) readState(part, outputs, children);
+    for (const part of partsOf(message)) collectReferences(part, outputs, children);
   }
   const share = info.share;
   const hasShareSecret = isObject(share) && share.secret !== undefined;
@@ -77,14 +76,16 @@ export function readExport(given: string | JsonObject, id: string): ExportedSess
 }
 
 function readMessage(message: Json, session: string, messageIds: Set<string>, partIds: Set<string>): string | null {
-  if (!isObject(message) || !isObject(message.info) || !Array.isArray(message.parts)) return "a message is none";
+  if (!isObject(message) || !isObject(message.info) || !Array.isArray(message.parts))
+    return "a message has no info or no parts";
   const { id, sessionID } = message.info;
-  if (!isMessageId(id) || messageIds.has(id)) return "a message has no id of its own";
-  if (sessionID !== session) return `the message ${id} is of another session`;
+  if (!isMessageId(id) || messageIds.has(id)) return "a message has no valid id, or one that another message has";
+  if (sessionID !== session) return `message ${id} belongs to another session`;
   messageIds.add(id);
   for (const part of message.parts) {
-    if (!isObject(part) || !isPartId(part.id) || partIds.has(part.id)) return "a part has no id of its own";
-    if (part.sessionID !== session || part.messageID !== id) return `the part ${part.id} is of another message`;
+    if (!isObject(part) || !isPartId(part.id) || partIds.has(part.id))
+      return "a part has no valid id, or one that another part has";
+    if (part.sessionID !== session || part.messageID !== id) return `part ${part.id} belongs to another message`;
     partIds.add(part.id);
   }
   return null;
@@ -93,8 +94,8 @@ function readMessage(message: Json, session: string, messageIds: Set<string>, pa
 const partsOf = (message: Json): readonly Json[] =>
   isObject(message) && Array.isArray(message.parts) ? message.parts : [];
 
-/** Only where OpenCode itself names files: a tool may have printed the names of other files. */
-function readState(part: Json, outputs: Map<string, string>, children: Set<string>): void {
+/** Collects only names that OpenCode itself wrote: a tool may have printed the names of other files. */
+function collectReferences(part: Json, outputs: Map<string, string>, children: Set<string>): void {
   if (!isObject(part) || part.type !== "tool" || !isObject(part.state)) return;
   const { metadata, output } = part.state;
   const { outputPath, sessionId } = isObject(metadata) ? metadata : {};
@@ -114,13 +115,13 @@ export function withoutShareSecret(data: JsonObject): JsonObject {
   return { ...data, info: { ...info, share } };
 }
 
-/** Spilled output is named by its absolute path; after this it is the path where it is now. */
-export function withOutputsIn(session: ExportedSession, place: (name: string) => string): JsonObject {
+/** The conversation names spilled output by absolute paths. This replaces them with the paths of the restored files. */
+export function rewriteOutputPaths(session: ExportedSession, pathOf: (name: string) => string): JsonObject {
   const { messages } = session.data;
   if (session.outputs.size === 0 || !Array.isArray(messages)) return session.data;
   const rewrite = (text: string) => {
     let rewritten = text;
-    for (const [file, name] of session.outputs) rewritten = rewritten.replaceAll(file, () => place(name));
+    for (const [file, name] of session.outputs) rewritten = rewritten.replaceAll(file, () => pathOf(name));
     return rewritten;
   };
   return {
@@ -131,13 +132,13 @@ export function withOutputsIn(session: ExportedSession, place: (name: string) =>
   };
 }
 
-/** As it is given to an import: versions before 1.15 take the directory from it, later ones the one that they run in. */
-export function importable({ data }: ExportedSession, cwd: string, withMessages: boolean): JsonObject {
+/** The input of OpenCode's import. Versions before 1.15 read the directory from it; later ones use the directory that they run in. */
+export function toImportData({ data }: ExportedSession, cwd: string, withMessages: boolean): JsonObject {
   const { path: _, ...info } = isObject(data.info) ? data.info : {};
   return { info: { ...info, directory: cwd }, messages: withMessages ? (data.messages ?? []) : [] };
 }
 
-/** Without the lists of changed files, which are only shown to people; null: there are none. */
+/** Removes the lists of changed files, which OpenCode only shows to people. null: there are none. */
 export function withoutDiffs(data: JsonObject): JsonObject | null {
   let count = 0;
   const cleaned = (info: Json | undefined): Json => {

@@ -1,5 +1,5 @@
-// Sessions of OpenCode before 1.2: a JSON file for each session, message and part. They are turned into what a later
-// `opencode import` takes; later versions do not find them by themselves.
+// Sessions of OpenCode before 1.2: a JSON file for each session, message and part. They are converted to the exports that a later
+// `opencode import` accepts; later versions do not find the files by themselves.
 import { readdir, readFile, stat } from "node:fs/promises";
 import * as path from "node:path";
 import { HoldfastError } from "../../contracts/errors.ts";
@@ -14,7 +14,7 @@ import {
 } from "./export.ts";
 import { isMessageId, isPartId, isSessionId, type TodoRow } from "./sql.ts";
 
-/** null when there is no such session. A damaged file might be one of its sub-sessions: that is an error without `unreadable`. */
+/** null when there is no such session. A damaged file may be one of its sub-sessions: without `unreadable` it is an error. */
 export async function readFileSessions(
   dataDir: string,
   rootId: string,
@@ -39,7 +39,7 @@ export async function readFileSessions(
   return { exported: false, cwd: String(root.directory), version: versionOf(root), sessions, todos };
 }
 
-/** `unreadable` gets each session with a damaged file, and the others are listed all the same. */
+/** Reports each session with a damaged file to `unreadable`, and lists the others. */
 export async function listFileSessions(
   dataDir: string,
   unreadable?: Unreadable,
@@ -58,7 +58,7 @@ export async function listFileSessions(
 
 export type Unreadable = (file: string, error: unknown) => void;
 
-/** A session that was put back into another project has a file in each: the one that was written last counts. */
+/** A session that was restored into another project has a file in each project: the file that was written last counts. */
 export async function readInfos(storage: string, unreadable?: Unreadable): Promise<ReadonlyMap<string, JsonObject>> {
   const infos = new Map<string, JsonObject>();
   const writtenAt = new Map<string, number>();
@@ -97,9 +97,9 @@ async function readOldSession(storage: string, id: string, info: JsonObject): Pr
   return session;
 }
 
-/** They had no times of their own. */
+/** The tasks of these versions have no times: they get the time of the session. */
 export async function readTodos(storage: string, id: string, at: number): Promise<readonly TodoRow[]> {
-  const text = await readFile(path.join(storage, "todo", `${id}.json`), "utf8").catch(absent);
+  const text = await readFile(path.join(storage, "todo", `${id}.json`), "utf8").catch(nullIfAbsent);
   const todos = text === null ? [] : parse(text);
   if (!Array.isArray(todos)) throw damaged(path.join(storage, "todo", `${id}.json`), "it is not complete JSON");
   return todos
@@ -132,10 +132,10 @@ export async function idsIn(folder: string, isId: (name: string) => boolean): Pr
 }
 
 export async function namesIn(folder: string): Promise<readonly string[]> {
-  return (await readdir(folder).catch(absent)) ?? [];
+  return (await readdir(folder).catch(nullIfAbsent)) ?? [];
 }
 
-function absent(error: NodeJS.ErrnoException): null {
+function nullIfAbsent(error: NodeJS.ErrnoException): null {
   if (error.code === "ENOENT" || error.code === "ENOTDIR") return null;
   throw error;
 }

@@ -1,5 +1,5 @@
-// The files of OpenCode before 1.2 as a place to put sessions back. Its import writes over what is there, so the files of a session
-// that is here are kept until all is done.
+// Restores sessions into the files of OpenCode before 1.2. OpenCode's import overwrites existing files, so the files of an existing
+// session are kept in memory until the restore is complete.
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import { HoldfastError } from "../../contracts/errors.ts";
@@ -11,7 +11,7 @@ import { isMessageId, isPartId, type TodoRow } from "./sql.ts";
 
 export class FileTarget implements RestoreTarget {
   readonly #storage: string;
-  /** By session, every file of it that was here, and its bytes. */
+  /** By session: the paths and bytes of its files before the restore. */
   readonly #before = new Map<string, ReadonlyMap<string, Uint8Array>>();
 
   constructor(dataDir: string) {
@@ -21,7 +21,7 @@ export class FileTarget implements RestoreTarget {
   async read(ids: readonly string[]): Promise<ReadonlyMap<string, StoredOpenCodeSession>> {
     const wanted = new Set(ids);
     const found = new Map<string, StoredOpenCodeSession>();
-    // A session that cannot be read is none of those that are put back, or its import writes it anew.
+    // An unreadable session is skipped: it is not part of the restore, or the import writes all of its files again.
     for (const [id, info] of await readInfos(this.#storage, () => {})) {
       const messageIds = await idsIn(path.join(this.#storage, "message", id), isMessageId);
       if (!wanted.has(id) && !messageIds.some((message) => wanted.has(message))) continue;
@@ -87,7 +87,7 @@ export class FileTarget implements RestoreTarget {
   }
 }
 
-/** As these versions write them: each has an id. */
+/** The format of these versions, in which each task has an id. */
 function encodeTodos(rows: readonly TodoRow[]): Uint8Array {
   const todos = rows.map(({ id, content, status, priority, position }) => ({
     content,
@@ -98,10 +98,10 @@ function encodeTodos(rows: readonly TodoRow[]): Uint8Array {
   return Buffer.from(JSON.stringify(todos, null, 2));
 }
 
-/** A reader sees what was there or all of what comes. */
+/** A reader sees the old file or the whole new one. */
 async function replaceFile(file: string, bytes: Uint8Array): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true });
-  const beside = `${file}.holdfast`;
-  await writeFile(beside, bytes, { mode: 0o600 });
-  await rename(beside, file);
+  const temporary = `${file}.holdfast`;
+  await writeFile(temporary, bytes, { mode: 0o600 });
+  await rename(temporary, file);
 }

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { exported, type Machine, newMachine, removeMachines, toolPart } from "../../../test/opencode-machine.ts";
 import { findOpenCodeSession, listOpenCodeSessions } from "./find.ts";
 import { OpenCode } from "./runner.ts";
-import { fitting, insertTodos, literal } from "./sql.ts";
+import { chunksForStatement, insertTodos, literal } from "./sql.ts";
 
 afterAll(removeMachines);
 
@@ -77,8 +77,8 @@ describe("a session that is found", () => {
       expect(textOf("tool-output/tool_spilled1")).toBe("all of it");
       expect(textOf("plans/500-slug-of-ses-root.md")).toBe("the plan");
       expect(found.left).toEqual([
-        ...(schema === "new" ? [{ path: "export/ses_child.json", why: "the secret of its share was taken out" }] : []),
-        { path: "tool-output/tool_gone1", why: "it is not there any more" },
+        ...(schema === "new" ? [{ path: "export/ses_child.json", why: "the secret of its share was removed" }] : []),
+        { path: "tool-output/tool_gone1", why: "OpenCode has removed it" },
       ]);
       const everything = found.files.map(({ file }) => readFileSync(file, "utf8")).join("\n");
       expect(everything).not.toMatch(/share-secret|auth-secret|of another session/);
@@ -194,7 +194,7 @@ describe("the program", () => {
     const machine = newMachine();
     const missing = new OpenCode({ ...machine.runner.options, command: [path.join(machine.root, "none")] });
     await expect(missing.text(["--version"])).rejects.toMatchObject({ code: "MissingDependency" });
-    const nowhere = machine.runner.in(path.join(machine.root, "none"));
+    const nowhere = machine.runner.inDirectory(path.join(machine.root, "none"));
     await expect(nowhere.text(["--version"])).rejects.toMatchObject({ code: "MissingDirectory" });
   });
 
@@ -232,9 +232,9 @@ describe("SQL", () => {
   });
 
   test("is cut to fit a command line", () => {
-    const lists = fitting(Array.from({ length: 10_000 }, (_, i) => `msg_${i}`.padEnd(40, "é")));
+    const lists = chunksForStatement(Array.from({ length: 10_000 }, (_, i) => `msg_${i}`.padEnd(40, "é")));
     for (const list of lists) expect(literal(list).length).toBeLessThan(120_000);
     expect(lists.flat()).toHaveLength(10_000);
-    expect(() => fitting(["x".repeat(200_000)])).toThrow(expect.objectContaining({ code: "LimitExceeded" }));
+    expect(() => chunksForStatement(["x".repeat(200_000)])).toThrow(expect.objectContaining({ code: "LimitExceeded" }));
   });
 });

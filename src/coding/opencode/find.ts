@@ -1,6 +1,6 @@
-// A session of OpenCode as it is on this machine, as its own export writes it, with every session below it, their tasks, plans and
-// spilled output. The rows are read from its database; the program is started only where the schema is not known. The database is
-// never copied: the same file holds tokens and credentials.
+// Finds a session of OpenCode on this machine, with its sub-sessions, their tasks, plans and spilled output, in the format of
+// `opencode export`. Holdfast reads the rows of OpenCode's database; it starts OpenCode's program only if the schema is unknown. The
+// database is never copied, because the same file has tokens and credentials.
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import * as path from "node:path";
 import type { CaptureRole } from "../../contracts/captures.ts";
@@ -19,14 +19,14 @@ import { listFileSessions, readFileSessions, type Unreadable } from "./file-stor
 import { locateStorage } from "./locate-storage.ts";
 import { findPlan, isPlainFile, planNameOf } from "./plan-files.ts";
 import { listSessions, readTree, sessionInfoOf, todosOf } from "./rows.ts";
-import { failed, type OpenCode, type Row } from "./runner.ts";
+import { commandFailed, type OpenCode, type Row } from "./runner.ts";
 import { checkSessionId, isSessionId, SELECT_ALL, selectTree } from "./sql.ts";
 
-/** A process takes more than a second of a core: more at once would only be in the agent's way. */
+/** Exports at the same time. Each uses more than a second of a core, which the agent needs too. */
 const AT_ONCE = 2;
-/** A session that is being worked on gets new sessions below it while it is read. */
+/** How often the tree is read again because the agent adds sub-sessions meanwhile. */
 const ROUNDS = 5;
-/** Before an export that failed is tried once more. */
+/** The pause before a failed export is tried once more. */
 const RETRY_MS = 500;
 
 export interface FindOpenCode {
@@ -34,14 +34,14 @@ export interface FindOpenCode {
   readonly runner: OpenCode;
   /** openCodeDataDir(env) */
   readonly dataDir: string;
-  /** A private folder to which it is exported; the files in it are the capture's until the caller removes it. */
+  /** A private folder for the exported files. The caller removes it after it has read them. */
   readonly folder: string;
-  /** Of versions before 1.2: sessions with damaged files are reported to it and left out, instead of refusing all. */
+  /** Gets each damaged file of versions before 1.2; its session is left out. Without it a damaged file is an error. */
   readonly unreadable?: Unreadable;
 }
 
 export interface FoundOpenCode extends FoundSession {
-  /** What was not taken, and why. */
+  /** Files that were left out, and why. */
   readonly left: readonly { readonly path: string; readonly why: string }[];
 }
 
@@ -50,18 +50,20 @@ export async function findOpenCodeSession(options: FindOpenCode): Promise<FoundO
   const { sessionId, dataDir, folder } = options;
   checkSessionId(sessionId);
   for (const name of ["export", "todos"]) await mkdir(path.join(folder, name), { recursive: true, mode: 0o700 });
-  const tree = (await treeOf(options)) ?? (await readFileSessions(dataDir, sessionId, options.unreadable));
+  const tree = (await readStoredTree(options)) ?? (await readFileSessions(dataDir, sessionId, options.unreadable));
   if (tree === null) {
     throw new HoldfastError("NotFound", `OpenCode has no session ${sessionId} on this machine`, {
       details: { sessionId, dataDir },
-      hint: "`opencode session list` shows those of this directory; HOME and XDG_DATA_HOME say whose they are.",
+      hint:
+        "`opencode session list` shows the sessions of this directory. OpenCode finds its data by HOME and XDG_DATA_HOME: " +
+        "set both as they are for the agent.",
     });
   }
-  return takeFiles(options, tree);
+  return collectFiles(options, tree);
 }
 
-/** null: the database does not have it. */
-async function treeOf(options: FindOpenCode): Promise<SessionTree | null> {
+/** null: the database does not have the session. */
+async function readStoredTree(options: FindOpenCode): Promise<SessionTree | null> {
   const { sessionId, runner, dataDir } = options;
   const storage = await locateStorage(runner, dataDir);
   if (storage.kind === "none") return null;
@@ -69,7 +71,7 @@ async function treeOf(options: FindOpenCode): Promise<SessionTree | null> {
   return readDatabase(storage.file, (opened) => readTree(opened, sessionId));
 }
 
-/** Of all projects, those of versions before 1.2 too. */
+/** The sessions of all projects, including those of versions before 1.2. */
 export async function listOpenCodeSessions(
   runner: OpenCode,
   dataDir: string,
@@ -87,7 +89,7 @@ async function listInDatabase(runner: OpenCode, dataDir: string): Promise<readon
   return (await runner.rows(SELECT_ALL)).map(sessionInfoOf);
 }
 
-/** One query, and an export of each; more only when the session is worked on meanwhile. */
+/** Queries the tree and exports each session; repeats if the agent changed the tree meanwhile. */
 async function exportTree(options: FindOpenCode): Promise<SessionTree | null> {
   const { sessionId, runner } = options;
   const exported = new Map<string, ExportedSession>();
@@ -98,22 +100,22 @@ async function exportTree(options: FindOpenCode): Promise<SessionTree | null> {
     if (root === undefined) return null;
     const fresh = rows.filter((row) => !exported.has(String(row.id)));
     for (const row of fresh) counts.set(String(row.id), Number(row.messages));
-    await eachOf(fresh, async (row) => {
+    await forEachConcurrently(fresh, async (row) => {
       const session = await exportOne(options, String(row.id));
       exported.set(session.id, session);
     });
     const rank = ({ id }: ExportedSession) => (id === sessionId ? "" : id);
     const sessions = [...exported.values()].toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
-    if (fresh.length > 0 && !isQuiet(sessions, counts)) continue;
+    if (fresh.length > 0 && !isUnchanged(sessions, counts)) continue;
     for (const session of sessions) checkCount(session, counts.get(session.id) ?? 0, rows);
     const { directory, version } = root;
     return { exported: true, cwd: String(directory), version: String(version), sessions, todos: todosOf(rows) };
   }
-  throw failed(["export", sessionId], `it got new sessions below it ${ROUNDS} times while it was read`);
+  throw commandFailed(["export", sessionId], `the agent added sub-sessions ${ROUNDS} times while the session was read`);
 }
 
-/** Nothing was added while they were exported. */
-function isQuiet(sessions: readonly ExportedSession[], counts: ReadonlyMap<string, number>): boolean {
+/** Whether the agent added nothing while the sessions were exported. */
+function isUnchanged(sessions: readonly ExportedSession[], counts: ReadonlyMap<string, number>): boolean {
   return sessions.every(
     ({ id, messageIds, children }) =>
       messageIds.length === counts.get(id) && children.every((child) => counts.has(child)),
@@ -121,28 +123,28 @@ function isQuiet(sessions: readonly ExportedSession[], counts: ReadonlyMap<strin
 }
 
 async function exportOne({ runner, folder }: FindOpenCode, id: string): Promise<ExportedSession> {
-  if (!isSessionId(id)) throw failed(["db"], "a session has an id that is none");
+  if (!isSessionId(id)) throw commandFailed(["db"], "a session has an id that is not valid");
   const file = path.join(folder, "export", `${id}.json`);
   await runner.toFile(["export", id], file).catch(async (error: unknown) => {
     if (!isHoldfastError(error) || error.code !== "AgentFailed") throw error;
-    // Its database may have been locked for a moment, as when the agent just ends.
+    // The database may be locked for a moment, for example while the agent ends.
     await runner.options.environment.sleep(RETRY_MS);
     await runner.toFile(["export", id], file);
   });
   const session = readExport(await readFile(file, "utf8"), id);
-  if ("wrong" in session) throw failed(["export", id], session.wrong);
+  if ("wrong" in session) throw commandFailed(["export", id], session.wrong);
   return session;
 }
 
-/** As many messages as there are: those from before it was exported at least, and none that came after. */
+/** The export must have a number of messages between the counts before and after it. */
 function checkCount(session: ExportedSession, before: number, rows: readonly Row[]): void {
   const after = Number(rows.find((row) => row.id === session.id)?.messages ?? 0);
   const count = session.messageIds.length;
   if (count >= Math.min(before, after) && count <= Math.max(before, after)) return;
-  throw failed(["export", session.id], `it exported ${count} messages of ${after}`);
+  throw commandFailed(["export", session.id], `it exported ${count} messages of ${after}`);
 }
 
-async function takeFiles({ sessionId, dataDir, folder }: FindOpenCode, tree: SessionTree): Promise<FoundOpenCode> {
+async function collectFiles({ sessionId, dataDir, folder }: FindOpenCode, tree: SessionTree): Promise<FoundOpenCode> {
   const files: FoundFile[] = [];
   const left: { path: string; why: string }[] = [];
   const add = async (role: CaptureRole, name: string, file: string) =>
@@ -151,7 +153,7 @@ async function takeFiles({ sessionId, dataDir, folder }: FindOpenCode, tree: Ses
     const name = `export/${session.id}.json`;
     const file = path.join(folder, name);
     if (session.hasShareSecret) {
-      left.push({ path: name, why: "the secret of its share was taken out" });
+      left.push({ path: name, why: "the secret of its share was removed" });
       await writeJson(file, withoutShareSecret(session.data));
     } else if (!tree.exported) await writeJson(file, session.data);
     await add("export", name, file);
@@ -167,7 +169,7 @@ async function takeFiles({ sessionId, dataDir, folder }: FindOpenCode, tree: Ses
   for (const name of new Set(tree.sessions.flatMap(({ outputs }) => [...outputs.values()]))) {
     const file = path.join(dataDir, "tool-output", name);
     if (await isPlainFile(file)) await add("output", `tool-output/${name}`, file);
-    else left.push({ path: `tool-output/${name}`, why: "it is not there any more" });
+    else left.push({ path: `tool-output/${name}`, why: "OpenCode has removed it" });
   }
   for (const session of tree.sessions) {
     const name = planNameOf(session);
@@ -190,12 +192,12 @@ async function writeJson(file: string, value: JsonObject | readonly JsonObject[]
   await writeFile(file, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
 }
 
-async function eachOf<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
+async function forEachConcurrently<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
   const rest = items.values();
   const workers = Array.from({ length: AT_ONCE }, async () => {
     for (const item of rest) await run(item);
   });
-  // None is left running behind an error.
+  // After an error, wait until all workers have ended.
   await Promise.allSettled(workers);
   await Promise.all(workers);
 }

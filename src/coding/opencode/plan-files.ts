@@ -1,5 +1,6 @@
-// The plans that OpenCode's plan mode writes: a file for each session, named by it, in the repository that it works in or, outside
-// of one, in OpenCode's own folder. What a repository ignores or never committed is gone with its machine.
+// The plans that OpenCode's plan mode writes: one file for each session, named after its creation time and slug, in the repository
+// of the working directory or else in OpenCode's own folder. A capture keeps them, because a plan that was not committed is lost
+// with its machine.
 import { lstat } from "node:fs/promises";
 import * as path from "node:path";
 import { type ExportedSession, isObject } from "./export.ts";
@@ -8,7 +9,7 @@ const PLAN = /^\d{1,16}-[A-Za-z0-9-]{1,100}\.md$/;
 
 export const isPlanName = (value: unknown): value is string => typeof value === "string" && PLAN.test(value);
 
-/** null: a session that cannot have one. */
+/** null: the session has no slug or creation time, and so no plan. */
 export function planNameOf({ data }: ExportedSession): string | null {
   const info = isObject(data.info) ? data.info : {};
   const created = isObject(info.time) ? info.time.created : undefined;
@@ -16,7 +17,7 @@ export function planNameOf({ data }: ExportedSession): string | null {
   return isPlanName(name) ? name : null;
 }
 
-/** Where the plan of a session that worked in this directory is; null: it has none. */
+/** The file with the plan of a session that worked in this directory; null: it has none. */
 export async function findPlan(name: string, cwd: string, dataDir: string): Promise<string | null> {
   const folders = [
     ...ancestorsOf(cwd).map((folder) => path.join(folder, ".opencode", "plans")),
@@ -26,7 +27,7 @@ export async function findPlan(name: string, cwd: string, dataDir: string): Prom
   return null;
 }
 
-/** Where OpenCode looks for the plans of sessions in this directory: a root that is there, and the folder below it. */
+/** The folder in which OpenCode looks for the plans of sessions in this directory, and the existing directory that it is in. */
 export async function planFolderFor(
   cwd: string,
   dataDir: string,
@@ -46,7 +47,7 @@ function ancestorsOf(folder: string): readonly string[] {
   return above === folder ? [folder] : [folder, ...ancestorsOf(above)];
 }
 
-/** No link: it could lead to anything. */
+/** False for a link, which could point to any file. */
 export async function isPlainFile(file: string): Promise<boolean> {
   return lstat(file).then(
     (found) => found.isFile(),

@@ -1,22 +1,22 @@
-// OpenCode's database as a place to put sessions back where its schema is not known: every look and every change is a command of the
-// program, so nothing is a transaction, and what fails is undone step by step.
+// Restores sessions into an OpenCode database with an unknown schema. Every read and every change is a command of OpenCode's program, so
+// there are no transactions, and a failed restore is undone step by step.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { type ExportedSession, readExport } from "./export.ts";
 import {
   type Completion,
+  idsNotIn,
   type RestoreTarget,
   readLocalRow,
   type StoredOpenCodeSession,
-  without,
 } from "./restore-plan.ts";
-import { failed, type OpenCode } from "./runner.ts";
+import { commandFailed, type OpenCode } from "./runner.ts";
 import {
+  chunksForStatement,
   deleteRows,
   deleteSessions,
   deleteTodos,
-  fitting,
   insertTodos,
   selectLocal,
   type TodoRow,
@@ -25,7 +25,7 @@ import {
 
 export class ProgramTarget implements RestoreTarget {
   readonly #runner: OpenCode;
-  /** The exports of sessions of which a message made room, and that message. */
+  /** The exports of sessions of which prepare() removed the last common message, and the id of that message. */
   readonly #copies = new Map<string, { readonly copy: string; readonly last: string }>();
   readonly #prepared = new Set<string>();
 
@@ -35,7 +35,7 @@ export class ProgramTarget implements RestoreTarget {
 
   async read(ids: readonly string[]): Promise<ReadonlyMap<string, StoredOpenCodeSession>> {
     const local = new Map<string, StoredOpenCodeSession>();
-    for (const list of fitting(ids)) {
+    for (const list of chunksForStatement(ids)) {
       for (const row of await this.#runner.rows(selectLocal(list))) local.set(String(row.id), readLocalRow(row));
     }
     return local;
@@ -46,7 +46,7 @@ export class ProgramTarget implements RestoreTarget {
     if (last === undefined) return;
     const copy = await this.#runner.text(["export", id]);
     const read = readExport(copy, id);
-    if ("wrong" in read) throw failed(["export", id], read.wrong);
+    if ("wrong" in read) throw commandFailed(["export", id], read.wrong);
     this.#copies.set(id, { copy, last });
     await this.#runner.rows(deleteRows("message", id, [last]));
   }
@@ -60,27 +60,27 @@ export class ProgramTarget implements RestoreTarget {
   }
 
   async #writeTodos(todos: Completion["todos"], clear: readonly string[]): Promise<void> {
-    for (const list of fitting(clear)) await this.#runner.rows(deleteTodos(list));
+    for (const list of chunksForStatement(clear)) await this.#runner.rows(deleteTodos(list));
     const rows = [...todos].flatMap(([session_id, list]) => list.map((row: TodoRow) => ({ session_id, ...row })));
-    for (const list of fitting(rows)) await this.#runner.rows(insertTodos(list));
+    for (const list of chunksForStatement(rows)) await this.#runner.rows(insertTodos(list));
   }
 
   async undo(touched: readonly ExportedSession[], before: ReadonlyMap<string, StoredOpenCodeSession>): Promise<void> {
     const added = touched.filter(({ id }) => !before.has(id)).map(({ id }) => id);
-    for (const list of fitting(added)) await this.#runner.rows(deleteSessions(list));
+    for (const list of chunksForStatement(added)) await this.#runner.rows(deleteSessions(list));
     for (const session of touched) {
       const was = before.get(session.id);
-      if (was !== undefined && this.#prepared.has(was.id)) await this.#restoreOne(session, was);
+      if (was !== undefined && this.#prepared.has(was.id)) await this.#undoOne(session, was);
     }
     await this.#requireGone(added);
   }
 
-  async #restoreOne(session: ExportedSession, was: StoredOpenCodeSession): Promise<void> {
+  async #undoOne(session: ExportedSession, was: StoredOpenCodeSession): Promise<void> {
     const copy = this.#copies.get(was.id);
-    const messages = [...without(session.messageIds, was.messageIds), ...(copy === undefined ? [] : [copy.last])];
-    for (const list of fitting(messages)) await this.#runner.rows(deleteRows("message", was.id, list));
-    const parts = without(session.partIds, was.partIds);
-    for (const list of fitting(parts)) await this.#runner.rows(deleteRows("part", was.id, list));
+    const messages = [...idsNotIn(session.messageIds, was.messageIds), ...(copy === undefined ? [] : [copy.last])];
+    for (const list of chunksForStatement(messages)) await this.#runner.rows(deleteRows("message", was.id, list));
+    const parts = idsNotIn(session.partIds, was.partIds);
+    for (const list of chunksForStatement(parts)) await this.#runner.rows(deleteRows("part", was.id, list));
     if (copy !== undefined) await this.#import(copy.copy);
     const { id, project_id, directory, path, time_updated } = was;
     await this.#runner.rows(updateSession({ id, project_id, directory, path, time_updated }));
@@ -98,12 +98,12 @@ export class ProgramTarget implements RestoreTarget {
     }
   }
 
-  /** Some versions do not write with `opencode db`, and end with 0 all the same. */
+  /** In some versions `opencode db` writes nothing and still exits with 0. */
   async #requireGone(ids: readonly string[]): Promise<void> {
     const there = ids.length === 0 ? [] : [...(await this.read(ids)).keys()];
     if (there.length === 0) return;
     for (const id of there) await this.#runner.text(["session", "delete", id]);
     const left = [...(await this.read(ids)).keys()];
-    if (left.length > 0) throw failed(["session", "delete"], `${left.join(", ")} is still there`);
+    if (left.length > 0) throw commandFailed(["session", "delete"], `${left.join(", ")} still exists`);
   }
 }

@@ -1,4 +1,4 @@
-// Rows of OpenCode's database as its own export writes them, and an export as the rows that its own import makes of it.
+// Converts rows of OpenCode's database to the format of `opencode export`, and an export to the rows that `opencode import` writes.
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import type { OpenedDatabase } from "./database.ts";
@@ -10,8 +10,8 @@ import {
   readExport,
   type SessionTree,
 } from "./export.ts";
-import { failed, type Row } from "./runner.ts";
-import { isSessionId, listIn, SELECT_ALL, selectTree, type TodoRow } from "./sql.ts";
+import { commandFailed, type Row } from "./runner.ts";
+import { isSessionId, parseList, SELECT_ALL, selectTree, type TodoRow } from "./sql.ts";
 
 /** null: there is no such session. */
 export function readTree({ database }: OpenedDatabase, rootId: string): SessionTree | null {
@@ -29,9 +29,9 @@ export function readTree({ database }: OpenedDatabase, rootId: string): SessionT
   };
 }
 
-/** By session; those without any are not in it. */
+/** By session. A session without tasks has no entry. */
 export function todosOf(rows: readonly Row[]): ReadonlyMap<string, readonly TodoRow[]> {
-  const all = rows.map((row) => [String(row.id), listIn<TodoRow>(row.todos)] as const);
+  const all = rows.map((row) => [String(row.id), parseList<TodoRow>(row.todos)] as const);
   return new Map(all.filter(([, todos]) => todos.length > 0));
 }
 
@@ -52,7 +52,7 @@ export function sessionInfoOf(row: Row): OpenCodeSessionInfo {
 }
 
 function exportSession(database: DatabaseSync, id: string): ExportedSession {
-  if (!isSessionId(id)) throw failed(["db"], "a session has an id that is none");
+  if (!isSessionId(id)) throw commandFailed(["db"], "a session has an id that is not valid");
   const row = database.prepare("select * from session where id = ?").get(id) ?? {};
   const parts = new Map<string, JsonObject[]>();
   for (const part of database
@@ -71,17 +71,17 @@ function exportSession(database: DatabaseSync, id: string): ExportedSession {
       parts: parts.get(String(message.id)) ?? [],
     }));
   const session = readExport({ info: infoOf(row), messages }, id);
-  if ("wrong" in session) throw failed(["db"], `the session ${id} cannot be read: ${session.wrong}`);
+  if ("wrong" in session) throw commandFailed(["db"], `the session ${id} cannot be read: ${session.wrong}`);
   return session;
 }
 
 function dataOf(row: Row): JsonObject {
   const data = parse(String(row.data));
-  if (!isObject(data)) throw failed(["db"], `the data of ${row.id} is not complete JSON`);
+  if (!isObject(data)) throw commandFailed(["db"], `the data of ${row.id} is not complete JSON`);
   return data;
 }
 
-/** In the order in which OpenCode writes them. A column that its version does not have is not in it. */
+/** The fields in the order in which OpenCode writes them, without those of columns that its version does not have. */
 function infoOf(row: Row): JsonObject {
   const text = (name: string): Json | undefined => (row[name] ?? undefined) as Json | undefined;
   const json = (name: string): Json | undefined => (row[name] == null ? undefined : parse(String(row[name])));
@@ -136,15 +136,15 @@ function defined(value: Readonly<Record<string, Json | undefined>>): JsonObject 
   );
 }
 
-/** Where a session is on this machine. */
-export interface SessionPlace {
+/** The project and directory of a session on this machine. */
+export interface SessionLocation {
   readonly project_id: string;
   readonly directory: string;
   readonly path: string | null;
 }
 
-/** It has what no row can be without. One that has not is for OpenCode itself to judge. */
-export function hasRow({ data }: ExportedSession): boolean {
+/** Whether the session has all columns that a row requires. If not, OpenCode's own import decides. */
+export function hasRequiredColumns({ data }: ExportedSession): boolean {
   const { slug, title, version, time } = isObject(data.info) ? data.info : {};
   const times = isObject(time) ? [time.created, time.updated] : [];
   const isNumber = (value: unknown) => typeof value === "number";
@@ -153,14 +153,14 @@ export function hasRow({ data }: ExportedSession): boolean {
   );
 }
 
-/** As OpenCode's import does it: what is there of it already stays as it is. */
+/** Inserts like OpenCode's import: rows that exist already are not changed. */
 export function insertSession(
   { database, schema }: OpenedDatabase,
   { id, data }: ExportedSession,
-  place: SessionPlace,
+  location: SessionLocation,
   now: number,
 ): void {
-  const row = { ...rowOf(isObject(data.info) ? data.info : {}), ...place, id };
+  const row = { ...rowOf(isObject(data.info) ? data.info : {}), ...location, id };
   insert(database, "session", Object.fromEntries(Object.entries(row).filter(([name]) => schema.session.has(name))));
   for (const message of Array.isArray(data.messages) ? data.messages : []) {
     if (!isObject(message) || !isObject(message.info)) continue;
@@ -228,7 +228,7 @@ function sqlValue(value: unknown): SQLInputValue {
   return value === undefined || value === null ? null : typeof value === "number" ? value : String(value);
 }
 
-/** All rows of a session as they are, so that they can be again what they were. */
+/** All rows of a session, so that an undo can write them back. */
 export interface SessionRows {
   readonly session: Row;
   readonly message: readonly Row[];
@@ -244,7 +244,7 @@ export function readRows({ database }: OpenedDatabase, id: string): SessionRows 
   return { session, message: all("message"), part: all("part"), todo: all("todo") };
 }
 
-/** Its children and shares are not touched. */
+/** Replaces the session's row, messages, parts and tasks; its sub-sessions and shares are not changed. */
 export function writeRows({ database }: OpenedDatabase, id: string, rows: SessionRows): void {
   const names = Object.keys(rows.session);
   const values = names.map((name) => sqlValue(rows.session[name]));

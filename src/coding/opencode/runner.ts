@@ -1,5 +1,5 @@
-// Runs the real `opencode`, one command at a time. What it prints goes to a file: through a pipe it cuts itself off
-// after some kilobytes and still ends with 0.
+// Runs the real `opencode`, one command at a time. Its output goes to a file: through a pipe it ends after some kilobytes, and the
+// exit code is still 0.
 import { spawn } from "node:child_process";
 import { type FileHandle, mkdtemp, open, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,13 +9,13 @@ import { HoldfastError } from "../../contracts/errors.ts";
 import { STATEMENT_MAX } from "./sql.ts";
 
 const DEADLINE_MS = 120_000;
-/** The end of stderr that an error keeps. */
+/** An error keeps this many characters of the end of stderr. */
 const TAIL = 600;
 
 export interface OpenCodeOptions {
-  /** The program, and what stands before every command: ["opencode"]. */
+  /** The program and the arguments before every command: ["opencode"]. */
   readonly command: readonly [string, ...string[]];
-  /** All of its environment variables. Nothing of this process is added. */
+  /** All of its environment variables. Those of this process are not added. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly environment: Environment;
@@ -33,20 +33,20 @@ export class OpenCode {
   }
 
   /** The same program in another directory. */
-  in(cwd: string): OpenCode {
+  inDirectory(cwd: string): OpenCode {
     return new OpenCode({ ...this.options, cwd });
   }
 
-  /** Rows of one statement: opencode does not run what stands after the first. */
+  /** Runs one statement and returns its rows: opencode ignores further statements. */
   async rows(sql: string): Promise<readonly Row[]> {
     if (Buffer.byteLength(sql) > STATEMENT_MAX) throw new Error("bug: a statement is too long for a command line");
     const text = await this.text(["db", "--format", "json", sql]);
-    const rows = parsed(text);
-    if (!Array.isArray(rows)) throw failed(["db"], "it printed no rows", text);
+    const rows = parseOrUndefined(text);
+    if (!Array.isArray(rows)) throw commandFailed(["db"], "it printed no rows", text);
     return rows;
   }
 
-  /** What it printed. */
+  /** Returns what the command printed. */
   async text(args: readonly string[]): Promise<string> {
     const folder = await mkdtemp(path.join(tmpdir(), "holdfast-opencode-"));
     try {
@@ -58,13 +58,13 @@ export class OpenCode {
     }
   }
 
-  /** What it prints is in the file, readable by its owner only. */
+  /** Writes what the command prints to the file, which only its owner can read. */
   async toFile(args: readonly string[], file: string): Promise<void> {
     const { cwd } = this.options;
     if (!(await isDirectory(cwd))) {
       throw new HoldfastError("MissingDirectory", `there is no directory ${JSON.stringify(cwd)} to run opencode in`, {
         details: { cwd },
-        hint: "Make it, or name another one.",
+        hint: "Create it, or name another one.",
       });
     }
     const errors = `${file}.stderr`;
@@ -98,30 +98,30 @@ export class OpenCode {
       child.once("exit", (code, signal) => resolve(code === 0 ? null : `it ended with ${signal ?? code}`));
     }).finally(() => ended.abort());
     const why = isLate ? `it took longer than ${deadlineMs} ms` : exit;
-    if (why !== null) throw failed(args, why, await readFile(errors, "utf8"));
+    if (why !== null) throw commandFailed(args, why, await readFile(errors, "utf8"));
   }
 }
 
-/** Where it keeps its sessions, and spilled output: as it finds it itself. */
+/** The directory of sessions and spilled output, found by OpenCode's own rule. */
 export function openCodeDataDir(env: Readonly<Record<string, string | undefined>>): string {
   const data = env.XDG_DATA_HOME || path.join(env.HOME ?? "", ".local", "share");
   return path.join(data, "opencode");
 }
 
-export function failed(args: readonly string[], why: string, stderr = ""): HoldfastError {
+export function commandFailed(args: readonly string[], why: string, stderr = ""): HoldfastError {
   const command = `opencode ${args.slice(0, args[0] === "db" ? 1 : 2).join(" ")}`;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the colours of a terminal begin with one.
   const tail = stderr.replace(/\u001b\[[0-9;]*m/g, "").slice(-TAIL);
   return new HoldfastError("AgentFailed", `\`${command}\` failed: ${why}`, {
     details: { command, why, stderr: tail },
-    hint: "What it said is in details.stderr; run the command by hand to see all of it.",
+    hint: "details.stderr has the end of its error output; run the command by hand to see all of it.",
   });
 }
 
 function cannotStart(program: string, cause: Error): HoldfastError {
   return new HoldfastError("MissingDependency", `cannot start ${JSON.stringify(program)}: ${cause.message}`, {
     details: { program },
-    hint: "Install opencode, or say where it is.",
+    hint: "Install opencode, or put its directory into PATH.",
     cause,
   });
 }
@@ -133,7 +133,7 @@ async function isDirectory(name: string): Promise<boolean> {
   );
 }
 
-function parsed(text: string): unknown {
+function parseOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

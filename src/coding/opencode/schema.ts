@@ -1,43 +1,43 @@
-// The schemas of OpenCode's database that are known: 1.2 to 1.18. A database is known by the columns of the tables that a
-// session is in, not by a version number: what a newer version adds to a session is noticed before anything of it is lost.
+// The known schemas of OpenCode's database: 1.2 to 1.18. A schema is recognised by the columns of the tables that store a session, not
+// by a version number, so that a column or table that a newer version adds is noticed before its data is lost.
 import type { DatabaseSync } from "node:sqlite";
 
-const words = (text: string) => text.split(" ");
+const splitNames = (text: string) => text.split(" ");
 
-const MESSAGE = words("id session_id time_created time_updated data");
-const PART = words("id message_id session_id time_created time_updated data");
-const TASK = words("session_id content status priority position time_created time_updated");
-const PROJECT = words("id worktree");
-/** Of all versions. */
-const SESSION = words(
+const MESSAGE = splitNames("id session_id time_created time_updated data");
+const PART = splitNames("id message_id session_id time_created time_updated data");
+const TASK = splitNames("session_id content status priority position time_created time_updated");
+const PROJECT = splitNames("id worktree");
+/** The columns that all versions have. */
+const SESSION = splitNames(
   "id project_id parent_id slug directory title version share_url summary_additions summary_deletions summary_files " +
     "summary_diffs revert permission time_created time_updated time_compacting time_archived",
 );
-/** In the order in which versions added them. */
-const SESSION_LATER = words(
+/** Columns that later versions added, in that order. */
+const SESSION_LATER = splitNames(
   "workspace_id path agent model cost tokens_input tokens_output tokens_reasoning tokens_cache_read " +
     "tokens_cache_write metadata",
 );
-/** Tables with rows of a session that its own export leaves out: shares have a secret, the others are empty until now. */
-const NOT_EXPORTED = words("session_share session_message session_input session_context_epoch");
+/** Tables of a session that OpenCode's own export leaves out: shares have a secret, and the others are empty so far. */
+const NOT_EXPORTED = splitNames("session_share session_message session_input session_context_epoch");
 
 export interface KnownSchema {
-  /** The columns that its sessions have. */
+  /** The columns of the table of sessions. */
   readonly session: ReadonlySet<string>;
 }
 
-/** Or what is not known of it. */
+/** `unknown` says in what the schema differs from those that are known. */
 export function readSchema(database: DatabaseSync): KnownSchema | { readonly unknown: string } {
   const columns = columnsOf(database);
   const session = columns.get("session") ?? [];
   const unknown =
-    differs("message", columns.get("message"), MESSAGE) ??
-    differs("part", columns.get("part"), PART) ??
-    differs("todo", columns.get("todo"), TASK) ??
-    differs("session", session, SESSION, SESSION_LATER) ??
-    differs("project", columns.get("project"), PROJECT, columns.get("project")) ??
-    strangeTable(columns) ??
-    strangeObject(database);
+    columnDifference("message", columns.get("message"), MESSAGE) ??
+    columnDifference("part", columns.get("part"), PART) ??
+    columnDifference("todo", columns.get("todo"), TASK) ??
+    columnDifference("session", session, SESSION, SESSION_LATER) ??
+    columnDifference("project", columns.get("project"), PROJECT, columns.get("project")) ??
+    unknownTable(columns) ??
+    unknownObject(database);
   return unknown === null ? { session: new Set(session) } : { unknown };
 }
 
@@ -57,7 +57,7 @@ function columnsOf(database: DatabaseSync): ReadonlyMap<string, readonly string[
   return columns;
 }
 
-function differs(
+function columnDifference(
   table: string,
   columns: readonly string[] = [],
   required: readonly string[],
@@ -69,8 +69,8 @@ function differs(
   return added.length > 0 ? `its table ${table} also has ${added.join(", ")}` : null;
 }
 
-/** One that a newer version keeps something of a session in. */
-function strangeTable(columns: ReadonlyMap<string, readonly string[]>): string | null {
+/** A table that refers to sessions, messages or parts, and that no known version has. */
+function unknownTable(columns: ReadonlyMap<string, readonly string[]>): string | null {
   const known = ["message", "part", "todo", ...NOT_EXPORTED];
   for (const [table, names] of columns) {
     const isOfSession = names.includes("session_id") || names.includes("message_id") || names.includes("part_id");
@@ -79,7 +79,7 @@ function strangeTable(columns: ReadonlyMap<string, readonly string[]>): string |
   return null;
 }
 
-function strangeObject(database: DatabaseSync): string | null {
+function unknownObject(database: DatabaseSync): string | null {
   const found = database.prepare("select type, name from sqlite_master where type in ('trigger', 'view')").get();
   return found === undefined ? null : `it has a ${found.type} ${found.name}`;
 }

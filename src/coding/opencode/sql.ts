@@ -1,5 +1,5 @@
-// The SQL that is given to `opencode db`. It takes no parameters, so every value goes through `literal`, and every id is
-// looked at first. A statement stands on a command line, so what is long is cut into several.
+// The SQL that `opencode db` runs. The command has no parameters, so every value goes through literal(), and every id is checked first.
+// A statement is an argument of a command line, so a long list is split into several statements.
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Json } from "../../contracts/json.ts";
 import { isSessionIdOf } from "../../core/agent-sessions.ts";
@@ -20,26 +20,26 @@ export const isOutputId = (value: unknown): value is string => typeof value === 
 
 export function checkSessionId(id: string): string {
   if (isSessionId(id)) return id;
-  throw new HoldfastError("InvalidId", `${JSON.stringify(String(id).slice(0, 100))} is no session id of OpenCode`, {
-    hint: "They look like ses_e1a3ba395ffeG2ai1As4TRrd8A; `opencode session list` shows them.",
+  throw new HoldfastError("InvalidId", `${JSON.stringify(String(id).slice(0, 100))} is not a session id of OpenCode`, {
+    hint: "Session ids look like ses_e1a3ba395ffeG2ai1As4TRrd8A; `opencode session list` shows them.",
   });
 }
 
-/** A JSON value as an SQL string: ASCII only and without NUL, whatever is in it; halves of characters become U+FFFD. */
+/** A JSON value as an SQL string of ASCII characters without NUL. Lone surrogates become U+FFFD. */
 export function literal(value: Json): string {
   const json = JSON.stringify(value, (_, part) => (typeof part === "string" ? part.toWellFormed() : part));
   const ascii = json.replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
   return `'${ascii.replaceAll("'", "''")}'`;
 }
 
-/** Lists of which each fits into a statement. */
-export function fitting<T extends Json>(items: readonly T[]): readonly (readonly T[])[] {
+/** Splits a list into lists that each fit into one statement. */
+export function chunksForStatement<T extends Json>(items: readonly T[]): readonly (readonly T[])[] {
   const lists: T[][] = [];
   let size = LITERAL_MAX;
   for (const item of items) {
     const itemSize = literal(item).length;
     if (itemSize > LITERAL_MAX) {
-      throw new HoldfastError("LimitExceeded", "a task is too long to be given to opencode", {
+      throw new HoldfastError("LimitExceeded", "a task is too long for a statement of `opencode db`", {
         details: { bytes: itemSize, most: LITERAL_MAX },
       });
     }
@@ -58,14 +58,14 @@ const todosOf = (session: string) =>
   `(select json_group_array(json_object(${TODO_COLUMNS.map((name) => `'${name}', ${name}`).join(", ")}) order by position)
     from todo where session_id = ${session})`;
 
-/** The list in a column of these statements. */
-export function listIn<T>(column: unknown): T[] {
+/** Reads a column that json_group_array() made. */
+export function parseList<T>(column: unknown): T[] {
   const list: unknown = JSON.parse(String(column));
-  if (!Array.isArray(list)) throw new Error("bug: a column is no list");
+  if (!Array.isArray(list)) throw new Error("bug: a column is not a list");
   return list;
 }
 
-/** A session and all below it, with their tasks. */
+/** Selects a session and all of its sub-sessions, with their tasks. */
 export function selectTree(root: string): string {
   return `with recursive tree(id) as (select id from session where id = '${checkSessionId(root)}'
       union select s.id from session s join tree on s.parent_id = tree.id)
@@ -77,12 +77,12 @@ export function selectTree(root: string): string {
 export const SELECT_ALL =
   "select id, parent_id, directory, title, version, time_created, time_updated from session order by id";
 
-const among = (ids: readonly string[]) => `(select value from json_each(${literal(ids)}))`;
+const idsIn = (ids: readonly string[]) => `(select value from json_each(${literal(ids)}))`;
 
-/** What there is of these sessions, and of those that have these messages, in so far as an import changes it. */
+/** Selects all that an import may change of the sessions with these ids, and of the sessions that have these messages. */
 export function selectLocal(ids: readonly string[], hasPath = true): string {
   const bad = ids.find((id) => !isSessionId(id) && !isMessageId(id));
-  if (bad !== undefined) throw new Error("bug: an id was not looked at");
+  if (bad !== undefined) throw new Error("bug: an id was not checked");
   return `with given(id) as (select value from json_each(${literal(ids)}))
     select s.id, s.project_id, s.directory, ${hasPath ? "s.path" : "null as path"}, s.time_updated,
       (select json_group_array(id) from message where session_id = s.id) as messages,
@@ -92,18 +92,18 @@ export function selectLocal(ids: readonly string[], hasPath = true): string {
       or s.id in (select session_id from message where id in (select id from given))`;
 }
 
-/** Their messages, parts and tasks go with them. */
+/** Foreign keys delete their messages, parts and tasks too. */
 export const deleteSessions = (ids: readonly string[]) =>
-  `delete from session where id in ${among(ids.map(checkSessionId))}`;
+  `delete from session where id in ${idsIn(ids.map(checkSessionId))}`;
 
 export const deleteRows = (table: "message" | "part", session: string, ids: readonly string[]) =>
-  `delete from ${table} where session_id = '${checkSessionId(session)}' and id in ${among(ids)}`;
+  `delete from ${table} where session_id = '${checkSessionId(session)}' and id in ${idsIn(ids)}`;
 
 export const deleteTodos = (ids: readonly string[]) =>
-  `delete from todo where session_id in ${among(ids.map(checkSessionId))}`;
+  `delete from todo where session_id in ${idsIn(ids.map(checkSessionId))}`;
 
 export interface TodoRow {
-  /** Of versions before 1.2, which named each task. */
+  /** Only versions before 1.2 gave each task an id. */
   readonly id?: string;
   readonly content: string;
   readonly status: string;
@@ -113,7 +113,7 @@ export interface TodoRow {
   readonly time_updated: number;
 }
 
-/** Also when they are there already. */
+/** Inserts the tasks, or updates those that exist already. */
 export function insertTodos(rows: readonly (TodoRow & { readonly session_id: string })[]): string {
   const columns = ["session_id", ...TODO_COLUMNS];
   return `insert into todo (${columns.join(", ")})
@@ -130,7 +130,7 @@ export interface SessionRow {
   readonly time_updated: number;
 }
 
-/** What an import changes of a session that was there. */
+/** Resets what an import changes of an existing session. */
 export function updateSession({ id, ...row }: SessionRow): string {
   const columns = "project_id directory path time_updated".split(" ");
   return `update session set ${columns.map((name) => `${name} = ${literal({ ...row })} ->> '${name}'`).join(", ")}

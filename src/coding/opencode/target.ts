@@ -1,5 +1,5 @@
-// Where sessions are put back: OpenCode's database, written here in one transaction; the same by the program, where its schema is not
-// known; or the files of versions before 1.2. Sessions come in by OpenCode's own import. What a target adds, it can take back.
+// The targets of a restore: OpenCode's database, which Holdfast writes in one transaction; the database through OpenCode's program, if the
+// schema is unknown; or the files of versions before 1.2. OpenCode's own import adds sessions. Each target can undo its changes.
 import type { Environment } from "../../contracts/environment.ts";
 import { DatabaseTarget } from "./database-target.ts";
 import type { ExportedSession } from "./export.ts";
@@ -9,7 +9,7 @@ import { ProgramTarget } from "./program-target.ts";
 import type { RestoreTarget, StoredOpenCodeSession } from "./restore-plan.ts";
 import type { OpenCode } from "./runner.ts";
 
-/** Which of them it is shows only after an import, where there was nothing before. */
+/** The database is looked up again until it exists: an import may create it. */
 export class RestoreTargets {
   readonly #runner: OpenCode;
   readonly #dataDir: string;
@@ -42,8 +42,8 @@ export class RestoreTargets {
     return found;
   }
 
-  /** null: it is nowhere. */
-  async having(id: string): Promise<RestoreTarget | null> {
+  /** The target that has the session; null: none has it. */
+  async findTarget(id: string): Promise<RestoreTarget | null> {
     for (const target of await this.#all()) if ((await target.read([id])).has(id)) return target;
     return null;
   }

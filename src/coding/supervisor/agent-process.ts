@@ -1,5 +1,5 @@
-// The process of a coding agent: it gets this process's input, output and signals, as if it had been started directly, and its exit
-// code is reported. The grace time limits how long everything may take after its end, or after a signal that asks for the end.
+// Runs the process of a coding agent: it gets this process's input, output and signals, as if the user had started it directly, and its
+// exit code is reported. The grace time limits all work after the agent's end, or after a signal that asks for the end.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
@@ -28,34 +28,34 @@ export interface AgentProcess {
 }
 
 /** What the agent gets from this process. */
-export interface AgentSurroundings {
+export interface LaunchContext {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean; destroy?(): unknown };
 }
 
 export interface AgentStartOptions {
-  /** A text before its standard input. */
-  readonly before: string | null;
+  /** A text that is written to the agent's standard input first; null: the agent inherits the input. */
+  readonly stdinPrefix: string | null;
   /** Called when a signal asks for the end. */
   readonly onStop?: () => void;
 }
 
 export function startAgent(
   command: AgentCommand,
-  surroundings: AgentSurroundings,
-  { before, onStop = () => {} }: AgentStartOptions,
+  context: LaunchContext,
+  { stdinPrefix, onStop = () => {} }: AgentStartOptions,
 ): Promise<AgentProcess> {
   const child = spawn(command.program, [...(command.launcher ?? []), ...command.args], {
-    cwd: surroundings.cwd,
-    env: withoutSession(surroundings.env),
-    stdio: [before === null ? "inherit" : "pipe", "inherit", "inherit"],
+    cwd: context.cwd,
+    env: withoutSession(context.env),
+    stdio: [stdinPrefix === null ? "inherit" : "pipe", "inherit", "inherit"],
   });
   let stoppedBy: NodeJS.Signals | null = null;
-  const stop = forward(child, surroundings, (signal) => {
+  const stop = forward(child, context, (signal) => {
     stoppedBy = signal;
     // At a terminal the agent decides what Ctrl-C means.
-    if (signal !== "SIGINT" || surroundings.stdin.isTTY !== true) onStop();
+    if (signal !== "SIGINT" || context.stdin.isTTY !== true) onStop();
   });
   const ended = new Promise<AgentEnd>((resolve) => {
     child.once("exit", (code, signal) => {
@@ -66,10 +66,10 @@ export function startAgent(
   return new Promise((resolve, reject) => {
     child.once("error", (cause) => {
       stop();
-      reject(notStarted(command.program, cause));
+      reject(startFailure(command.program, cause));
     });
     child.once("spawn", () => {
-      if (before !== null && child.stdin !== null) void feed(child.stdin, before, surroundings, ended);
+      if (stdinPrefix !== null && child.stdin !== null) void feed(child.stdin, stdinPrefix, context, ended);
       const pid = child.pid ?? 0;
       resolve({ ended, pid, kill: () => killTree(pid) });
     });
@@ -81,29 +81,25 @@ export function exitCodeOf(signal: NodeJS.Signals): number {
   return 128 + (constants.signals[signal] ?? 0);
 }
 
-function notStarted(program: string, cause: NodeJS.ErrnoException): HoldfastError {
+function startFailure(program: string, cause: NodeJS.ErrnoException): HoldfastError {
   const where = program.includes("/") ? "there is no such program" : "it is in no directory of PATH";
   const why = cause.code === "ENOENT" ? where : cause.code === "EACCES" ? "it is not executable" : cause.message;
   return new HoldfastError("MissingDependency", `${JSON.stringify(program)} cannot be started: ${why}`, {
     details: { program, code: cause.code },
-    hint: "Install it, or give its whole path after --.",
+    hint: "Install it, or give its full path after --.",
     cause,
   });
 }
 
 /** AGENT_SESSION_BLOB is a whole conversation, and may be larger than the environment of a program may be. */
-function withoutSession(env: AgentSurroundings["env"]): AgentSurroundings["env"] {
+function withoutSession(env: LaunchContext["env"]): LaunchContext["env"] {
   const { AGENT_SESSION_BLOB: _, ...rest } = env;
   return rest;
 }
 
-function forward(
-  child: ChildProcess,
-  { stdin }: AgentSurroundings,
-  onStop: (signal: NodeJS.Signals) => void,
-): () => void {
+function forward(child: ChildProcess, { stdin }: LaunchContext, onStop: (signal: NodeJS.Signals) => void): () => void {
   const listen = (signal: NodeJS.Signals) => {
-    // Ctrl-C at a terminal reaches every process of it, so the agent has it already. A program that sends SIGINT reaches only
+    // Ctrl-C at a terminal signals every process of the terminal, so the agent has it already. A program that sends SIGINT reaches only
     // this process.
     if (signal !== "SIGINT" || stdin.isTTY !== true) child.kill(signal);
     if (STOPS.has(signal)) onStop(signal);
@@ -127,15 +123,15 @@ function killTree(pid: number): void {
 
 async function feed(
   stdin: NodeJS.WritableStream,
-  before: string,
-  { stdin: input }: AgentSurroundings,
+  stdinPrefix: string,
+  { stdin: input }: LaunchContext,
   ended: Promise<AgentEnd>,
 ): Promise<void> {
   // The agent may end before it has read everything. Then nothing more is written.
   stdin.on("error", () => {});
   void ended.then(() => input.destroy?.());
   try {
-    stdin.write(`${before}\n\n`);
+    stdin.write(`${stdinPrefix}\n\n`);
     for await (const piece of input) {
       if (!stdin.write(piece)) await Promise.race([once(stdin, "drain"), ended]);
     }
@@ -168,12 +164,12 @@ export class Grace {
     this.#environment = environment;
   }
 
-  /** The part of it that the agent gets. */
+  /** The part of the grace time that the agent gets. */
   get agentMs(): number {
     return this.ms - Math.min(SAVING_MS, this.ms / 2);
   }
 
-  /** A signal came: from now on pause() has no effect. The first call counts. */
+  /** Call it when a signal arrives: from then on pause() has no effect. Later calls have no effect. */
   beginUrgent(): void {
     if (this.#isUrgent) return;
     this.#begin();
@@ -195,14 +191,14 @@ export class Grace {
     this.#deadline += took;
   }
 
-  /** Resolves when a signal came and the agent's part of the time is over; never without a signal. */
-  async agentIsLate(signal: AbortSignal): Promise<void> {
+  /** Resolves when a signal has arrived and the agent's part of the time is over; never without a signal. */
+  async waitForAgentDeadline(signal: AbortSignal): Promise<void> {
     await this.#urgent.promise;
     await this.#environment.sleep(Math.max(0, this.#remainingMs() - (this.ms - this.agentMs)), signal);
   }
 
   /** Call it when the agent has ended. It resolves when the time is over or the signal aborts. */
-  async over(signal: AbortSignal): Promise<void> {
+  async waitForDeadline(signal: AbortSignal): Promise<void> {
     this.#begin();
     while (!signal.aborted && this.#remainingMs() > 0) {
       await Promise.race([

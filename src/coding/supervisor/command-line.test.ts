@@ -3,12 +3,12 @@ import { describe, expect, test } from "vitest";
 import {
   type AgentCommand,
   agentOf,
-  beginning,
-  prefixed,
+  newSessionCommand,
   readIntent,
   readsJson,
-  resuming,
+  resumeCommand,
   withInstructions,
+  withPromptPrefix,
 } from "./command-line.ts";
 
 const claude = (...args: string[]): AgentCommand => ({ agent: "claude-code", program: "claude", args });
@@ -74,17 +74,17 @@ describe("CA4 the agent's command line", () => {
   });
 
   test("a session is resumed by the agent's own flag", () => {
-    expect(resuming(claude("-p", "x"), "abc").args).toEqual(["--resume", "abc", "-p", "x"]);
-    expect(resuming(opencode("run", "x"), "ses_1").args).toEqual(["run", "--session", "ses_1", "x"]);
-    expect(resuming(opencode("dir"), "ses_1").args).toEqual(["--session", "ses_1", "dir"]);
-    expect(beginning(claude("-p", "x"), "abc").args).toEqual(["--session-id", "abc", "-p", "x"]);
-    expect(beginning(opencode("run", "x"), "abc").args).toEqual(["run", "x"]);
+    expect(resumeCommand(claude("-p", "x"), "abc").args).toEqual(["--resume", "abc", "-p", "x"]);
+    expect(resumeCommand(opencode("run", "x"), "ses_1").args).toEqual(["run", "--session", "ses_1", "x"]);
+    expect(resumeCommand(opencode("dir"), "ses_1").args).toEqual(["--session", "ses_1", "dir"]);
+    expect(newSessionCommand(claude("-p", "x"), "abc").args).toEqual(["--session-id", "abc", "-p", "x"]);
+    expect(newSessionCommand(opencode("run", "x"), "abc").args).toEqual(["run", "x"]);
   });
 
   test("words stand before the prompt and nowhere else", () => {
-    expect(prefixed(claude("-p", "x", "--model", "m"), "W")?.args).toEqual(["-p", "W\n\nx", "--model", "m"]);
-    expect(prefixed(opencode("run", "x"), "W")?.args).toEqual(["run", "W\n\nx"]);
-    expect(prefixed(claude("-p"), "W")).toBeNull();
+    expect(withPromptPrefix(claude("-p", "x", "--model", "m"), "W")?.args).toEqual(["-p", "W\n\nx", "--model", "m"]);
+    expect(withPromptPrefix(opencode("run", "x"), "W")?.args).toEqual(["run", "W\n\nx"]);
+    expect(withPromptPrefix(claude("-p"), "W")).toBeNull();
     expect(withInstructions(claude("-p"), "W")?.args).toEqual(["--append-system-prompt", "W", "-p"]);
     expect(withInstructions(opencode("run"), "W")).toBeNull();
     expect(withInstructions(opencode("dir"), "W")?.args).toEqual(["--prompt", "W", "dir"]);

@@ -1,5 +1,5 @@
-// The command line of a coding agent: which agent it starts, also through npx or a shell, which session it asks for, where its
-// prompt is, and the same line with a session to resume or a text before the prompt. Arguments that are not understood stay.
+// Parses the command line of a coding agent: which agent it starts, also through npx or a shell, which session it names, and where its
+// prompt is. It also builds the line that resumes a session or has a text before the prompt. Unknown arguments are not changed.
 import * as path from "node:path";
 import type { CodingAgent } from "../../contracts/captures.ts";
 import type { Environment } from "../../contracts/environment.ts";
@@ -9,20 +9,20 @@ import { quoteArgument } from "../../core/shell.ts";
 export interface AgentCommand {
   readonly agent: CodingAgent;
   readonly program: string;
-  /** What stands between the program and the agent's own arguments, where another program starts the agent: npx, a shell. */
+  /** The arguments before the agent's own, if another program starts the agent: npx, a shell. */
   readonly launcher?: readonly string[];
-  /** The agent's own. */
+  /** The agent's own arguments. */
   readonly args: readonly string[];
 }
 
 const PROGRAMS: Readonly<Record<string, CodingAgent>> = { claude: "claude-code", opencode: "opencode" };
 
-/** undefined: none that is known by its name. */
+/** undefined: it is not a program of a known agent. */
 export function agentOf(program: string): CodingAgent | undefined {
   return PROGRAMS[path.basename(program).replace(/\.(exe|cmd)$/i, "")];
 }
 
-/** One value each; of the others all up to the next option. */
+/** Options with one value. */
 const ONE_VALUE: Readonly<Record<CodingAgent, ReadonlySet<string>>> = {
   "claude-code": new Set([
     "--model",
@@ -77,8 +77,8 @@ const ONE_VALUE: Readonly<Record<CodingAgent, ReadonlySet<string>>> = {
     "-u",
   ]),
 };
-/** A value unless an option follows. */
-const MAYBE_VALUE: Readonly<Record<CodingAgent, ReadonlySet<string>>> = {
+/** Options with one value, unless another option follows. */
+const OPTIONAL_VALUE: Readonly<Record<CodingAgent, ReadonlySet<string>>> = {
   "claude-code": new Set([
     "--debug",
     "-d",
@@ -92,6 +92,7 @@ const MAYBE_VALUE: Readonly<Record<CodingAgent, ReadonlySet<string>>> = {
   ]),
   opencode: new Set(),
 };
+/** Options with all values up to the next option. */
 const MANY_VALUES: Readonly<Record<CodingAgent, ReadonlySet<string>>> = {
   "claude-code": new Set([
     "--allowedTools",
@@ -107,14 +108,15 @@ const MANY_VALUES: Readonly<Record<CodingAgent, ReadonlySet<string>>> = {
   ]),
   opencode: new Set(["--file", "-f"]),
 };
-/** With or without a value: the session to go on with. */
+/** Options that name the session to continue, with or without a value. */
 const SESSION: Readonly<Record<CodingAgent, ReadonlySet<string>>> = {
   "claude-code": new Set(["--resume", "-r", "--session-id"]),
   opencode: new Set(["--session", "-s"]),
 };
-const LAST: ReadonlySet<string> = new Set(["--continue", "-c", "--from-pr", "--teleport"]);
-/** What they print, or do to themselves, is no conversation. */
-const ASKS: ReadonlySet<string> = new Set(["--help", "-h", "--version", "-v"]);
+/** Options that make the agent choose the session. */
+const CHOOSES_LATEST: ReadonlySet<string> = new Set(["--continue", "-c", "--from-pr", "--teleport"]);
+/** Options and commands without a conversation: they print information or manage the agent's installation. */
+const INFO_FLAGS: ReadonlySet<string> = new Set(["--help", "-h", "--version", "-v"]);
 const VERBS: Readonly<Record<CodingAgent, ReadonlySet<string>>> = {
   "claude-code": new Set([
     "agents",
@@ -164,29 +166,29 @@ const VERBS: Readonly<Record<CodingAgent, ReadonlySet<string>>> = {
   ]),
 };
 
-/** Its standard input is JSON, a message a line. */
+/** Whether its standard input is JSON, one message a line. */
 export function readsJson({ agent, args }: AgentCommand): boolean {
   const at = args.indexOf("--input-format");
   const isJson = args.includes("--input-format=stream-json") || (at >= 0 && args[at + 1] === "stream-json");
   return agent === "claude-code" && isJson;
 }
 
-/** It goes on with its user in front of a terminal, turn after turn. */
+/** Whether it works with a user at a terminal, turn after turn. */
 export function isInteractive({ agent, args }: AgentCommand): boolean {
   if (agent === "opencode") return args[0] !== "run";
-  return !args.some((arg) => arg === "-p" || arg === "--print" || (isTogether(arg) && arg.includes("p")));
+  return !args.some((arg) => arg === "-p" || arg === "--print" || (isFlagGroup(arg) && arg.includes("p")));
 }
 
 export interface CommandIntent {
-  /** It begins or goes on with a conversation; otherwise there is nothing to put back or to save. */
+  /** The agent begins or continues a conversation. Otherwise there is nothing to restore or save. */
   readonly converses: boolean;
-  /** The line says itself which session goes on: nothing is added to it. */
+  /** The line itself selects the session, so Holdfast adds no option for it. */
   readonly choosesSession: boolean;
-  /** When it names one. */
+  /** The session that the line names; null: it names none. */
   readonly sessionId: string | null;
-  /** It may go on under another id than it names. */
+  /** The agent continues the named session under a new id. */
   readonly forks: boolean;
-  /** Where the prompt stands among the arguments; null: it comes another way. */
+  /** The index of the prompt in the arguments; null: the prompt is not an argument. */
   readonly prompt: number | null;
 }
 
@@ -198,8 +200,8 @@ export function readIntent({ agent, args }: AgentCommand): CommandIntent {
   let converses = !VERBS[agent].has(args[0] ?? "");
   for (let i = verb; i < args.length; i++) {
     const [name = "", inline] = split(args[i] ?? "");
-    if (isTogether(name)) {
-      // -cp, -rp ID: letters that take a value take it from what follows.
+    if (isFlagGroup(name)) {
+      // -cp, -pr ID: a letter with a value reads it from the next argument.
       choosesSession ||= /[cr]/.test(name) || (agent === "opencode" && name.includes("s"));
       if (/[rs]$/.test(name) && isValue(args[i + 1])) [sessionId, i] = [args[i + 1] ?? "", i + 1];
       continue;
@@ -209,11 +211,11 @@ export function readIntent({ agent, args }: AgentCommand): CommandIntent {
       const next = args[i + 1];
       if (inline !== undefined) sessionId = inline;
       else if (isValue(next)) [sessionId, i] = [next ?? "", i + 1];
-    } else if (LAST.has(name)) choosesSession = true;
-    else if (ASKS.has(name)) converses = false;
+    } else if (CHOOSES_LATEST.has(name)) choosesSession = true;
+    else if (INFO_FLAGS.has(name)) converses = false;
     else if (name === "--fork-session" || name === "--fork") forks = true;
     else if (ONE_VALUE[agent].has(name)) i += inline === undefined ? 1 : 0;
-    else if (MAYBE_VALUE[agent].has(name)) i += inline === undefined && isValue(args[i + 1]) ? 1 : 0;
+    else if (OPTIONAL_VALUE[agent].has(name)) i += inline === undefined && isValue(args[i + 1]) ? 1 : 0;
     else if (MANY_VALUES[agent].has(name)) {
       while (inline === undefined && i + 1 < args.length && !args[i + 1]?.startsWith("-")) i++;
     } else if (args[i] === "--") {
@@ -221,12 +223,12 @@ export function readIntent({ agent, args }: AgentCommand): CommandIntent {
       break;
     } else if (!name.startsWith("-")) prompt ??= i;
   }
-  // Without `run`, what stands there is a directory to work in, not a prompt.
+  // Without `run`, that argument is a directory to work in, not a prompt.
   return { converses, choosesSession, sessionId, forks, prompt: agent === "opencode" && verb === 0 ? null : prompt };
 }
 
-/** Short flags without values, or with one at the end, written as one word. */
-function isTogether(arg: string): boolean {
+/** Several short flags in one argument. Only the last may have a value. */
+function isFlagGroup(arg: string): boolean {
   return /^-[cprs]{2,}$/.test(arg);
 }
 
@@ -240,32 +242,32 @@ function split(arg: string): readonly [name: string, inline?: string] {
   return [arg.slice(0, at), arg.slice(at + 1)];
 }
 
-/** The agent's own way to go on with a session. */
-export function resuming(line: AgentCommand, sessionId: string): AgentCommand {
+/** Adds the agent's own option to continue a session. */
+export function resumeCommand(line: AgentCommand, sessionId: string): AgentCommand {
   const { agent, args } = line;
   if (agent === "claude-code") return { ...line, args: ["--resume", sessionId, ...args] };
   const flag = ["--session", sessionId];
   return { ...line, args: args[0] === "run" ? ["run", ...flag, ...args.slice(1)] : [...flag, ...args] };
 }
 
-/** A new session of that id; OpenCode makes its own. */
-export function beginning(line: AgentCommand, sessionId: string): AgentCommand {
+/** Adds the option for a new session with that id. OpenCode has none: it creates its own ids. */
+export function newSessionCommand(line: AgentCommand, sessionId: string): AgentCommand {
   return line.agent === "claude-code" ? { ...line, args: ["--session-id", sessionId, ...line.args] } : line;
 }
 
-/** Words before the prompt; null when it does not stand in the line. */
-export function prefixed(line: AgentCommand, words: string): AgentCommand | null {
+/** Puts a text before the prompt; null when the line has no prompt. */
+export function withPromptPrefix(line: AgentCommand, text: string): AgentCommand | null {
   const { prompt } = readIntent(line);
   if (prompt === null) return null;
-  const args = line.args.map((arg, i) => (i === prompt ? `${words}\n\n${arg}` : arg));
+  const args = line.args.map((arg, i) => (i === prompt ? `${text}\n\n${arg}` : arg));
   return { ...line, args };
 }
 
-/** Where there is no prompt to put them before, the agent is told beside it; null: only its standard input is left. */
-export function withInstructions(line: AgentCommand, words: string): AgentCommand | null {
+/** Gives the agent a text by an option, if the line has no prompt; null: the agent has no such option. */
+export function withInstructions(line: AgentCommand, text: string): AgentCommand | null {
   const { agent, args } = line;
-  if (agent === "claude-code") return { ...line, args: ["--append-system-prompt", words, ...args] };
-  return args[0] === "run" ? null : { ...line, args: ["--prompt", words, ...args] };
+  if (agent === "claude-code") return { ...line, args: ["--append-system-prompt", text, ...args] };
+  return args[0] === "run" ? null : { ...line, args: ["--prompt", text, ...args] };
 }
 
 const PACKAGES: Readonly<Record<string, string>> = {
@@ -273,7 +275,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   "opencode-ai": "opencode",
 };
 
-/** Behind the first word that is no option, everything is the started program's. */
+/** Package runners, and the words that start a program. After the first word that is not an option, all arguments are the program's. */
 const RUNNERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   npx: [[]],
   bunx: [[]],
@@ -283,19 +285,19 @@ const RUNNERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   pnpm: [["dlx"], ["exec"]],
   yarn: [["dlx"], ["exec"], []],
 };
-/** npm reads the options behind the program's name as its own, unless -- stands before it. */
-const READS_ALL: ReadonlySet<string> = new Set(["npm"]);
+/** npm reads options after the program's name as its own, unless -- precedes the program. */
+const NEEDS_SEPARATOR: ReadonlySet<string> = new Set(["npm"]);
 const RUNNER_VALUES: ReadonlySet<string> = new Set(["-p", "--package", "-w", "--workspace", "--cache", "--registry"]);
 const SHELLS: ReadonlySet<string> = new Set(["sh", "bash", "dash", "zsh", "ksh"]);
-/** The shell becomes the agent, and its arguments are handed to it as they are. */
+/** The shell replaces itself with the agent, which gets the arguments unchanged. */
 const EXEC = 'exec "$0" "$@"';
 
-/** The command line starts no agent that is known, or starts it in a way that cannot be supervised. */
+/** The command line starts no known agent, or starts it in a way that cannot be supervised. */
 export class CommandLineRefused extends Error {
   override readonly name = "CommandLineRefused";
 }
 
-/** `given`: the options of `holdfast run` as they were given, for the line that works. */
+/** `given`: the options of `holdfast run` as the user wrote them, for the command line that an error suggests. */
 export function readAgentCommand(words: readonly string[], given: string): AgentCommand {
   const [program = "", ...args] = words;
   const agent = agentOf(program);
@@ -307,10 +309,13 @@ export function readAgentCommand(words: readonly string[], given: string): Agent
   if (at >= 0) {
     const before = [program, ...args.slice(0, at)].map(quoteArgument).join(" ");
     const rest = args.slice(at).map(quoteArgument).join(" ");
-    throw refused(`${JSON.stringify(program)} is not understood here`, `${before} holdfast run${given} -- ${rest}`);
+    throw refuseCommandLine(
+      `holdfast run does not know how ${JSON.stringify(program)} starts the agent`,
+      `${before} holdfast run${given} -- ${rest}`,
+    );
   }
   throw new CommandLineRefused(
-    `${JSON.stringify(program)} is no agent that is known: give claude … or opencode … after --, also as npx claude … ` +
+    `${JSON.stringify(program)} is not a known agent: give claude … or opencode … after --, also as npx claude … ` +
       'or bash -c "claude …"',
   );
 }
@@ -327,18 +332,18 @@ function throughRunner(program: string, name: string, args: readonly string[], g
   const agent = agentOf(programOf(args[at] ?? ""));
   if (agent === undefined) return null;
   const rest = args.slice(at + 1);
-  if (READS_ALL.has(name) && !isEnded && rest.length > 0) {
+  if (NEEDS_SEPARATOR.has(name) && !isEnded && rest.length > 0) {
     const before = [program, ...args.slice(0, at)].map(quoteArgument).join(" ");
-    const behind = args.slice(at).map(quoteArgument).join(" ");
-    throw refused(
-      `${name} would take the agent's options for its own`,
-      `holdfast run${given} -- ${before} -- ${behind}`,
+    const agentPart = args.slice(at).map(quoteArgument).join(" ");
+    throw refuseCommandLine(
+      `${name} would read the agent's options as its own`,
+      `holdfast run${given} -- ${before} -- ${agentPart}`,
     );
   }
   return { agent, program, launcher: args.slice(0, at + 1), args: rest };
 }
 
-/** A package as it is named in the registry, with or without a version. */
+/** The program of a package that is named as in the registry, with or without a version. */
 function programOf(word: string): string {
   return PACKAGES[word.replace(/(?<=.)@[^/]*$/, "")] ?? word;
 }
@@ -358,7 +363,7 @@ function throughShell(program: string, args: readonly string[], given: string): 
     if (inside === script) return null;
     const more = args.slice(at + 2).map((word) => ` ${quoteArgument(word)}`);
     const works = `${program} ${options} ${quoteArgument(inside)}${more.join("")}`;
-    throw refused("a shell script does more than start the agent: holdfast run belongs into it", works);
+    throw refuseCommandLine("the shell script does more than start the agent: put holdfast run into the script", works);
   }
   const launcher = [...args.slice(0, at + 1), EXEC, words[0] ?? ""];
   return { agent, program, launcher, args: words.slice(1) };
@@ -367,7 +372,7 @@ function throughShell(program: string, args: readonly string[], given: string): 
 /** Where a command may begin. */
 const COMMAND = /(^|[;&|(]\s*|\s)((?:[\w./-]*\/)?(?:claude|opencode)(?=\s|$))/;
 
-/** The words of a simple command; null where the shell would do more than split and unquote them. */
+/** The words of a simple command; null when the shell would do more than split and unquote them. */
 function splitPlain(script: string): readonly string[] | null {
   const words: string[] = [];
   const text = script.trim();
@@ -389,17 +394,17 @@ function splitPlain(script: string): readonly string[] | null {
   return word === null ? words : [...words, word];
 }
 
-function refused(why: string, works: string): CommandLineRefused {
+function refuseCommandLine(why: string, works: string): CommandLineRefused {
   return new CommandLineRefused(`${why}; this works: ${works}`);
 }
 
-/** How the session of a run begins, as far as the command line shows it. */
+/** What the command line must contain for the session of a run. */
 export interface CommandStart {
   /** The session to resume; null: a new one begins. */
   readonly resume: string | null;
   /** A digest for the agent; null: there is none. */
   readonly digest: string | null;
-  /** The standard input is a person at a terminal. */
+  /** The standard input is a terminal. */
   readonly isTerminal: boolean;
 }
 
@@ -407,8 +412,8 @@ export interface FinalCommand {
   readonly command: AgentCommand;
   /** The session that the agent will work in; null: the agent creates or chooses it. */
   readonly sessionId: string | null;
-  /** A text that goes before the agent's standard input. */
-  readonly before: string | null;
+  /** A text that is written to the agent's standard input first. */
+  readonly stdinPrefix: string | null;
 }
 
 /** The command that the agent is started with: the user's own, with the session to resume or with a digest. */
@@ -420,24 +425,24 @@ export function finalCommand(
 ): FinalCommand {
   // A session may also be named by its title. Then the agent finds out which one it is.
   const named = intent.sessionId !== null && isSessionIdOf(command.agent, intent.sessionId) ? intent.sessionId : null;
-  if (intent.choosesSession) return { command, sessionId: intent.forks ? null : named, before: null };
+  if (intent.choosesSession) return { command, sessionId: intent.forks ? null : named, stdinPrefix: null };
   if (resume !== null) {
-    return { command: resuming(command, resume), sessionId: intent.forks ? null : resume, before: null };
+    return { command: resumeCommand(command, resume), sessionId: intent.forks ? null : resume, stdinPrefix: null };
   }
   const sessionId = command.agent === "claude-code" ? newUuid(environment) : null;
-  const fresh = sessionId === null ? command : beginning(command, sessionId);
-  if (digest === null) return { command: fresh, sessionId, before: null };
-  const withDigest = prefixed(fresh, digest);
-  if (withDigest !== null) return { command: withDigest, sessionId, before: null };
+  const fresh = sessionId === null ? command : newSessionCommand(command, sessionId);
+  if (digest === null) return { command: fresh, sessionId, stdinPrefix: null };
+  const withDigest = withPromptPrefix(fresh, digest);
+  if (withDigest !== null) return { command: withDigest, sessionId, stdinPrefix: null };
   // A terminal or a stream of JSON messages cannot begin with a text.
   const isNoText = isTerminal || readsJson(command);
   const instructed = isNoText ? withInstructions(fresh, digest) : null;
   return instructed === null
-    ? { command: fresh, sessionId, before: digest }
-    : { command: instructed, sessionId, before: null };
+    ? { command: fresh, sessionId, stdinPrefix: digest }
+    : { command: instructed, sessionId, stdinPrefix: null };
 }
 
-/** Version 4. */
+/** A random UUID (version 4). */
 function newUuid(environment: Pick<Environment, "random">): string {
   const bytes = environment.random(16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;

@@ -17,7 +17,7 @@ test("CA20 it is over so long after the agent has ended, and reading the session
   const environment = simulatedEnvironment(1);
   const grace = new Grace(10_000, environment);
   await environment.advance(5000);
-  const over = watched(grace.over(NEVER));
+  const over = watched(grace.waitForDeadline(NEVER));
   await environment.advance(4000);
   grace.pause();
   await environment.advance(20_000);
@@ -32,7 +32,7 @@ test("CA20 it is over so long after the agent has ended, and reading the session
 test("CA20 reading does not stop the clock for ever", async () => {
   const environment = simulatedEnvironment(1);
   const grace = new Grace(10_000, environment);
-  const over = watched(grace.over(NEVER));
+  const over = watched(grace.waitForDeadline(NEVER));
   grace.pause();
   await environment.advance(69_999);
   expect(over.isOver).toBe(false);
@@ -43,7 +43,7 @@ test("CA20 reading does not stop the clock for ever", async () => {
 test("CA20 after a signal nothing stops the clock, whatever stopped it before", async () => {
   const environment = simulatedEnvironment(1);
   const grace = new Grace(10_000, environment);
-  const over = watched(grace.over(NEVER));
+  const over = watched(grace.waitForDeadline(NEVER));
   grace.pause();
   await environment.advance(30_000);
   grace.beginUrgent();
@@ -57,7 +57,7 @@ test("CA20 after a signal nothing stops the clock, whatever stopped it before", 
 test("CA20 an agent that was asked to end has the grace time but for what saving needs; without a signal it is never late", async () => {
   const environment = simulatedEnvironment(1);
   const grace = new Grace(10_000, environment);
-  const late = watched(grace.agentIsLate(NEVER));
+  const late = watched(grace.waitForAgentDeadline(NEVER));
   await environment.advance(3_600_000);
   expect(late.isOver).toBe(false);
   grace.beginUrgent();
@@ -65,7 +65,7 @@ test("CA20 an agent that was asked to end has the grace time but for what saving
   expect(late.isOver).toBe(false);
   await environment.advance(1);
   expect(late.isOver).toBe(true);
-  const over = watched(grace.over(NEVER));
+  const over = watched(grace.waitForDeadline(NEVER));
   await environment.advance(10_000 - grace.agentMs);
   expect(over.isOver).toBe(true);
 });

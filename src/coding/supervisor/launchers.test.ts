@@ -55,6 +55,6 @@ describe("CA4 an agent that another program starts", () => {
 
   test.each([["bash"], ["bash", "-c", "ls"], ["npx", "eslint"], ["python", "x.py"], [""]])(
     "%j is no agent",
-    (...words) => expect(() => read(...words)).toThrow("is no agent that is known"),
+    (...words) => expect(() => read(...words)).toThrow("is not a known agent"),
   );
 });

@@ -44,7 +44,7 @@ export type SaveMoment = "first" | "while" | "exit";
 /** What may be missing at the end. */
 export type ProblemKind = "save" | "conversation" | "bundle" | "sessions";
 
-/** How far the recorder came when the agent has ended. */
+/** The progress of finish() after the agent has ended. */
 type FinishPhase = "begun" | "saved" | "done";
 
 interface RecorderEntry {
@@ -66,15 +66,15 @@ export class SessionRecorder {
   sessionId: string | null;
   /** What writeStamp() returned before the agent started. */
   stampBefore = "";
-  /** What failed the last time, by what is missing because of it. */
+  /** The last error, by what is missing because of it. */
   readonly problems = new Map<ProblemKind, unknown>();
-  /** Sessions whose files are in the store as the agent left them. */
+  /** Sessions of which the store has the files as the agent left them. */
   readonly #current = new Set<string>();
   #phase: FinishPhase = "begun";
   #isReading = false;
   #grace: Pick<Grace, "pause" | "resume"> | null = null;
   #atEnd: Promise<readonly string[]> | null = null;
-  /** The session that the bundle was made of. The store gets the same files. */
+  /** The session from which the bundle was written. The store gets the same files. */
   #bundled: LocalSession | null = null;
 
   constructor(options: RecorderOptions) {
@@ -145,7 +145,7 @@ export class SessionRecorder {
     this.#phase = "done";
   }
 
-  /** OpenCode's own program may have to read the files, which takes long: the grace time pauses. */
+  /** The grace time pauses while files are read, because OpenCode's own program may have to read them, which takes long. */
   async #reading<T>(act: () => Promise<T>): Promise<T> {
     this.#isReading = true;
     this.#grace?.pause();
@@ -225,8 +225,8 @@ export class SessionRecorder {
       "capture.error",
       new HoldfastError("StoreUnreachable", `the store ${store} was removed while the agent worked`, {
         hint:
-          "Keep it outside of the directory that agents work in, with --store or HOLDFAST_STORE; " +
-          "`holdfast capture` saves what is still here.",
+          "Use --store or HOLDFAST_STORE to keep it outside of the directory that agents work in; " +
+          "`holdfast capture` saves the session's files that are still on this disk.",
       }),
     );
   }
@@ -326,9 +326,9 @@ export class SessionRecorder {
     const restored = sessionId === this.#options.sessionId ? (basis?.session ?? null) : null;
     const session = recorded?.last?.session ?? restored;
     if (store === null || session === null || (await store.sessions.get(session)) !== null) return;
-    throw new HoldfastError("SessionDeleted", `session ${JSON.stringify(session)} was erased meanwhile`, {
+    throw new HoldfastError("SessionDeleted", `session ${JSON.stringify(session)} was erased while the agent worked`, {
       details: { session },
-      hint: "Nothing more of it is saved; what the agent has on disk stays there.",
+      hint: "It is no longer saved. The agent's own files on disk are not changed.",
     });
   }
 
@@ -354,7 +354,7 @@ export class RecordedSession {
   readonly #store: ImportStores;
   readonly #saver: Saver;
   #importedGeneration = 0;
-  /** What was saved last; null: nothing yet. */
+  /** The capture of the last save; null: there was none. */
   last: Capture | null = null;
 
   constructor(store: ImportStores, options: Omit<SaverOptions, "captures">) {

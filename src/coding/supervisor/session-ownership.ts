@@ -1,6 +1,6 @@
-// Which sessions the agent works in that this run started. Other agents may work in the same directory: a session that may be
-// theirs is never taken for the run's own. Claude Code names its session in sessions/<pid>.json below its config directory for
-// as long as it runs, also after /clear, /resume and --continue; the credentials beside that folder are never read.
+// Finds out in which sessions the agent of this run works. Other agents may work in the same directory: a session that may belong to one
+// of them is never recorded as the run's own. While Claude Code runs, it names its session in sessions/<pid>.json below its config
+// directory, also after /clear, /resume and --continue; the credentials in the config directory are never read.
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import * as path from "node:path";
 import type { CodingAgent } from "../../contracts/captures.ts";
@@ -83,11 +83,11 @@ export class SessionOwnership {
     const isLeft = sessionId !== null && !this.#named.includes(sessionId);
     if (isOver && sessionId === null && this.#named.length > 0) return this.#namedOrWritten();
     if (this.#named.length > 0) return isLeft ? [sessionId, ...this.#named] : this.#named;
-    if (agent === "opencode" && several) return this.#allBegun();
+    if (agent === "opencode" && several) return this.#allChanged();
     if (this.#chosen === null) this.#chosen = await this.#onlyChanged();
     // Claude Code before 2.0 continued a resumed session under another id without naming it.
     else if (isOver && resumed && agent === "claude-code" && !(await this.#changed()).includes(this.#chosen)) {
-      this.#chosen = (await this.#onlyBegun()) ?? this.#chosen;
+      this.#chosen = (await this.#onlyCreated()) ?? this.#chosen;
     }
     return this.#chosen === null ? [] : [this.#chosen];
   }
@@ -99,22 +99,22 @@ export class SessionOwnership {
   async #namedOrWritten(): Promise<readonly string[]> {
     const changed = await this.#changed();
     if (this.#named.some((id) => changed.includes(id))) return this.#named;
-    const written = only(changed.filter((id) => !this.#others.has(id)));
+    const written = onlySession(changed.filter((id) => !this.#others.has(id)));
     return written === null ? this.#named : [written];
   }
 
-  async #allBegun(): Promise<readonly string[]> {
+  async #allChanged(): Promise<readonly string[]> {
     const changed = await this.#changed();
     return this.#chosen === null ? changed : [...changed.filter((id) => id !== this.#chosen), this.#chosen];
   }
 
   async #onlyChanged(): Promise<string | null> {
-    return only(await this.#changed());
+    return onlySession(await this.#changed());
   }
 
-  async #onlyBegun(): Promise<string | null> {
+  async #onlyCreated(): Promise<string | null> {
     const before = this.#before ?? new Map();
-    return only((await this.#changed()).filter((id) => !before.has(id)));
+    return onlySession((await this.#changed()).filter((id) => !before.has(id)));
   }
 
   /** Sessions that were created or written to since the agent started; the latest is the last. */
@@ -147,10 +147,10 @@ export async function hasSessions(agent: CodingAgent, host: AgentHost): Promise<
   return (await stampsOf(agent, host)).size > 0;
 }
 
-/** The sessions of OpenCode that began in this directory between two times of this machine's clock. */
-export async function listSessionsBegun(host: AgentHost, from: number, to: number): Promise<readonly string[]> {
-  const begun = (await openCodeSessions(host)).filter(({ createdAt }) => createdAt >= from && createdAt <= to);
-  return begun.map(({ sessionId }) => sessionId);
+/** The sessions that OpenCode created in this directory between two times of this machine's clock. */
+export async function listCreatedSessions(host: AgentHost, from: number, to: number): Promise<readonly string[]> {
+  const created = (await openCodeSessions(host)).filter(({ createdAt }) => createdAt >= from && createdAt <= to);
+  return created.map(({ sessionId }) => sessionId);
 }
 
 async function openCodeSessions(host: AgentHost): Promise<readonly OpenCodeSessionInfo[]> {
@@ -173,24 +173,28 @@ async function stampsOf(agent: CodingAgent, host: AgentHost): Promise<Stamps> {
   return new Map(ordered.map(({ sessionId, size, mtimeMs }) => [sessionId, `${size} ${mtimeMs}`]));
 }
 
-function only(sessions: readonly string[]): string | null {
+function onlySession(sessions: readonly string[]): string | null {
   if (sessions.length <= 1) return sessions[0] ?? null;
-  throw new HoldfastError("Conflict", `${sessions.length} sessions of this directory were worked on at the same time`, {
-    details: { sessions },
-    hint: "Save the right one with `holdfast capture --session-id ID`, or name it on the agent's own command line.",
-  });
+  throw new HoldfastError(
+    "Conflict",
+    `${sessions.length} sessions of this directory changed during the run, and it is unknown which one the agent used`,
+    {
+      details: { sessions },
+      hint: "Save the right one with `holdfast capture --session-id ID`, or name it on the agent's own command line.",
+    },
+  );
 }
 
 export interface ClaudeProcess {
   /** Claude Code itself, or the launcher that started it. */
   readonly pid: number;
-  /** When it was started: an older file is of another process that had the same number. */
+  /** When it was started. An older file belongs to an earlier process with the same pid. */
   readonly since: number;
-  /** Where it works: containers that share a home directory may use the same process number in other directories. */
+  /** Its working directory: containers that share a home directory may use the same pid in other directories. */
   readonly cwd: string;
 }
 
-/** Two readings of one machine's clock, each in whole milliseconds. */
+/** The tolerance between two readings of the same clock. */
 const SLACK_MS = 1000;
 const ANY = { since: Number.NEGATIVE_INFINITY, cwd: "/" };
 const ENTRY = /^(\d+)\.json$/;
@@ -198,12 +202,12 @@ const ENTRY = /^(\d+)\.json$/;
 /** The session that this process names; null: it names none, or not yet. */
 export async function currentSessionOf(configDir: string, claude: ClaudeProcess): Promise<string | null> {
   const folder = path.join(configDir, "sessions");
-  const own = await sessionIn(path.join(folder, `${claude.pid}.json`), claude.pid, claude);
+  const own = await readSessionEntry(path.join(folder, `${claude.pid}.json`), claude.pid, claude);
   if (own !== null) return own;
   for (const name of await readdir(folder).catch(() => [])) {
     const pid = Number(ENTRY.exec(name)?.[1]);
     if (!Number.isInteger(pid) || !(await isBelow(pid, claude.pid))) continue;
-    const found = await sessionIn(path.join(folder, name), pid, claude);
+    const found = await readSessionEntry(path.join(folder, name), pid, claude);
     if (found !== null) return found;
   }
   return null;
@@ -216,13 +220,13 @@ export async function sessionsOfOthers(configDir: string, claude: ClaudeProcess)
   for (const name of await readdir(folder).catch(() => [])) {
     const pid = Number(ENTRY.exec(name)?.[1]);
     if (!Number.isInteger(pid) || pid === claude.pid || (await isBelow(pid, claude.pid))) continue;
-    const session = await sessionIn(path.join(folder, name), pid, ANY);
+    const session = await readSessionEntry(path.join(folder, name), pid, ANY);
     if (session !== null) found.push(session);
   }
   return found;
 }
 
-async function sessionIn(
+async function readSessionEntry(
   file: string,
   pid: number,
   { since, cwd }: Pick<ClaudeProcess, "since" | "cwd">,

@@ -1,5 +1,5 @@
-// How an agent's session begins. It is resumed from a capture when its files can be restored; otherwise the agent gets a digest of the
-// stored conversation, or a new session begins. The result says which of the three it was, and why.
+// Decides how an agent's session begins. If the files of a capture can be restored, the agent resumes it; otherwise the agent gets a digest
+// of the stored conversation, or begins a new session. The result says which of the three it was, and why.
 import type { Capture, CaptureWithFiles, CodingAgent, RequestClaim, UnsavedWork } from "../../contracts/captures.ts";
 import type { CaptureSource, Restored } from "../../contracts/coding.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
@@ -14,7 +14,7 @@ import { type AgentHost, hasMessages, type LocalAgent, type LocalSession } from 
 import { captureContaining } from "../save-basis.ts";
 import { type Saved, Saver } from "../saver.ts";
 import type { Log } from "./recorder.ts";
-import { listSessionsBegun } from "./session-ownership.ts";
+import { listCreatedSessions } from "./session-ownership.ts";
 
 export type SessionStart =
   | {
@@ -29,7 +29,7 @@ export type SessionStart =
       readonly why: string;
       /** The store's session that the digest is of; null: it is of a bundle. */
       readonly session: string | null;
-      /** The agent that had the conversation. */
+      /** The agent of that conversation. */
       readonly from: CodingAgent;
       readonly diverged: DivergedSession | null;
     }
@@ -55,7 +55,7 @@ export interface StartOptions extends Omit<LeftoverOptions, "store" | "sessionId
   readonly sessionId: string | null;
   /** The agent's command line has room for a digest. */
   readonly allowsDigest: boolean;
-  /** Resume this capture if it still exists: the run that was waited for left it. */
+  /** Resume this capture if it still exists: it is that of the run for which this run waited. */
   readonly capture: string | null;
   readonly rewritePaths: boolean;
   readonly overwrite: boolean;
@@ -63,7 +63,7 @@ export interface StartOptions extends Omit<LeftoverOptions, "store" | "sessionId
   readonly openScratch: () => Promise<Holdfast>;
 }
 
-/** What was tried before: why no restore succeeded. */
+/** Why no restore has succeeded so far. */
 interface FailedAttempts {
   why: string | null;
   diverged: DivergedSession | null;
@@ -159,7 +159,7 @@ async function tryRestore(
   try {
     const restored = await agent.restore(source, { rewritePaths, overwrite });
     if (restored.messages === 0)
-      throw new HoldfastError("NotFound", `the stored session ${source.sessionId} holds no message`);
+      throw new HoldfastError("NotFound", `the stored session ${source.sessionId} has no messages`);
     const { sessionId, cwd, files, bytes, messages, left } = restored;
     log("info", "capture.restored", { sessionId, cwd, files, bytes, messages, left: left.length });
     return restored;
@@ -214,7 +214,7 @@ async function digestOfStore(
   }
 }
 
-/** The newest conversation of the request that another agent had. This agent cannot resume it. */
+/** A digest of the request's newest conversation of another agent, which this agent cannot resume. */
 async function digestOfOtherAgent({ store, request, agent, log }: StartOptions) {
   if (store === null) return null;
   for (const from of AGENTS.filter((one) => one !== agent.agent)) {
@@ -250,7 +250,7 @@ async function explainNoCapture({ store, request, sessionId, agent }: StartOptio
   return explainMissingCapture(store, selector, agent.agent).then(messageOf, messageOf);
 }
 
-/** Of the input that could not be restored; "" when its conversation cannot be read either. */
+/** A digest of the input that could not be restored; "" when its conversation cannot be read either. */
 async function digestOfInput({ input, request, log, openScratch }: StartOptions): Promise<string> {
   if (input === null) return "";
   const scratch = await openScratch();
@@ -309,10 +309,10 @@ async function trySave(options: LeftoverOptions): Promise<CaptureWithFiles | nul
   }
 }
 
-/** The claim on a request that this run has. */
+/** The claim of this run on its request. */
 export interface ClaimedRequest {
   readonly claim: RequestClaim;
-  /** Another run had the claim, and this run waited for its end. */
+  /** Another run had the claim, and this run waited until that run ended. */
   readonly hasWaited: boolean;
 }
 
@@ -329,7 +329,7 @@ export interface UnsavedOptions extends Omit<LeftoverOptions, "sessionId" | "bas
 export async function saveUnsaved(options: UnsavedOptions): Promise<string | null> {
   const { hasWaited, claim, log } = options;
   const { unsaved = [], capture = null, isReleased = false } = claim.previous ?? {};
-  // The previous run ended well. What an earlier run left is saved now, but it is not the latest work.
+  // The previous run ended normally. Work that an earlier run left is saved now, but it is not the latest work.
   const isSuperseded = isReleased && capture !== null;
   const newest = isSuperseded && unsaved.length > 0 ? await newestCapture(options) : null;
   let last: CaptureWithFiles | null = null;
@@ -375,7 +375,7 @@ async function saveOne(options: UnsavedOptions, unsaved: UnsavedWork): ReturnTyp
   }
 }
 
-/** OpenCode chooses the id of a session itself: the sessions that began while that run had the claim and that no capture has. */
+/** OpenCode chooses the ids of sessions itself, so these are the sessions that it created during that run and that no capture has. */
 async function unknownSessions(
   { store, agent: { agent }, host }: UnsavedOptions,
   { since, lastSeenAt }: UnsavedWork,
@@ -383,7 +383,7 @@ async function unknownSessions(
   if (agent !== "opencode") return [];
   const { machineAheadMs, uncertaintyMs } = store.clock();
   const from = since + machineAheadMs - uncertaintyMs;
-  const begun = await listSessionsBegun(host, from, lastSeenAt + machineAheadMs + uncertaintyMs + AGENT_BEGINS_MS);
+  const begun = await listCreatedSessions(host, from, lastSeenAt + machineAheadMs + uncertaintyMs + AGENT_BEGINS_MS);
   const known = await Promise.all(
     begun.map(async (sessionId) => {
       const { items } = await store.captures.list({ sessionId, agent, diverged: true, limit: 1 });

@@ -1,12 +1,12 @@
-// Runs a coding agent whose session is kept: saves what earlier runs left, restores the session, starts the agent, saves its sessions
-// while it works and after its end, all within the grace time. The caller parses options, prints and chooses the exit code.
+// Runs a coding agent and records its session: saves the work that earlier runs left, restores the session, starts the agent, and saves
+// its sessions while it works and, within the grace time, after its end. The caller parses options, prints and chooses the exit code.
 import type { RequestClaim } from "../../contracts/captures.ts";
 import { type HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import { realEnvironment } from "../../core/environment.ts";
 import { formatSpan } from "../../core/format-numbers.ts";
 import { type AgentHost, type LocalSession, localAgent } from "../local-agent.ts";
 import type { Saved } from "../saver.ts";
-import { type AgentEnd, type AgentProcess, type AgentSurroundings, Grace, startAgent } from "./agent-process.ts";
+import { type AgentEnd, type AgentProcess, Grace, type LaunchContext, startAgent } from "./agent-process.ts";
 import { type AgentCommand, type CommandIntent, finalCommand } from "./command-line.ts";
 import { SessionRecorder } from "./recorder.ts";
 import { hasSessions } from "./session-ownership.ts";
@@ -32,7 +32,7 @@ const REST_PER_SAVE = 20;
 /** The longest that a timer can wait. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** What the caller is told before the agent starts about work that is not saved. */
+/** Called before the agent starts, for earlier work that could not be saved. */
 type LeftoverCallbacks = Pick<UnsavedOptions, "onUnsaved" | "onAmbiguous">;
 
 export interface SupervisedRun
@@ -45,7 +45,7 @@ export interface SupervisedRun
   readonly command: AgentCommand;
   readonly intent: CommandIntent;
   readonly host: AgentHost;
-  readonly stdin: AgentSurroundings["stdin"];
+  readonly stdin: LaunchContext["stdin"];
   /** The store as messages name it. */
   readonly storeName: string;
   /** null: other runs may work on the request at the same time. */
@@ -116,11 +116,11 @@ export async function superviseAgent(run: SupervisedRun): Promise<SupervisedEnd>
   if (sessionId !== null) log("info", "capture.session-id", { sessionId });
   claimed?.claim.lost.addEventListener("abort", () => log("warn", "capture.claim-lost", { request, agent }));
   const grace = new Grace(run.graceMs, host.environment);
-  const surroundings = { cwd: host.cwd, env: host.env, stdin: run.stdin };
-  const child = await startAgent(final.command, surroundings, {
-    before: final.before,
+  const context = { cwd: host.cwd, env: host.env, stdin: run.stdin };
+  const child = await startAgent(final.command, context, {
+    stdinPrefix: final.stdinPrefix,
     onStop: () => grace.beginUrgent(),
-  }).catch(notStarted);
+  }).catch(catchStartFailure);
   if ("error" in child) return { status: "not-started", error: child.error };
   const basis = start.how === "resumed" ? start.basis?.id : undefined;
   describe({
@@ -134,7 +134,7 @@ export async function superviseAgent(run: SupervisedRun): Promise<SupervisedEnd>
   return { status: "ended", start, recorder, end, killedAfterMs: wasKilled ? grace.agentMs : null, isAnswered };
 }
 
-export function notStarted(error: unknown): { readonly error: HoldfastError } {
+export function catchStartFailure(error: unknown): { readonly error: HoldfastError } {
   if (isHoldfastError(error) && error.code === "MissingDependency") return { error };
   throw error;
 }
@@ -143,7 +143,7 @@ async function findStart(run: SupervisedRun, onSaved: (saved: Saved) => void): P
   const { command, intent, host, input, store, claimed, request, ttlMs, mask, log, onUnsaved, onAmbiguous } = run;
   const agent = localAgent(command.agent, host);
   const common = { agent, request, ttlMs, mask, log, onSaved, onUnsaved };
-  // Earlier runs may have been killed while their agents went on.
+  // Earlier runs may have been killed while their agents continued to work.
   const left =
     store === null || claimed === null ? null : await saveUnsaved({ ...common, ...claimed, store, host, onAmbiguous });
   // The command continues the latest session without naming it. If this directory has one, the agent takes it.
@@ -203,7 +203,7 @@ async function recordUntilEnd(
     () => recorder.save("while"),
     everyMs === null ? REST_PER_SAVE : 0,
   );
-  void grace.agentIsLate(over.signal).then(() => {
+  void grace.waitForAgentDeadline(over.signal).then(() => {
     if (over.signal.aborted) return;
     wasKilled = true;
     child.kill();
@@ -270,7 +270,9 @@ async function withinGrace(grace: Grace, act: () => Promise<void>): Promise<"don
   for (const signal of signals) process.on(signal, listen);
   try {
     const done = act().then(() => "done" as const);
-    const late = grace.over(over.signal).then(() => (count > 1 ? ("interrupted" as const) : ("late" as const)));
+    const late = grace
+      .waitForDeadline(over.signal)
+      .then(() => (count > 1 ? ("interrupted" as const) : ("late" as const)));
     return await Promise.race([done, late]);
   } finally {
     over.abort();
