@@ -3,7 +3,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { Log, LogEvent } from "../contracts/log.ts";
-import type { Arguments } from "./arguments.ts";
+import type { Arguments } from "./command.ts";
 import { EXIT } from "./exit.ts";
 import { UsageError } from "./failure.ts";
 import { type Io, interruption } from "./io.ts";

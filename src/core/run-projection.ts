@@ -4,8 +4,8 @@
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { RunRows } from "../contracts/storage/check-queries.ts";
 import { toHex } from "./bytes.ts";
-import { canonicalJson } from "./canonical.ts";
 import { jsonObject } from "./decode.ts";
+import { canonicalJson } from "./hashing.ts";
 
 /** Columns that change while it lives. */
 export const MUTABLE_COLUMNS = [

@@ -3,7 +3,7 @@ import type { ChatModelOptions, ChatRequest } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ModelCall } from "../contracts/models.ts";
 import type { DescribedTool } from "../contracts/tool-schemas.ts";
-import { isObject } from "../core/object.ts";
+import { isObject } from "../core/check.ts";
 import {
   type BlockOf,
   describeMedia,

@@ -6,7 +6,7 @@ import type { ContextMessage } from "../contracts/context.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
 import type { ModelCall } from "../contracts/models.ts";
-import { isObject } from "../core/object.ts";
+import { isObject } from "../core/check.ts";
 
 export type BlockOf<T extends ContentBlock["type"]> = Extract<ContentBlock, { type: T }>;
 export type MediaBlock = BlockOf<"image" | "audio" | "document">;

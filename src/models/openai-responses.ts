@@ -5,8 +5,7 @@ import type { ChatModel, ChatModelOptions, ChatReply, ChatRequest, StreamingEndp
 import type { ContextMessage } from "../contracts/context.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { ModelCall } from "../contracts/models.ts";
-import { copyJson } from "../core/check.ts";
-import { isObject } from "../core/object.ts";
+import { copyJson, isObject } from "../core/check.ts";
 import {
   type BlockOf,
   dataUrl,

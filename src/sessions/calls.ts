@@ -23,9 +23,9 @@ import {
 } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { type Column, decodeRow, jsonObject, oneOf, optional, plainObject, text, whole } from "../core/decode.ts";
-import { existingSession } from "../core/existing-session.ts";
 import { lineOf } from "../core/lineage.ts";
 import { optionalRowId, parseRowId, rowId } from "../core/row-id.ts";
+import { existingSession } from "../core/session-lookup.ts";
 import type { Rules } from "../core/verbs.ts";
 import { type Columns, preparePayloads, writePayloads } from "./payload-columns.ts";
 import { checkTurn } from "./turns.ts";

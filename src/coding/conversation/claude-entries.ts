@@ -2,7 +2,7 @@
 // conversation. The formats differ by version and are not documented, so every field is checked.
 import { createHash } from "node:crypto";
 import type { ContentBlockInput } from "../../contracts/messages.ts";
-import { isObject } from "../../core/object.ts";
+import { isObject } from "../../core/check.ts";
 import { contentOf, idOf, isProgramText, type Loose, textOf, wholeOf } from "./agent-content.ts";
 
 /** A line with a uuid. It names the entry that it follows. */

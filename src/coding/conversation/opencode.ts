@@ -2,8 +2,8 @@
 // becomes a message when it can change no more, and in the order in which that happened: a later export only adds to it.
 import { createHash } from "node:crypto";
 import type { ContentBlockInput } from "../../contracts/messages.ts";
+import { isObject } from "../../core/check.ts";
 import { addUsd } from "../../core/money.ts";
-import { isObject } from "../../core/object.ts";
 import { base64, idOf, kept, type Loose, opaque, textOf, toolResult, wholeOf } from "./agent-content.ts";
 import type { Conversation, ConversationCall, ConversationMessage, Damage, Reading, Subagent } from "./conversation.ts";
 

@@ -1,7 +1,7 @@
 // The JSON of `opencode export`: what is looked at before one is kept or imported, and what we take out of it.
 
 import type { Json, JsonObject } from "../../contracts/json.ts";
-import { isObject } from "../../core/object.ts";
+import { isObject } from "../../core/check.ts";
 import { isMessageId, isOutputId, isPartId, isSessionId, type TodoRow } from "./sql.ts";
 
 export interface ExportedSession {
