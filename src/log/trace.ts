@@ -12,8 +12,9 @@ import type { SessionLookup } from "../core/session-lookup.ts";
 import { existingSession } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { CauseReader } from "./causes.ts";
+import { rowOf } from "./event-row.ts";
 import { type EventRange, eventOf, logAt } from "./log.ts";
-import { rowOf, summaryOf } from "./summary.ts";
+import { summaryOf } from "./summary.ts";
 
 const PAGE = 1000;
 
