@@ -16,7 +16,7 @@ import { existingSession } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { type Columns, preparePayloads, writePayloads } from "./payload-columns.ts";
 import { checkMessage, checkTurn } from "./turns.ts";
-import { addFirstVersion, addNextVersion, facts, isOver, noRow } from "./versioned-rows.ts";
+import { addFirstVersion, addNextVersion, facts, requireUnfinished } from "./versioned-rows.ts";
 
 const NAMES = ["code", "result", "final", "error"] as const;
 type PayloadName = (typeof NAMES)[number];
@@ -118,9 +118,8 @@ async function finish(
 ): Promise<Eval> {
   return decide(storage, async () => {
     const session = await existingSession(storage, id);
-    const [row] = await storage.query("eval.get", { session: id, first });
-    if (row === undefined) throw noRow("eval", rowId(id, first));
-    if (row.status !== "running") throw isOver("eval", rowId(id, first), row.status);
+    const [newest] = await storage.query("eval.get", { session: id, first });
+    const row = requireUnfinished(newest, "eval", rowId(id, first), "running");
     const at = storage.environment.now();
     const branch = await lineOf(storage, session, row);
     const { refs, salts, commit } = writePayloads<PayloadName>(NAMES, fresh, { refs: row, salts: row.salts });
