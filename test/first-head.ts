@@ -2,7 +2,7 @@
 import type { HeadDraft } from "../src/contracts/storage/commit.ts";
 import { NONE } from "../src/core/counts.ts";
 
-export const BLANK = {
+const BLANK = {
   final: null,
   salt: null,
   final_summary: null,

@@ -116,7 +116,7 @@ export function fileModeOf(env: Io["env"]): number {
 }
 
 /** undefined: the variable is not set. */
-export function givenFileMode({ HOLDFAST_FILE_MODE: text }: Io["env"]): number | undefined {
+function givenFileMode({ HOLDFAST_FILE_MODE: text }: Io["env"]): number | undefined {
   if (!text) return undefined;
   try {
     return checkFileMode(

@@ -144,7 +144,7 @@ const NAME = "holdfast_checksum";
 /** A number that is larger than any we write must not be an error: its row is to be named. */
 const OPTIONS = { deterministic: true, varargs: true, useBigIntArguments: true } as const;
 
-export function addChecksumFunction(db: DatabaseSync): void {
+function addChecksumFunction(db: DatabaseSync): void {
   const compute = (...cells: readonly ChecksumCell[]) => checksumOf(hash, String(cells[0]), cells.slice(1));
   db.function(NAME, OPTIONS, compute as (...cells: unknown[]) => string);
 }
