@@ -3,8 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HoldfastError } from "../src/contracts/errors.ts";
+import type { Holdfast } from "../src/contracts/holdfast.ts";
 import type { Storage } from "../src/contracts/storage/storage.ts";
 import { realEnvironment } from "../src/core/environment.ts";
+import { overrideStorage } from "../src/core/storage-overrides.ts";
+import { open } from "../src/open.ts";
 import type { Driver } from "../src/storage/sql/driver.ts";
 import { migrate } from "../src/storage/sql/migrations.ts";
 import { openSqlite } from "../src/storage/sql/sqlite/driver.ts";
@@ -83,11 +86,7 @@ const postgres: Engine = {
 /** A store that is out of reach from its first commit on: code that reads back what it has written fails the test. */
 export function lostAfterCommit(storage: Storage): Storage {
   let lost = false;
-  return {
-    engine: storage.engine,
-    fragments: storage.fragments,
-    inspect: (sql, params, limits) => storage.inspect(sql, params, limits),
-    environment: storage.environment,
+  return overrideStorage(storage, {
     commit: async (commit) => {
       const outcome = await storage.commit(commit);
       lost = true;
@@ -97,17 +96,67 @@ export function lostAfterCommit(storage: Storage): Storage {
       if (lost) throw new HoldfastError("StoreUnreachable", `${name} was asked after the commit`);
       return storage.query(name, params);
     },
-    changed: (session, timeoutMs, signal) => storage.changed(session, timeoutMs, signal),
-    follow: (session) => storage.follow(session),
-    reclaim: () => storage.reclaim(),
-    rewrite: () => storage.rewrite(),
-    examine: () => storage.examine(),
-    size: () => storage.size(),
-    close: () => storage.close(),
-  };
+  });
 }
 
 export const ENGINES: readonly Engine[] = [sqlite, postgres];
+
+export interface OpenedStore {
+  readonly hf: Holdfast;
+  /** The same store, below its public API. */
+  readonly ground: EngineStore;
+  close(): Promise<void>;
+}
+
+/** A fresh store of the engine. A hook can return `close`: Vitest calls it after the tests. */
+export async function openOn(engine: Engine): Promise<OpenedStore> {
+  const ground = await engine.fresh();
+  const hf = await open(ground.url);
+  return {
+    hf,
+    ground,
+    close: async () => {
+      await hf.close();
+      await ground.end();
+    },
+  };
+}
+
+/** One store of each engine, in the order of ENGINES. */
+export async function openOnEach(): Promise<{ readonly stores: readonly Holdfast[]; close(): Promise<void> }> {
+  const opened: OpenedStore[] = [];
+  for (const engine of ENGINES) opened.push(await openOn(engine));
+  return {
+    stores: opened.map(({ hf }) => hf),
+    close: async () => {
+      for (const one of opened) await one.close();
+    },
+  };
+}
+
+export interface StorePair {
+  /** Of the engine. */
+  readonly here: Holdfast;
+  readonly ground: EngineStore;
+  /** In memory. */
+  readonly home: Holdfast;
+  close(): Promise<void>;
+}
+
+/** Two stores, for what travels between them. */
+export async function openPair(engine: Engine): Promise<StorePair> {
+  const { hf: here, ground, close } = await openOn(engine);
+  const home = await open(":memory:");
+  return {
+    here,
+    ground,
+    home,
+    close: async () => {
+      await home.close();
+      await close();
+    },
+  };
+}
 
 /**
  * Cases of a table that both engines must pass. SQLite always gets all of them. A check on PostgreSQL takes ten times as

@@ -1,6 +1,6 @@
 // Archives between the two engines, and of sessions with children, whose rows are made by hand here.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ENGINES, type EngineStore } from "../../test/engines.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { openOnEach } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { open } from "../open.ts";
 import { fileOf } from "../testing/expect.ts";
@@ -10,18 +10,11 @@ const say = (store: Holdfast, session: string, content: string) =>
 
 /** An invocation as a caller's log holds it. */
 describe("archives between engines", () => {
-  const grounds: EngineStore[] = [];
   const stores: Holdfast[] = [];
   beforeAll(async () => {
-    for (const engine of ENGINES) {
-      const ground = await engine.fresh();
-      grounds.push(ground);
-      stores.push(await open(ground.url));
-    }
-  });
-  afterAll(async () => {
-    for (const store of stores) await store.close();
-    for (const ground of grounds) await ground.end();
+    const opened = await openOnEach();
+    stores.push(...opened.stores);
+    return opened.close;
   });
 
   test("AR1 from SQLite into PostgreSQL and back, the log is the same byte for byte", async () => {

@@ -1,6 +1,6 @@
 // What was deleted or erased does not come back with an archive that is older.
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ENGINES, type EngineStore } from "../../test/engines.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { ENGINES, type EngineStore, openPair } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { open } from "../open.ts";
 import { fileOf } from "../testing/expect.ts";
@@ -13,13 +13,9 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an older archiv
   let here: Holdfast;
   let home: Holdfast;
   beforeEach(async () => {
-    ground = await engine.fresh();
-    [here, home] = [await open(ground.url), await open(":memory:")];
-  });
-  afterEach(async () => {
-    await here.close();
-    await home.close();
-    await ground.end();
+    const pair = await openPair(engine);
+    ({ here, home, ground } = pair);
+    return pair.close;
   });
 
   /** Forks of a source that says one more thing before each. */

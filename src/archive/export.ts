@@ -10,7 +10,7 @@ import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { encodeText, toHex, toRef } from "../core/bytes.ts";
 import { limitExceeded } from "../core/check.ts";
-import { findAt } from "../core/find-session.ts";
+import { findAt } from "../core/session-lookup.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { collectRequiredRanges, type RequiredRanges } from "../log/inherited.ts";
 import { archiveFile, encodeFrame, FORMAT, FRAME_BYTES } from "./frames.ts";

@@ -12,8 +12,8 @@ import {
 } from "../contracts/storage/portable-rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
-import { IN_PART } from "../core/existing-session.ts";
 import { isHeldRun, toggleHold } from "../core/run-owner.ts";
+import { IN_PART } from "../core/session-lookup.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { lastOf, type Stretch } from "../log/inherited.ts";
 import { encodeFrame, FRAME_BYTES } from "./frames.ts";

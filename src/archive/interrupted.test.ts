@@ -1,10 +1,11 @@
 // What others do between the decision of an import and its commit is seen by it: it decides again, or refuses.
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ENGINES, type EngineStore } from "../../test/engines.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { ENGINES, type EngineStore, openPair } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { realEnvironment } from "../core/environment.ts";
 import { createSessionLookup } from "../core/session-lookup.ts";
+import { overrideStorage } from "../core/storage-overrides.ts";
 import { open } from "../open.ts";
 import { createInvocations } from "../sessions/invocations.ts";
 import { createPayloads } from "../storage/blobs/payloads.ts";
@@ -27,13 +28,9 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with 
   let here: Holdfast;
   let home: Holdfast;
   beforeEach(async () => {
-    ground = await engine.fresh();
-    [here, home] = [await open(ground.url), await open(":memory:")];
-  });
-  afterEach(async () => {
-    await here.close();
-    await home.close();
-    await ground.end();
+    const pair = await openPair(engine);
+    ({ here, home, ground } = pair);
+    return pair.close;
   });
 
   const say = (session: string, content: string, store = home) =>
@@ -43,14 +40,8 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("an import with 
   function interrupted(isMeant: (commit: Parameters<Storage["commit"]>[0]) => boolean, others: () => Promise<unknown>) {
     const storage = new SqlStorage(ground.driver, environment);
     let isOver = false;
-    const waiting: Storage = Object.assign(Object.create(null), {
-      engine: storage.engine,
-      words: storage.fragments,
-      environment,
-      query: storage.query.bind(storage),
-      changed: storage.changed.bind(storage),
-      reclaim: storage.reclaim.bind(storage),
-      async commit(commit: Parameters<Storage["commit"]>[0]) {
+    const waiting = overrideStorage(storage, {
+      async commit(commit) {
         if (!isOver && isMeant(commit)) {
           isOver = true;
           await others();

@@ -1,6 +1,6 @@
 // The sessions that an invocation names are linked as far as they are here, in whichever order caller and callee come.
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ENGINES, type EngineStore } from "../../test/engines.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { ENGINES, type EngineStore, openPair } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { open } from "../open.ts";
 import { fileOf } from "../testing/expect.ts";
@@ -10,14 +10,10 @@ describe.each(ENGINES.map((engine, i) => [i, engine] as const))("links of an inv
   let here: Holdfast;
   let home: Holdfast;
   beforeEach(async () => {
-    ground = await engine.fresh();
-    [here, home] = [await open(ground.url), await open(":memory:")];
+    const pair = await openPair(engine);
+    ({ here, home, ground } = pair);
     await home.sessions.create({ id: "boss" });
-  });
-  afterEach(async () => {
-    await here.close();
-    await home.close();
-    await ground.end();
+    return pair.close;
   });
 
   /** Done, with the head that the child had then. */

@@ -5,10 +5,10 @@
 import type { Cell, Guard, SessionUse, Write } from "../contracts/storage/commit.ts";
 import type { PortableCell, PortableRow, RestoredRow } from "../contracts/storage/portable-rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { genesis } from "../core/chain.ts";
 import { refusalError } from "../core/decide.ts";
 import { jsonObject, plainObject } from "../core/decode.ts";
-import { IN_PART } from "../core/existing-session.ts";
+import { genesis } from "../core/hashing.ts";
+import { IN_PART } from "../core/session-lookup.ts";
 import type { ArchivedSession } from "./restores.ts";
 
 type Body = PortableCell | undefined;

@@ -1,7 +1,7 @@
 // Archives of sessions whose runs ended, wait, or were interrupted: the runs are imported, and continue in the new
 // store.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ENGINES, type EngineStore } from "../../test/engines.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { ENGINES, openOnEach, openPair } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { open } from "../open.ts";
 import { fillRuns } from "../testing/everything-runs.ts";
@@ -13,19 +13,12 @@ const SESSIONS = ["worked", "waits", "pauses", "asked", "failed", "branched"];
 const HELD = expect.objectContaining({ reason: "held" });
 
 describe("archives of runs", () => {
-  const grounds: EngineStore[] = [];
   const stores: Holdfast[] = [];
   beforeAll(async () => {
-    for (const engine of ENGINES) {
-      const ground = await engine.fresh();
-      grounds.push(ground);
-      stores.push(await open(ground.url));
-    }
+    const opened = await openOnEach();
+    stores.push(...opened.stores);
     await fillRuns((stores[0] as Holdfast).runs);
-  });
-  afterAll(async () => {
-    for (const store of stores) await store.close();
-    for (const ground of grounds) await ground.end();
+    return opened.close;
   });
 
   test("AR1 runs go along from SQLite into PostgreSQL, and back byte for byte", async () => {
@@ -95,19 +88,13 @@ describe("archives of runs", () => {
   });
 });
 
-describe.each(ENGINES)("runs that came with an archive ($name)", ({ fresh }) => {
+describe.each(ENGINES)("runs that came with an archive ($name)", (engine) => {
   let source: Holdfast;
   let target: Holdfast;
-  let ground: EngineStore;
   beforeAll(async () => {
-    source = await open(":memory:");
-    ground = await fresh();
-    target = await open(ground.url);
-  });
-  afterAll(async () => {
-    await source.close();
-    await target.close();
-    await ground.end();
+    const pair = await openPair(engine);
+    [source, target] = [pair.home, pair.here];
+    return pair.close;
   });
 
   test("AR7 no worker claims a run that is at work where it came from until a caller resumes it", async () => {

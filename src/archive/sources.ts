@@ -6,7 +6,7 @@ import type { ArchivedTable, PortableRow, RestoredRow } from "../contracts/stora
 import type { DiscardedRow, SessionRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
-import { IN_PART } from "../core/existing-session.ts";
+import { IN_PART } from "../core/session-lookup.ts";
 import { blobsOf, compareErased, eraseRows, olderArchive } from "./erasures.ts";
 import type { ArchivedSession } from "./restores.ts";
 

@@ -3,9 +3,9 @@ import type { CostReport, Spending } from "../contracts/archive.ts";
 import type { Locator } from "../contracts/locators.ts";
 import type { CallRow, HeadRow, SpendingRow } from "../contracts/storage/lineage-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
-import { findAt } from "../core/find-session.ts";
 import { lineageAt } from "../core/lineage.ts";
 import { addUsd, roundUsd } from "../core/money.ts";
+import { findAt } from "../core/session-lookup.ts";
 import { versions } from "../sessions/view.ts";
 
 const NOTHING: Spending = {

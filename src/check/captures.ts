@@ -2,7 +2,7 @@
 
 import type { CheckedCaptureRow } from "../contracts/storage/capture-queries.ts";
 import { toRef } from "../core/bytes.ts";
-import { commitment } from "../core/chain.ts";
+import { commitment } from "../core/hashing.ts";
 import type { Columns, ExpectedCapture } from "./capture-projection.ts";
 import { SALT } from "./compare.ts";
 import type { Subject } from "./subject.ts";

@@ -4,8 +4,8 @@
 import type { JsonObject } from "../contracts/json.ts";
 import type { WithEvent } from "../contracts/storage/check-queries.ts";
 import { sameBytes, toHex } from "../core/bytes.ts";
-import { commitment } from "../core/chain.ts";
 import { plainObject } from "../core/decode.ts";
+import { commitment } from "../core/hashing.ts";
 import { rowId } from "../core/row-id.ts";
 import { dataOf, type EventTable } from "./ledger.ts";
 import type { Subject } from "./subject.ts";

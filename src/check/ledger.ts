@@ -17,19 +17,7 @@ import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 import { Endings } from "./state-endings.ts";
 import type { Survey } from "./survey.ts";
 
-export type EventTable =
-  | "turns"
-  | "clears"
-  | "evals"
-  | "calls"
-  | "snapshots"
-  | "heads"
-  | "branches"
-  | "derivations"
-  | "invocations"
-  | "annotations";
-
-const TABLES: readonly EventTable[] = [
+const TABLES = [
   "turns",
   "clears",
   "evals",
@@ -40,7 +28,9 @@ const TABLES: readonly EventTable[] = [
   "derivations",
   "invocations",
   "annotations",
-];
+] as const;
+
+export type EventTable = (typeof TABLES)[number];
 
 /** The table an event wrote a row to, one row each. */
 const TABLE_OF: Readonly<Record<string, EventTable>> = {

@@ -5,7 +5,7 @@ import type { CheckedSessionRow } from "../contracts/storage/check-queries.ts";
 import type { WholeEventRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
-import { genesis, nextHash } from "../core/chain.ts";
+import { genesis, nextHash } from "../core/hashing.ts";
 import { rowId } from "../core/row-id.ts";
 import { verifyChain } from "../log/verify.ts";
 import type { SecondLook } from "./findings.ts";

@@ -1,7 +1,7 @@
 // One session: its row, its log, and every row that belongs to it.
 import type { CheckedSessionRow } from "../contracts/storage/check-queries.ts";
-import { IN_PART } from "../core/existing-session.ts";
 import { rowId } from "../core/row-id.ts";
+import { IN_PART } from "../core/session-lookup.ts";
 import { sessionOf } from "../sessions/describe.ts";
 import { boardOf, taskOf } from "../tasks/rows.ts";
 import { checkSessionChecksums } from "./checksums.ts";

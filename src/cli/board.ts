@@ -2,7 +2,7 @@
 // grouped by status otherwise.
 import { type Board, TASK_STATUSES, type Task, type TaskStatus } from "../contracts/tasks.ts";
 import type { Output } from "./output.ts";
-import type { Style } from "./style.ts";
+import type { Style } from "./terminal.ts";
 import { padEnd, safeLine, wrap } from "./terminal.ts";
 import { plural } from "./units.ts";
 

@@ -10,8 +10,8 @@ import { HoldfastError } from "../contracts/errors.ts";
 import { OpenDirectory } from "../core/open-directory.ts";
 import type { Context } from "./command.ts";
 import { fileFailure } from "./failure.ts";
-import { fileModeOf } from "./file-mode.ts";
 import type { Io } from "./io.ts";
+import { fileModeOf } from "./store.ts";
 import { quoted } from "./terminal.ts";
 
 /** "-" is standard input. */

@@ -2,8 +2,7 @@
 // command, so an option may stand before the command's name. For that, an option takes a value in every command or in none.
 import { parseArgs } from "node:util";
 import { didYouMean } from "../core/distance.ts";
-import { Arguments } from "./arguments.ts";
-import { type AnySyntax, type CommandSyntax, type GroupSyntax, isGroup } from "./command.ts";
+import { type AnySyntax, Arguments, type CommandSyntax, type GroupSyntax, isGroup } from "./command.ts";
 import { UsageError } from "./failure.ts";
 import { GLOBAL_OPTIONS, type OptionSyntax, type OptionSyntaxes } from "./option.ts";
 

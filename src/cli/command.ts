@@ -1,7 +1,6 @@
-// What a command is: the text of its help, the options it takes, and what it does. main() does the rest: it parses the command
-// line, opens and closes the store, reports failures and returns the exit code.
+// What a command is: the text of its help, the options it takes, what it does, and the arguments it gets. main() does the rest: it
+// parses the command line, opens and closes the store, reports failures and returns the exit code.
 import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
-import type { Arguments } from "./arguments.ts";
 import type { Io } from "./io.ts";
 import type { OptionSyntaxes, Options } from "./option.ts";
 import type { Output } from "./output.ts";
@@ -84,4 +83,49 @@ export interface Context {
   open(options?: OpenOptions): Promise<Holdfast>;
   /** Runs another command of this CLI and returns what it prints. */
   capture(argv: readonly string[], options?: OutputCaptureOptions): Promise<CommandOutput>;
+}
+
+/** The checked arguments of a command. To read an option that the command does not declare is a bug. */
+export class Arguments {
+  readonly operands: readonly string[];
+  readonly #options: OptionSyntaxes;
+  readonly #values: ReadonlyMap<string, readonly string[]>;
+
+  constructor(options: OptionSyntaxes, values: ReadonlyMap<string, readonly string[]>, operands: readonly string[]) {
+    this.#options = options;
+    this.#values = values;
+    this.operands = operands;
+  }
+
+  /** An operand that the command declares as needed, so that it is there. */
+  operand(index: number): string {
+    const value = this.operands[index];
+    if (value === undefined) throw new Error(`operand ${index} is not declared as needed`);
+    return value;
+  }
+
+  flag(name: string): boolean {
+    return this.list(name).length > 0;
+  }
+
+  /** If the option is given several times, the last value counts. */
+  text(name: string): string | undefined {
+    return this.list(name).at(-1);
+  }
+
+  number(name: string): number | undefined {
+    const value = this.text(name);
+    return value === undefined ? undefined : Number(value);
+  }
+
+  /** The value of an option that declares these choices: the command line was refused if it is none of them. */
+  choice<C extends string>(name: string, choices: readonly C[]): C | undefined {
+    const value = this.text(name);
+    return choices.find((one) => one === value);
+  }
+
+  list(name: string): readonly string[] {
+    if (this.#options[name] === undefined) throw new Error(`option ${name} is not declared`);
+    return this.#values.get(name) ?? [];
+  }
 }

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import * as path from "node:path";
 import type { Json, JsonObject } from "../contracts/json.ts";
-import { isObject } from "../core/object.ts";
+import { isObject } from "../core/check.ts";
 import { fileFailure, UsageError } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { quoted } from "./terminal.ts";

@@ -6,14 +6,13 @@ import { realEnvironment } from "../core/environment.ts";
 import { type AnyCommand, type CommandSyntax, type Context, isGroup } from "./command.ts";
 import { addSeparator, type CommandLine, checkArguments, hasOption, readCommandLine } from "./command-line.ts";
 import { EXIT, EXIT_MEANINGS } from "./exit.ts";
-import { collectExposedFiles, warnOfExposedFiles } from "./exposed-files.ts";
 import { UsageError } from "./failure.ts";
 import { type Io, processIo } from "./io.ts";
 import { GLOBAL_OPTIONS } from "./option.ts";
 import { Output } from "./output.ts";
 import { packageVersion } from "./package-files.ts";
 import { COMMANDS, loadHelp } from "./registry.ts";
-import { chooseStore, openStore, storeOptions } from "./store.ts";
+import { chooseStore, collectExposedFiles, openStore, storeOptions, warnOfExposedFiles } from "./store.ts";
 
 export async function main(args: string[], given: Partial<Io> = {}): Promise<number> {
   const argv = addSeparator(args, COMMANDS);

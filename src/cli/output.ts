@@ -3,9 +3,8 @@
 import { commandName } from "./command-name.ts";
 import { OutputClosed, OutputFailed } from "./failure.ts";
 import type { Io, OutStream } from "./io.ts";
-import { type Style, styleFor } from "./style.ts";
 import type { Frame } from "./table.ts";
-import { safeJson, wrapWhole } from "./terminal.ts";
+import { type Style, safeJson, styleFor, wrapWhole } from "./terminal.ts";
 
 /** Text is not broken into narrower lines than that, and no table is made narrower. */
 const NARROWEST = 40;

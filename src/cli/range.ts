@@ -1,12 +1,6 @@
-// Which part of a session's log or messages a command prints: the options that `log` and `messages` share, and --follow.
-
-import { HoldfastError } from "../contracts/errors.ts";
-import type { Holdfast } from "../contracts/holdfast.ts";
-import type { Log, LogEvent } from "../contracts/log.ts";
-import type { Arguments } from "./arguments.ts";
-import { EXIT } from "./exit.ts";
+// Which part of a session's log or messages a command prints: the options that `log` and `messages` share.
+import type { Arguments } from "./command.ts";
 import { UsageError } from "./failure.ts";
-import { type Io, interruption } from "./io.ts";
 import type { Options } from "./option.ts";
 import type { Output } from "./output.ts";
 import { formatCount } from "./units.ts";
@@ -87,27 +81,4 @@ export async function noteRest(
 ): Promise<void> {
   if (range.last === undefined || shown >= total) return;
   await output.note(`the last ${formatCount(shown)} of ${formatCount(total)}; --after 0 shows all`);
-}
-
-/**
- * Passes on events as they come, until the user stops it; returns the exit code. If the reader of the output closes it (`| head`),
- * the command notices that with the next event: Node cannot watch a pipe that it only writes to.
- */
-export async function follow(
-  holdfast: Holdfast,
-  session: string,
-  options: NonNullable<Parameters<Log["tail"]>[1]>,
-  io: Io,
-  see: (event: LogEvent) => Promise<void>,
-): Promise<number> {
-  const { signal, release } = interruption(io);
-  try {
-    for await (const event of holdfast.log.tail(session, { ...options, signal })) await see(event);
-  } finally {
-    release();
-  }
-  // While the store is open, only an erasure ends the tail.
-  if (!signal.aborted)
-    throw new HoldfastError("SessionDeleted", `session "${session}" was erased`, { details: { session } });
-  return EXIT.ok;
 }

@@ -5,7 +5,7 @@ import { LIMITS } from "../contracts/limits.ts";
 import type { Run } from "../contracts/run-record.ts";
 import type { Step } from "../contracts/steps.ts";
 import { UsageError } from "./failure.ts";
-import type { Style } from "./style.ts";
+import type { Style } from "./terminal.ts";
 import { quoted } from "./terminal.ts";
 import { formatCount, formatSpan, formatTime, plural } from "./units.ts";
 

@@ -1,14 +1,18 @@
 // Which store a command uses, and how it is opened. Only `init`, `demo` and the commands that import sessions create one: a
-// mistake in --store must not leave an empty store behind.
+// mistake in --store must not leave an empty store behind. The commands that look at the whole store warn about files that every user
+// of the machine can read: an old version created such files.
+import { existsSync } from "node:fs";
 import * as path from "node:path";
+import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
+import { checkFileMode, FILE_MODE } from "../core/file-mode.ts";
 import { hidePassword, mayHoldPassword } from "../core/store-url.ts";
 import type { Context } from "./command.ts";
 import { UsageError } from "./failure.ts";
-import { givenFileMode } from "./file-mode.ts";
 import type { Io } from "./io.ts";
-import { quoted, safe } from "./terminal.ts";
+import type { Output } from "./output.ts";
+import { quoted, safe, safeLine } from "./terminal.ts";
 
 const DEFAULT_STORE = "./holdfast.db";
 
@@ -104,4 +108,42 @@ export async function createStore(context: Context, options: OpenOptions = {}, b
   const holdfast = await context.open({ ...options, create: true });
   await context.output.note(safe`${before}created a store at ${context.storeName}`);
   return holdfast;
+}
+
+/** Rights of the files that commands create: HOLDFAST_FILE_MODE, in octal as in chmod; by default only the owner has any. */
+export function fileModeOf(env: Io["env"]): number {
+  return givenFileMode(env) ?? FILE_MODE;
+}
+
+/** undefined: the variable is not set. */
+function givenFileMode({ HOLDFAST_FILE_MODE: text }: Io["env"]): number | undefined {
+  if (!text) return undefined;
+  try {
+    return checkFileMode(
+      /^(0o?)?[0-7]{3}$/.test(text) ? Number.parseInt(text.replace(/^0o/, ""), 8) : text,
+      "file mode",
+    );
+  } catch {
+    throw new UsageError(
+      `HOLDFAST_FILE_MODE is "${text}"; give rights to read and write in octal, such as 600 (owner) or 660 (owner and group)`,
+    );
+  }
+}
+
+/** A log that collects the files that open() warns about. */
+export function collectExposedFiles(files: Set<string>): Environment["log"] {
+  return (_, event, fields) => {
+    if (event !== "store.exposed" || !Array.isArray(fields?.files)) return;
+    for (const file of fields.files) files.add(String(file));
+  };
+}
+
+/** To be called after the store was closed: closing it removes some of the files. */
+export async function warnOfExposedFiles(files: ReadonlySet<string>, output: Output): Promise<void> {
+  const left = [...files].filter((file) => existsSync(file));
+  if (left.length === 0) return;
+  const names = left.map((file) => safeLine(quoted(file))).join(" ");
+  await output.note(
+    `warning: every user of this machine can read the store; \`chmod o-rwx ${names}\` makes it private`,
+  );
 }

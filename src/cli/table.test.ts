@@ -1,8 +1,7 @@
 // Tables fit the terminal, and are whole where there is none.
 import { describe, expect, test } from "vitest";
-import { styleFor } from "./style.ts";
 import { type Column, facts, ID, table } from "./table.ts";
-import { displayWidth } from "./terminal.ts";
+import { displayWidth, styleFor } from "./terminal.ts";
 
 interface Row {
   readonly id: string;

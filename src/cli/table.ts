@@ -1,6 +1,6 @@
 // Tables that fit the terminal. Columns declare in which order they shrink and how far; if that is not enough, columns are left out
 // and a line names them. Without a terminal nothing is cut, because a program or a file reads it.
-import type { Style } from "./style.ts";
+import type { Style } from "./terminal.ts";
 import { displayWidth, padEnd, padStart, safeLine, truncate, wrap, wrapWords } from "./terminal.ts";
 
 export interface Column<Row> {

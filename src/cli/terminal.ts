@@ -1,6 +1,8 @@
 // Text on a terminal: what the store holds was written by models and tools, so control characters and escape sequences
-// are shown, never sent; and text is measured in columns, not in UTF-16 units.
+// are shown, never sent; text is measured in columns, not in UTF-16 units; and colours are named by meaning.
+import { styleText } from "node:util";
 import { quoteArgument } from "../core/shell.ts";
+import type { Io, OutStream } from "./io.ts";
 
 /** ZWNJ and ZWJ shape ordinary words and emoji, and do nothing else. */
 const HARMLESS_FORMATS = ["\u200c", "\u200d"];
@@ -188,4 +190,33 @@ export function padEnd(text: string, width: number): string {
 
 export function padStart(text: string, width: number): string {
   return " ".repeat(Math.max(0, width - displayWidth(text))) + text;
+}
+
+/** Plain when the stream is no terminal, NO_COLOR is set or the terminal is dumb. */
+export interface Style {
+  heading(text: string): string;
+  strong(text: string): string;
+  faint(text: string): string;
+  good(text: string): string;
+  bad(text: string): string;
+  warn(text: string): string;
+  name(text: string): string;
+}
+
+type Format = Parameters<typeof styleText>[0];
+
+export function styleFor(stream: OutStream, env: Io["env"]): Style {
+  const coloured = stream.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
+  // styleText would look at process.stdout, which is not always where we write.
+  const as = (format: Format) => (text: string) =>
+    coloured && text !== "" ? styleText(format, text, { validateStream: false }) : text;
+  return {
+    heading: as("bold"),
+    strong: as("bold"),
+    faint: as("dim"),
+    good: as("green"),
+    bad: as("red"),
+    warn: as("yellow"),
+    name: as("cyan"),
+  };
 }

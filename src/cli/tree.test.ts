@@ -1,8 +1,7 @@
 // The drawing of sessions that invoke each other: each is drawn once, and circles end.
 import { expect, test } from "vitest";
 import type { TreeSession } from "../contracts/archive.ts";
-import { styleFor } from "./style.ts";
-import { displayWidth } from "./terminal.ts";
+import { displayWidth, styleFor } from "./terminal.ts";
 import { treeLines } from "./tree.ts";
 
 const style = styleFor({ write: () => true, on: () => undefined }, {});

@@ -3,8 +3,8 @@
 import type { Tree, TreeSession } from "../contracts/archive.ts";
 import { rowId } from "../core/row-id.ts";
 import { shortHead } from "./locate.ts";
-import type { Style } from "./style.ts";
 import type { Frame } from "./table.ts";
+import type { Style } from "./terminal.ts";
 import { displayWidth, safeLine, truncate } from "./terminal.ts";
 import { plural } from "./units.ts";
 

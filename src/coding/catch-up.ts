@@ -5,7 +5,7 @@ import { isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Session } from "../contracts/session.ts";
-import { isObject } from "../core/object.ts";
+import { isObject } from "../core/check.ts";
 import { STORED, type StoredCapture, type StoredCaptures } from "../core/stored-capture.ts";
 import { sourceOfCapture } from "./capture-source.ts";
 import type { FencedStores } from "./conversation/exclusive-import.ts";

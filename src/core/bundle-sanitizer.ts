@@ -4,7 +4,7 @@
 import type { CapturedFile, CodingAgent, LeftOutFile } from "../contracts/captures.ts";
 import type { Json } from "../contracts/json.ts";
 import { encodeText, sha256Hex } from "./bytes.ts";
-import { isObject } from "./object.ts";
+import { isObject } from "./check.ts";
 
 export interface UntrustedBundle {
   readonly agent: CodingAgent;

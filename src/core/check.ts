@@ -1,7 +1,7 @@
 // Checks of what callers hand in, at the door: hostile or mistaken input becomes a typed error before anything is
 // written. Callers may be plain JavaScript, so types are not believed.
 import { HoldfastError } from "../contracts/errors.ts";
-import type { Json } from "../contracts/json.ts";
+import type { Json, JsonObject } from "../contracts/json.ts";
 import { LIMITS, type LimitName } from "../contracts/limits.ts";
 import { encodeText, fromRef } from "./bytes.ts";
 import { suggestNames } from "./distance.ts";
@@ -305,4 +305,11 @@ function copyOfObject(value: Readonly<Record<string, unknown>>, depth: number, w
     throw error;
   }
   return copy;
+}
+
+/** An object in the sense of JSON: neither null nor a list. */
+export function isObject(value: Json | undefined): value is JsonObject;
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>>;
+export function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from "../contracts/json.ts";
 import { EVENT_SCHEMA_VERSION } from "../contracts/log.ts";
 import type { StoredPayload } from "../contracts/storage/rows.ts";
 import { decodeText } from "./bytes.ts";
-import { isObject } from "./object.ts";
+import { isObject } from "./check.ts";
 
 /** What a row is, and the ids that find it again. */
 export interface RowName {

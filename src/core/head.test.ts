@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodeText, encodeText, sha256Hex, toHex } from "./bytes.ts";
-import { canonicalJson } from "./canonical.ts";
+import { canonicalJson } from "./hashing.ts";
 import { encodeRoot, type HeadRoot, headId } from "./head.ts";
 
 const count = fc.oneof(fc.constant(0), fc.nat());

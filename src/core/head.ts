@@ -5,10 +5,9 @@ import type { Counts, Head } from "../contracts/heads.ts";
 import type { HeadDraft, PublishedHead } from "../contracts/storage/commit.ts";
 import type { HeadRow } from "../contracts/storage/lineage-queries.ts";
 import { encodeText, sha256, sha256Hex, toHex, toRef } from "./bytes.ts";
-import { canonicalJson } from "./canonical.ts";
-import { commitment } from "./chain.ts";
 import { addCounts, NONE } from "./counts.ts";
 import { type Column, decodeRow, digest, jsonObject, oneOf, optional, text, utf8, whole } from "./decode.ts";
+import { canonicalJson, commitment } from "./hashing.ts";
 import { optionalRowId, rowId } from "./row-id.ts";
 
 export interface HeadRoot {

@@ -2,8 +2,8 @@
 // few kilobytes of gzip can be millions of lines that are no JSON. Short lines are therefore judged before they are
 // parsed.
 
+import { isObject } from "./check.ts";
 import { hasAtMostParts, MOST_LINE_PARTS } from "./json-parts.ts";
-import { isObject } from "./object.ts";
 
 /** In a line that is longer, an error costs no more than a few nanoseconds a byte. */
 const SHORT_CHARS = 512;

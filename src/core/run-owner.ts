@@ -1,18 +1,14 @@
-// The owner of a run's lease: a worker's id, and the worker's process where the platform knows it. The row and the log keep both as
-// one text, `worker_…@process`. A run that came with an archive is held: it may still be running where it came from, so no worker
-// claims it here until resume() or unpause().
-
+// The owner of a run's lease: a worker's id, and the name of the worker's process where the platform knows it. The row and the log
+// keep both as one text, `worker_…@process`.
 import type { Environment, Processes } from "../contracts/environment.ts";
 import type { RunWait } from "../contracts/run-waits.ts";
-
 import type { RunRow } from "../contracts/storage/run-queries.ts";
-import { describeProcess } from "./process-name.ts";
 
-const SEPARATOR = "@";
+const OWNER_SEPARATOR = "@";
 
 export function ownerText({ processes }: Environment, worker: string): string {
   const process = processes?.self() ?? null;
-  return process === null ? worker : `${worker}${SEPARATOR}${process}`;
+  return process === null ? worker : `${worker}${OWNER_SEPARATOR}${process}`;
 }
 
 export function describeOwner(owner: string): NonNullable<RunWait["owner"]> {
@@ -38,15 +34,14 @@ export function isOwnerGone(environment: Environment, { owner }: Pick<RunRow, "o
 }
 
 function split(owner: string): readonly [worker: string, process: string | null] {
-  const at = owner.indexOf(SEPARATOR);
+  const at = owner.indexOf(OWNER_SEPARATOR);
   return at === -1 ? [owner, null] : [owner.slice(0, at), owner.slice(at + 1)];
 }
 
-// A run that came with an archive is held: it may still be running where it came from, so no worker claims it here
-// until resume() or unpause(). The log is the same in both stores; the mark is a heartbeat count below 0, which no
-// event contains.
-
-/** The log is the same in both stores; the mark is a heartbeat count below 0, which no event contains. */
+/**
+ * A run that came with an archive is held: it may still be running where it came from, so no worker claims it here until resume()
+ * or unpause(). The log is the same in both stores; the mark is a heartbeat count below 0, which no event contains.
+ */
 export function isHeldRun({ beat }: { readonly beat: number }): boolean {
   return beat < 0;
 }
@@ -54,4 +49,45 @@ export function isHeldRun({ beat }: { readonly beat: number }): boolean {
 /** The count with the mark and without it, each made from the other. */
 export function toggleHold(beat: number): number {
   return -1 - beat;
+}
+
+/** Everything that must be equal before two processes may judge each other. */
+export interface Machine {
+  readonly host: string;
+  /** A new one with every boot. */
+  readonly boot: string;
+  /** Pids have a meaning only within their namespace. */
+  readonly pidNamespace: string;
+  /** Start times are in the clock of the reader's own time namespace. */
+  readonly timeNamespace: string;
+}
+
+export interface ProcessName {
+  readonly machine: Machine;
+  readonly pid: number;
+  readonly startTime: string;
+}
+
+const NAME_SEPARATOR = "/";
+const FIELDS = 5;
+
+export function formatProcessName({ machine, pid, startTime }: ProcessName): string {
+  const { host, boot, pidNamespace, timeNamespace } = machine;
+  return [host, pid, startTime, pidNamespace, timeNamespace, boot].join(NAME_SEPARATOR);
+}
+
+/** null: it is no such name. */
+export function parseProcessName(text: string): ProcessName | null {
+  const parts = text.split(NAME_SEPARATOR);
+  if (parts.length <= FIELDS) return null;
+  const [pid = "", startTime = "", pidNamespace = "", timeNamespace = "", boot = ""] = parts.slice(-FIELDS);
+  if (!/^[1-9]\d{0,9}$/.test(pid)) return null;
+  const host = parts.slice(0, -FIELDS).join(NAME_SEPARATOR);
+  return { machine: { host, boot, pidNamespace, timeNamespace }, pid: Number(pid), startTime };
+}
+
+/** What people want to know of a process that self() named. */
+export function describeProcess(process: string): { readonly host: string; readonly pid: number } | null {
+  const named = parseProcessName(process);
+  return named === null ? null : { host: named.machine.host, pid: named.pid };
 }

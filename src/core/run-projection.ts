@@ -4,8 +4,8 @@
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { RunRows } from "../contracts/storage/check-queries.ts";
 import { toHex } from "./bytes.ts";
-import { canonicalJson } from "./canonical.ts";
 import { jsonObject } from "./decode.ts";
+import { canonicalJson } from "./hashing.ts";
 
 /** Columns that change while it lives. */
 export const MUTABLE_COLUMNS = [
@@ -121,6 +121,22 @@ export class RunProjection {
   }
 }
 
+/** The columns of a run that has done nothing yet. */
+export const BEGUN = {
+  status: "running",
+  version: 1,
+  iteration: 0,
+  checkpoint_seq: null,
+  wake_at: 0,
+  waits: null,
+  cancel: 0,
+  pause_at: null,
+  stop: null,
+  tokens: 0,
+  cost_usd: null,
+  ended_at: null,
+} as const;
+
 function columnsOfNewRun({ seq, branch, at, agent, data }: RunEvent): RunColumns {
   const field = (name: string): Json => data[name] ?? null;
   return {
@@ -136,21 +152,10 @@ function columnsOfNewRun({ seq, branch, at, agent, data }: RunEvent): RunColumns
     lease_ms: field("leaseMs"),
     epoch: data.epoch ?? 0,
     owner: field("owner"),
-    status: "running",
-    version: 1,
+    ...BEGUN,
     seq,
-    iteration: 0,
-    checkpoint_seq: null,
-    wake_at: 0,
-    waits: null,
-    cancel: 0,
-    pause_at: null,
-    stop: null,
-    tokens: 0,
-    cost_usd: null,
     created_at: at,
     updated_at: at,
-    ended_at: null,
   };
 }
 

@@ -133,3 +133,10 @@ export async function runInSlices<T>(work: InterruptibleWork<T>, slice: TimeSlic
 export function runAtOnce<T>(work: InterruptibleWork<T>): T {
   for (let next = work.next(); ; next = work.next()) if (next.done === true) return next.value;
 }
+
+/** Lets other work use the event loop between the steps of a long one, whatever time they took. */
+export function yieldToEventLoop(environment: Environment): Promise<void> {
+  return new Promise((resolve) => {
+    environment.defer(resolve);
+  });
+}

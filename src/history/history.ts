@@ -9,9 +9,9 @@ import { sameBytes, toRef } from "../core/bytes.ts";
 import { invalid } from "../core/check.ts";
 import { type Decision, decide, type FinalAnswer, refusalError } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
-import { refuseAlias } from "../core/existing-session.ts";
 import { SerialQueue } from "../core/serial-queue.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
+import { refuseAlias } from "../core/session-lookup.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import {

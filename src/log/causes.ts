@@ -8,7 +8,7 @@ import type { TraceName } from "../contracts/trace.ts";
 import { jsonObject, plainObject } from "../core/decode.ts";
 import { rootOf } from "../core/head.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
-import { firstSeq } from "./summary.ts";
+import { firstSeq } from "./event-row.ts";
 
 /** A cause, and the event that wrote it. */
 export interface Cause extends TraceName {

@@ -3,7 +3,7 @@
 import type { SessionRow, WholeEventRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { sameBytes } from "../core/bytes.ts";
-import { genesis } from "../core/chain.ts";
+import { genesis } from "../core/hashing.ts";
 import { NOW } from "../core/lineage.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { BEGINS_BRANCH, type ChainFault, Clears, checkColumns, checkEvent } from "./verify.ts";

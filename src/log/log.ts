@@ -9,7 +9,6 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { type EVENT_RANGE, LOG_VERBS } from "../contracts/verbs/log.ts";
 import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { toHex } from "../core/bytes.ts";
-import { envelope } from "../core/chain.ts";
 import { encodeJson, invalid } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import {
@@ -25,10 +24,10 @@ import {
   whole,
   withBlob,
 } from "../core/decode.ts";
-import { existingSession } from "../core/existing-session.ts";
-import { findAt } from "../core/find-session.ts";
+import { envelope } from "../core/hashing.ts";
 import { lineTo } from "../core/lineage.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
+import { existingSession, findAt } from "../core/session-lookup.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { verifyInherited } from "./inherited.ts";

@@ -2,6 +2,7 @@
 // order, also when notifications are lost.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
+
 import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { Environment } from "../contracts/environment.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -151,6 +152,29 @@ async function followed(
 
 const NEVER_MS = 3_600_000;
 
+/** A driver whose reads of events, once done, are not answered from `holdAnswers()` on until what that returned is called. */
+function withHeldAnswers(driver: Driver): { readonly driver: Driver; readonly holdAnswers: () => () => void } {
+  let held: Promise<void> | null = null;
+  return {
+    driver: {
+      ...bound(driver),
+      read: async (sql, params) => {
+        const rows = await driver.read(sql, params);
+        if (sql === QUERIES.get("events.read").sql && held !== null) await held;
+        return rows;
+      },
+    },
+    holdAnswers: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      return () => {
+        held = null;
+        resolve();
+      };
+    },
+  };
+}
+
 describe.each(ENGINES)("many tails on $name", (engine) => {
   test("LG7 appends to one session cost the tails of 199 others no query", async () => {
     const ground = await fresh(engine);
@@ -295,33 +319,19 @@ describe.each(SQLITE)("a tail on $name, with a clock of its own", (engine) => {
   });
 
   test("LG7 a tail does not rely on a read that began before what woke it was written", async () => {
-    const ground = await fresh(engine);
-    const { driver } = ground;
-    let gate: Promise<void> | null = null;
-    const slow: Driver = {
-      ...bound(driver),
-      read: async (sql, params) => {
-        const rows = await driver.read(sql, params);
-        if (sql === QUERIES.get("events.read").sql && gate !== null) await gate;
-        return rows;
-      },
-    };
-    const here = handle(slow, lookingEvery(NEVER_MS));
+    const { driver, holdAnswers } = withHeldAnswers((await fresh(engine)).driver);
+    const here = handle(driver, lookingEvery(NEVER_MS));
     await create(here, "s");
     const early = new Reader(here, "s");
     await until(() => early.seqs.length === 1);
-    let open = () => {};
-    gate = new Promise((resolve) => {
-      open = resolve;
-    });
+    const answer = holdAnswers();
     // Its read has found nothing, and is not yet answered, when the event is written and wakes the other.
     const late = here.log.tail("s", { after: 1 })[Symbol.asyncIterator]();
     const first = late.next();
     await sleep(20);
     await write(here, "s");
     await sleep(20);
-    gate = null;
-    open();
+    answer();
     await until(() => early.seqs.length === 2);
     expect((await first).value).toMatchObject({ seq: 2 });
     await early.stop();
@@ -329,32 +339,18 @@ describe.each(SQLITE)("a tail on $name, with a clock of its own", (engine) => {
   });
 
   test("LG7 a tail that shares a read still gets what was written while that read was answered", async () => {
-    const ground = await fresh(engine);
-    const { driver } = ground;
-    let gate: Promise<void> | null = null;
-    const slow: Driver = {
-      ...bound(driver),
-      read: async (sql, params) => {
-        const rows = await driver.read(sql, params);
-        if (sql === QUERIES.get("events.read").sql && gate !== null) await gate;
-        return rows;
-      },
-    };
-    const here = handle(slow, lookingEvery(NEVER_MS));
+    const { driver, holdAnswers } = withHeldAnswers((await fresh(engine)).driver);
+    const here = handle(driver, lookingEvery(NEVER_MS));
     await create(here, "s");
     await write(here, "s");
-    let open = () => {};
-    gate = new Promise((resolve) => {
-      open = resolve;
-    });
+    const answer = holdAnswers();
     const first = new Reader(here, "s");
     await sleep(20);
     // The read has found two events and is not answered yet.
     await write(here, "s");
     const second = new Reader(here, "s");
     await sleep(20);
-    gate = null;
-    open();
+    answer();
     await until(() => [first, second].every(({ seqs }) => seqs.length === 3));
     await Promise.all([first, second].map((reader) => reader.stop()));
     await here.storage.close();

@@ -4,8 +4,7 @@ import type { LogEvent } from "../contracts/log.ts";
 import type { LogFollower, LogMark } from "../contracts/storage/storage.ts";
 import type { LOG_VERBS } from "../contracts/verbs/log.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
-import { existingSession } from "../core/existing-session.ts";
-import { type Locate, requireNoHead } from "../core/session-lookup.ts";
+import { existingSession, type Locate, requireNoHead } from "../core/session-lookup.ts";
 import type { EventPage, EventResult, SharedReads } from "./shared-reads.ts";
 
 const READ_TO_HEAD = "log.read() reads up to it; `after` says where a tail begins.";

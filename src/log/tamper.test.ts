@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore } from "../../test/engines.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { toHex } from "../core/bytes.ts";
-import { genesis, nextHash } from "../core/chain.ts";
+import { genesis, nextHash } from "../core/hashing.ts";
 import { open } from "../open.ts";
 
 /** Everything that clearing a message leaves, but for the seq of the event that cleared it. */

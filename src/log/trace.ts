@@ -7,13 +7,14 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import type { TracedEventRow } from "../contracts/storage/trace-queries.ts";
 import type { Causes, TraceEvent, Tracing } from "../contracts/trace.ts";
 import { TRACE_VERBS } from "../contracts/verbs/store.ts";
-import { existingSession } from "../core/existing-session.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
+import { existingSession } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { CauseReader } from "./causes.ts";
+import { rowOf } from "./event-row.ts";
 import { type EventRange, eventOf, logAt } from "./log.ts";
-import { rowOf, summaryOf } from "./summary.ts";
+import { summaryOf } from "./summary.ts";
 
 const PAGE = 1000;
 

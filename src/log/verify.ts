@@ -5,8 +5,8 @@ import type { Anchor, VerifyReport } from "../contracts/log.ts";
 import type { PlacedEventRow, WholeEventRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { fromHex, sameBytes, sha256, toHex } from "../core/bytes.ts";
-import { commitment, envelope, genesis, nextHash } from "../core/chain.ts";
-import { existingSession } from "../core/existing-session.ts";
+import { commitment, envelope, genesis, nextHash } from "../core/hashing.ts";
+import { existingSession } from "../core/session-lookup.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 
 const PAGE = 1000;

@@ -6,8 +6,8 @@ import type { ModelCall, ModelReply } from "../contracts/models.ts";
 import { invalid } from "../core/check.ts";
 import type { AiSdkLanguageModel } from "../models/ai-sdk.ts";
 import { chatModelOf } from "../models/any.ts";
-import { describeMedia } from "../models/content.ts";
 import { ModelError } from "../models/failure.ts";
+import { describeMedia } from "../models/media.ts";
 
 export type SummaryFunction = (messages: readonly ContextMessage[], call: ModelCall) => string | Promise<string>;
 export type Summarize = SummaryFunction | ChatModel | AiSdkLanguageModel;

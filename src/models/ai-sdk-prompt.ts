@@ -4,19 +4,8 @@ import type { ContextMessage } from "../contracts/context.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
 import type { ModelCall } from "../contracts/models.ts";
-import {
-  type BlockOf,
-  describeMedia,
-  isAssistant,
-  isMedia,
-  loadMedia,
-  type MediaBlock,
-  type MediaContent,
-  mediaIn,
-  type OwnBlock,
-  ownBlocks,
-  resultText,
-} from "./content.ts";
+import { type BlockOf, isAssistant, mediaIn, type OwnBlock, ownBlocks, resultText } from "./content.ts";
+import { describeMedia, isMedia, loadMedia, type MediaBlock, type MediaContent } from "./media.ts";
 
 type SpecificationVersion = "v2" | "v3" | "v4";
 

@@ -1,20 +1,9 @@
 // What only the AI SDK has: tools that the provider itself executes.
 import { expect, test } from "vitest";
-import type { ModelCall } from "../contracts/models.ts";
+import { modelCall } from "../../test/models/model-call.ts";
 import { type AiSdkStreamPart, aiSdkModel } from "./ai-sdk.ts";
 
-const CALL: ModelCall = {
-  run: "r",
-  session: "s",
-  iteration: 1,
-  path: "1",
-  attempt: 1,
-  idempotencyKey: "k",
-  again: false,
-  signal: new AbortController().signal,
-  token: () => {},
-  readBlob: async () => new Uint8Array(),
-};
+const CALL = modelCall();
 
 test("RU19 a tool call that the provider executed is kept, and is no call for us", async () => {
   const call = (toolCallId: string) => ({ type: "tool-call", toolCallId, toolName: "search", input: '{"q":"x"}' });

@@ -4,8 +4,7 @@
 import type { ChatModel, ChatModelOptions, ChatReply } from "../contracts/chat.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { ModelCall } from "../contracts/models.ts";
-import { copyJson } from "../core/check.ts";
-import { isObject } from "../core/object.ts";
+import { copyJson, isObject } from "../core/check.ts";
 import { renderPrompt } from "./ai-sdk-prompt.ts";
 import { keepBlock, keepFields } from "./content.ts";
 import { failureOf, ModelError, streamCut, withFailures } from "./failure.ts";

@@ -3,16 +3,9 @@ import type { ChatModelOptions, ChatRequest } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ModelCall } from "../contracts/models.ts";
 import type { DescribedTool } from "../contracts/tool-schemas.ts";
-import { isObject } from "../core/object.ts";
-import {
-  type BlockOf,
-  describeMedia,
-  isAssistant,
-  loadMedia,
-  type MediaBlock,
-  type OwnBlock,
-  ownBlocks,
-} from "./content.ts";
+import { isObject } from "../core/check.ts";
+import { type BlockOf, isAssistant, type OwnBlock, ownBlocks } from "./content.ts";
+import { describeMedia, loadMedia, type MediaBlock } from "./media.ts";
 
 const FROM = "anthropic";
 const CACHED = { cache_control: { type: "ephemeral" } } as const;

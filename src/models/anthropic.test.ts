@@ -1,5 +1,6 @@
 // What only the Anthropic API has: signatures, cache marks, blocks that we do not know, turns that pause.
 import { expect, test } from "vitest";
+import { modelCall } from "../../test/models/model-call.ts";
 import type { ChatReply, ChatRequest } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ContentBlock, Role } from "../contracts/messages.ts";
@@ -7,18 +8,7 @@ import type { ModelCall } from "../contracts/models.ts";
 import { type AnthropicEvent, anthropicModel } from "./anthropic.ts";
 import type { AnthropicOptions, AnthropicRequest } from "./anthropic-request.ts";
 
-const CALL: ModelCall = {
-  run: "r",
-  session: "s",
-  iteration: 1,
-  path: "1",
-  attempt: 1,
-  idempotencyKey: "k",
-  again: false,
-  signal: new AbortController().signal,
-  token: () => {},
-  readBlob: async () => new TextEncoder().encode("plain text"),
-};
+const CALL: ModelCall = { ...modelCall(), readBlob: async () => new TextEncoder().encode("plain text") };
 const CACHED = { cache_control: { type: "ephemeral" } };
 
 function messageFrom(role: Role, ...content: readonly ContentBlock[]): ContextMessage {

@@ -3,8 +3,7 @@
 import type { ChatModel, ChatModelOptions, ChatReply, StreamingEndpoint } from "../contracts/chat.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { ModelCall } from "../contracts/models.ts";
-import { copyJson } from "../core/check.ts";
-import { isObject } from "../core/object.ts";
+import { copyJson, isObject } from "../core/check.ts";
 import { type AnthropicOptions, renderRequest } from "./anthropic-request.ts";
 import { keepBlock, keepFields } from "./content.ts";
 import { streamCut, withFailures } from "./failure.ts";

@@ -1,15 +1,14 @@
-// Shared by the adapters that convert stored content to a provider's format: blocks that belong to one provider, media, and placeholders
-// for content that a provider does not accept.
+// What adapters share in converting stored content to a provider's format: which blocks belong to which provider, and tool results
+// as text.
 
 import type { ProviderContent } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
 import type { ContentBlock } from "../contracts/messages.ts";
-import type { ModelCall } from "../contracts/models.ts";
-import { isObject } from "../core/object.ts";
+import { isObject } from "../core/check.ts";
+import { describeMedia, isMedia, type MediaBlock } from "./media.ts";
 
 export type BlockOf<T extends ContentBlock["type"]> = Extract<ContentBlock, { type: T }>;
-export type MediaBlock = BlockOf<"image" | "audio" | "document">;
 
 export function keepBlock(from: string, block: JsonObject): BlockOf<"opaque"> {
   return { type: "opaque", value: { from, block } satisfies ProviderContent };
@@ -51,38 +50,6 @@ export function isAssistant({ role }: ContextMessage): boolean {
   return role === "assistant";
 }
 
-export type MediaContent =
-  | { readonly url: string; readonly mediaType: string | undefined }
-  | { readonly bytes: Uint8Array; readonly base64: string; readonly mediaType: string };
-
-const DEFAULT_MEDIA: Readonly<Record<MediaBlock["type"], string>> = {
-  image: "image/png",
-  audio: "audio/wav",
-  document: "application/pdf",
-};
-
-/** The bytes of the blob a block refers to, or its URL. */
-export async function loadMedia({ type, source }: MediaBlock, call: ModelCall): Promise<MediaContent> {
-  if (source.ref === undefined) return { url: source.url, mediaType: source.mediaType };
-  const bytes = await call.readBlob(source.ref);
-  return { bytes, base64: toBase64(bytes), mediaType: source.mediaType ?? DEFAULT_MEDIA[type] };
-}
-
-function toBase64({ buffer, byteOffset, byteLength }: Uint8Array): string {
-  return Buffer.from(buffer, byteOffset, byteLength).toString("base64");
-}
-
-export function dataUrl({ mediaType, base64 }: { readonly mediaType: string; readonly base64: string }): string {
-  return `data:${mediaType};base64,${base64}`;
-}
-
-/** The text for a model in place of content that its interface does not accept. */
-export function describeMedia(block: MediaBlock): string {
-  const about = block.type === "image" ? block.alt : block.type === "audio" ? block.transcript : block.title;
-  const where = block.source.ref === undefined ? block.source.url : undefined;
-  return `[${[block.type, about, where].filter((one) => one !== undefined).join(": ")}]`;
-}
-
 /** A tool result as plain text, for interfaces that accept only text. */
 export function resultText({ content, isError }: BlockOf<"tool_result">): string {
   const text = typeof content === "string" ? content : content.map(blockText).join("\n");
@@ -110,8 +77,4 @@ function blockText(block: ContentBlock): string {
 
 export function mediaIn({ content }: BlockOf<"tool_result">): readonly MediaBlock[] {
   return typeof content === "string" ? [] : content.filter(isMedia);
-}
-
-export function isMedia(block: ContentBlock): block is MediaBlock {
-  return block.type === "image" || block.type === "audio" || block.type === "document";
 }

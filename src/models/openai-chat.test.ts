@@ -1,21 +1,10 @@
 // What servers that speak the language of Chat Completions send otherwise than OpenAI does.
 import { expect, test } from "vitest";
+import { modelCall } from "../../test/models/model-call.ts";
 import type { ChatReply } from "../contracts/chat.ts";
-import type { ModelCall } from "../contracts/models.ts";
 import { type OpenAIChunk, openaiChatModel } from "./openai-chat.ts";
 
-const CALL: ModelCall = {
-  run: "r",
-  session: "s",
-  iteration: 1,
-  path: "1",
-  attempt: 1,
-  idempotencyKey: "0123456789abcdef",
-  again: false,
-  signal: new AbortController().signal,
-  token: () => {},
-  readBlob: async () => new Uint8Array(),
-};
+const CALL = modelCall();
 
 async function replyTo(...chunks: readonly OpenAIChunk["choices"][number][]): Promise<ChatReply> {
   async function* stream(): AsyncGenerator<OpenAIChunk> {

@@ -2,18 +2,9 @@
 import type { ChatModel, ChatModelOptions, ChatReply, ChatRequest, StreamingEndpoint } from "../contracts/chat.ts";
 import type { ContextMessage } from "../contracts/context.ts";
 import type { ModelCall } from "../contracts/models.ts";
-import {
-  type BlockOf,
-  dataUrl,
-  describeMedia,
-  isAssistant,
-  isMedia,
-  loadMedia,
-  type MediaBlock,
-  mediaIn,
-  resultText,
-} from "./content.ts";
+import { type BlockOf, isAssistant, mediaIn, resultText } from "./content.ts";
 import { streamCut, withFailures } from "./failure.ts";
+import { dataUrl, describeMedia, isMedia, loadMedia, type MediaBlock } from "./media.ts";
 import { readToolInput } from "./tool-input.ts";
 import { usageOf } from "./usage.ts";
 

@@ -5,24 +5,19 @@ import type { ChatModel, ChatModelOptions, ChatReply, ChatRequest, StreamingEndp
 import type { ContextMessage } from "../contracts/context.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { ModelCall } from "../contracts/models.ts";
-import { copyJson } from "../core/check.ts";
-import { isObject } from "../core/object.ts";
+import { copyJson, isObject } from "../core/check.ts";
 import {
   type BlockOf,
-  dataUrl,
-  describeMedia,
   isAssistant,
-  isMedia,
   keepBlock,
   keepFields,
-  loadMedia,
-  type MediaBlock,
   mediaIn,
   type OwnBlock,
   ownBlocks,
   resultText,
 } from "./content.ts";
 import { ModelError, streamCut, withFailures } from "./failure.ts";
+import { dataUrl, describeMedia, isMedia, loadMedia, type MediaBlock } from "./media.ts";
 import type { OpenAIOptions } from "./openai-chat.ts";
 import { readToolInput } from "./tool-input.ts";
 import { usageOf } from "./usage.ts";

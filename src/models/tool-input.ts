@@ -3,8 +3,7 @@
 
 import type { InvalidToolInput } from "../contracts/chat.ts";
 import type { Json, JsonObject } from "../contracts/json.ts";
-import { copyJson } from "../core/check.ts";
-import { isObject } from "../core/object.ts";
+import { copyJson, isObject } from "../core/check.ts";
 
 export function readToolInput(text: string): JsonObject {
   // Models often call a tool without parameters with an empty text.

@@ -13,8 +13,8 @@
 
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
+import { isObject } from "../core/check.ts";
 import { printInstant } from "../core/instant.ts";
-import { isObject } from "../core/object.ts";
 import { readEdn } from "./edn.ts";
 import { type Form, invalidQuery, isExact, KEYWORD, overLimit, SYMBOL, shorten } from "./form.ts";
 

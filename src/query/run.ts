@@ -2,7 +2,7 @@
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
-import type { Explanation, Querying } from "../contracts/query.ts";
+import type { Querying } from "../contracts/query.ts";
 import type { InspectLimits, InspectRow, Storage } from "../contracts/storage/storage.ts";
 import { QUERY_VERBS } from "../contracts/verbs/store.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
@@ -11,6 +11,7 @@ import { bindVerbs } from "../core/verbs.ts";
 import type { Find } from "./ast.ts";
 import { factNames } from "./catalogue.ts";
 import type { Output } from "./compile.ts";
+import { explain } from "./explain.ts";
 import { PreparedQueries, type PreparedQuery } from "./prepared.ts";
 import { pullAll } from "./pulling.ts";
 import { listOf } from "./query.ts";
@@ -90,23 +91,4 @@ function shape({ shape: wanted }: Find, rows: readonly (readonly Json[])[]): Jso
     case "scalar":
       return rows[0]?.[0] ?? null;
   }
-}
-
-async function explain(storage: Storage, { sql, params }: PreparedQuery, limits: InspectLimits): Promise<Explanation> {
-  const rows = await storage.inspect(storage.fragments.explain + sql, params, { ...limits, maxRows: LIMITS.queryRows });
-  return {
-    sql,
-    params: params.map((one) => (one instanceof Uint8Array ? `x'${Buffer.from(one).toString("hex")}'` : one)),
-    plan: storage.engine === "sqlite" ? indented(rows) : rows.map((row) => String(Object.values(row)[0])),
-  };
-}
-
-/** SQLite's plan is a tree of numbered rows. */
-function indented(rows: readonly InspectRow[]): readonly string[] {
-  const depth = new Map<unknown, number>([[0, 0]]);
-  return rows.map((row) => {
-    const own = depth.get(row.parent) ?? 0;
-    depth.set(row.id, own + 1);
-    return `${"  ".repeat(own)}${row.detail}`;
-  });
 }

@@ -13,8 +13,8 @@ import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Tool, ToolCallsOf, UntypedTools } from "../contracts/tools.ts";
 import { exponentialBackoff } from "../core/backoff.ts";
 import { encodeText, sameBytes, sha256, toHex } from "../core/bytes.ts";
-import { canonicalJson } from "../core/canonical.ts";
 import { checkId, checkInt, checkOneOf, checkOptionalId, checkPlain, checkRecord, invalid } from "../core/check.ts";
+import { canonicalJson } from "../core/hashing.ts";
 
 const AGENT = [
   "id",

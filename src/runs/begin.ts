@@ -14,11 +14,12 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import type { RUN_INPUT } from "../contracts/verbs/runs.ts";
 import type { ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
-import { canonicalJson, orderedJson } from "../core/canonical.ts";
 import { copyJson, encodeCopy } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
+import { canonicalJson, orderedJson } from "../core/hashing.ts";
 import { newId } from "../core/new-id.ts";
 import { isHeldRun, ownerLiveness } from "../core/run-owner.ts";
+import { BEGUN } from "../core/run-projection.ts";
 import { sessionBusy } from "../core/session-guards.ts";
 import { toolsetOf, validateInput } from "./agents.ts";
 import type { RunHost } from "./iteration-host.ts";
@@ -210,27 +211,16 @@ export function beginRun(birth: NewRun, at: number): BegunRun {
     nested,
     agent_version: agentVersion,
     toolset,
-    status: "running",
-    version: 1,
+    ...BEGUN,
     epoch,
     beat: 0,
     held: 0,
     owner,
-    iteration: 0,
-    checkpoint_seq: null,
-    wake_at: 0,
-    waits: null,
-    cancel: 0,
-    pause_at: null,
-    stop: null,
     limits: encodeText(canonicalJson(limits)),
     priority,
     lease_ms: leaseMs,
-    tokens: 0,
-    cost_usd: null,
     created_at: at,
     updated_at: at,
-    ended_at: null,
   };
   const created: EventDraft = {
     session,

@@ -10,7 +10,7 @@ import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { checkId } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
-import { existingSession } from "../core/existing-session.ts";
+import { existingSession } from "../core/session-lookup.ts";
 import { checkSpawn, decideSpawn } from "../sessions/attach.ts";
 import { finishInvocation } from "../sessions/invocations.ts";
 import { checkLimits } from "./agents.ts";

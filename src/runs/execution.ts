@@ -12,7 +12,7 @@ import type { RunRow } from "../contracts/storage/run-queries.ts";
 import { encodeText } from "../core/bytes.ts";
 import { copyJson, encodeJson } from "../core/check.ts";
 import { type DirectRead, watchDirectReads } from "../core/direct-reads.ts";
-import { existingSession } from "../core/existing-session.ts";
+import { existingSession } from "../core/session-lookup.ts";
 import { type HeadPlan, headEvent, inheritedBy, type PreparedHead } from "../sessions/publish.ts";
 import { checkVerdict, validateInput, validateState, validateVerdict } from "./agents.ts";
 import { JSON_IN_ROW } from "./begin.ts";

@@ -5,8 +5,8 @@ import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { clearRow, discardErased, forgetWrites, releaseWrites, tally } from "../core/erasure.ts";
-import { existingSession } from "../core/existing-session.ts";
 import { currentLineage } from "../core/lineage.ts";
+import { existingSession } from "../core/session-lookup.ts";
 
 /** Of `nested` in a run's row. */
 export const FORGETS = 2;

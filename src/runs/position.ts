@@ -3,8 +3,8 @@
 import type { JsonObject } from "../contracts/json.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { decodeRow, list, optional, plainObject, text, whole } from "../core/decode.ts";
-import { existingSession } from "../core/existing-session.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
+import { existingSession } from "../core/session-lookup.ts";
 
 export interface Position {
   readonly branch: number;

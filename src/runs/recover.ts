@@ -10,7 +10,7 @@ import type { WholeEventRow } from "../contracts/storage/rows.ts";
 import type { RunRow } from "../contracts/storage/run-queries.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { toHex } from "../core/bytes.ts";
-import { genesis } from "../core/chain.ts";
+import { genesis } from "../core/hashing.ts";
 import { isHeldRun } from "../core/run-owner.ts";
 import { diffPartRows, diffRunRows, PART_TABLES, type RunDifference, RunProjection } from "../core/run-projection.ts";
 import { checkEvent, FIRST_BRANCH, verifyChain } from "../log/verify.ts";

@@ -3,8 +3,8 @@ import { HoldfastError } from "../contracts/errors.ts";
 import type { Write } from "../contracts/storage/commit.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { decide } from "../core/decide.ts";
-import { existingSession } from "../core/existing-session.ts";
 import { isReserved, reservedName } from "../core/locator.ts";
+import { existingSession } from "../core/session-lookup.ts";
 
 export async function setAlias(storage: Storage, id: string, name: string, move: boolean): Promise<void> {
   await decide<void>(storage, async () => {

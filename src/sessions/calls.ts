@@ -23,13 +23,13 @@ import {
 } from "../core/check.ts";
 import { decide } from "../core/decide.ts";
 import { type Column, decodeRow, jsonObject, oneOf, optional, plainObject, text, whole } from "../core/decode.ts";
-import { existingSession } from "../core/existing-session.ts";
 import { lineOf } from "../core/lineage.ts";
 import { optionalRowId, parseRowId, rowId } from "../core/row-id.ts";
+import { existingSession } from "../core/session-lookup.ts";
 import type { Rules } from "../core/verbs.ts";
 import { type Columns, preparePayloads, writePayloads } from "./payload-columns.ts";
 import { checkTurn } from "./turns.ts";
-import { addFirstVersion, addNextVersion, facts, isOver, noRow } from "./versioned-rows.ts";
+import { addFirstVersion, addNextVersion, facts, noRow, requireUnfinished } from "./versioned-rows.ts";
 
 const NAMES = ["request", "response", "result", "error"] as const;
 type PayloadName = (typeof NAMES)[number];
@@ -292,9 +292,8 @@ async function finish(
 ): Promise<Call> {
   return decide(storage, async () => {
     const session = await existingSession(storage, id);
-    const [row] = await storage.query("call.get", { session: id, first });
-    if (row === undefined) throw noRow("call", rowId(id, first));
-    if (row.status !== "started") throw isOver("call", rowId(id, first), row.status);
+    const [newest] = await storage.query("call.get", { session: id, first });
+    const row = requireUnfinished(newest, "call", rowId(id, first), "started");
     const at = storage.environment.now();
     const branch = await lineOf(storage, session, row);
     const { refs, salts, commit } = writePayloads(NAMES, fresh, { refs: row, salts: row.salts });

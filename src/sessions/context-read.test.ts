@@ -8,7 +8,7 @@ import type { Holdfast } from "../contracts/holdfast.ts";
 import type { MessageInput } from "../contracts/messages.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { realEnvironment } from "../core/environment.ts";
-import { findAt } from "../core/find-session.ts";
+import { findAt } from "../core/session-lookup.ts";
 import { open } from "../open.ts";
 import { createPayloads } from "../storage/blobs/payloads.ts";
 import { SqlStorage } from "../storage/sql/store.ts";

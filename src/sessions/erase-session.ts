@@ -8,8 +8,8 @@ import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { type CommittedOutcome, type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import { discardErased, type ErasureOutcome } from "../core/erasure.ts";
-import { IN_PART } from "../core/existing-session.ts";
 import { whileIdle } from "../core/session-guards.ts";
+import { IN_PART } from "../core/session-lookup.ts";
 import { eraseWrites, reportOf, sumOf } from "./erase-rows.ts";
 import { readAncestors, readNamedSessions, shrinkTombstones } from "./tombstones.ts";
 

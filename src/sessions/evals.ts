@@ -9,14 +9,14 @@ import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { toRef } from "../core/bytes.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, oneOf, whole } from "../core/decode.ts";
-import { existingSession } from "../core/existing-session.ts";
 import { lineOf } from "../core/lineage.ts";
 import { optionalRowId, rowId } from "../core/row-id.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
+import { existingSession } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { type Columns, preparePayloads, writePayloads } from "./payload-columns.ts";
 import { checkMessage, checkTurn } from "./turns.ts";
-import { addFirstVersion, addNextVersion, facts, isOver, noRow } from "./versioned-rows.ts";
+import { addFirstVersion, addNextVersion, facts, requireUnfinished } from "./versioned-rows.ts";
 
 const NAMES = ["code", "result", "final", "error"] as const;
 type PayloadName = (typeof NAMES)[number];
@@ -118,9 +118,8 @@ async function finish(
 ): Promise<Eval> {
   return decide(storage, async () => {
     const session = await existingSession(storage, id);
-    const [row] = await storage.query("eval.get", { session: id, first });
-    if (row === undefined) throw noRow("eval", rowId(id, first));
-    if (row.status !== "running") throw isOver("eval", rowId(id, first), row.status);
+    const [newest] = await storage.query("eval.get", { session: id, first });
+    const row = requireUnfinished(newest, "eval", rowId(id, first), "running");
     const at = storage.environment.now();
     const branch = await lineOf(storage, session, row);
     const { refs, salts, commit } = writePayloads<PayloadName>(NAMES, fresh, { refs: row, salts: row.salts });

@@ -13,17 +13,16 @@ import { encodeJson } from "../core/check.ts";
 import { NONE } from "../core/counts.ts";
 import { decide } from "../core/decide.ts";
 import { decodeRow, jsonObject, withBlob } from "../core/decode.ts";
-import { existingSession } from "../core/existing-session.ts";
-import { findHead, findSession } from "../core/find-session.ts";
 import { lineOf } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
 import { onBranch, onHead } from "../core/session-guards.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
+import { existingSession, findHead, findSession } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { readAttachment, readSpawn, startAttach, startSpawn } from "./attach.ts";
 import { errorJson, failedOutcome, runAlone, runInOrder, type WorkOutcome } from "./batch.ts";
 import { countLineage } from "./counts.ts";
-import { facts, isOver, noRow } from "./versioned-rows.ts";
+import { facts, requireUnfinished } from "./versioned-rows.ts";
 import { invocationOf } from "./view.ts";
 
 export function createInvocations(storage: Storage, payloads: Payloads, lookup: SessionLookup): Invocations {
@@ -128,9 +127,8 @@ export async function finishInvocation(
       : await prepare(encodeJson(note, "error", "metadataBytes"), { media: "application/json", utf8: true });
   return decide(storage, async () => {
     const caller = await existingSession(storage, name);
-    const [row] = await storage.query("invocation.get", { session: name, first });
-    if (row === undefined) throw noRow("invocation", rowId(name, first));
-    if (row.status !== "running") throw isOver("invocation", rowId(name, first), row.status);
+    const [newest] = await storage.query("invocation.get", { session: name, first });
+    const row = requireUnfinished(newest, "invocation", rowId(name, first), "running");
     const [named] = row.callee === null ? [] : await storage.query("session.get", { id: row.callee });
     const callee = named === undefined || named.deleted_at !== null ? null : named;
     const heads = { caller: await headNow(storage, caller), callee: await headNow(storage, callee) };

@@ -6,7 +6,7 @@ import type { Json } from "../contracts/json.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import type { CALL_VERBS } from "../contracts/verbs/lineage.ts";
 import { checkRecord } from "../core/check.ts";
-import { existingSession } from "../core/existing-session.ts";
+import { existingSession } from "../core/session-lookup.ts";
 import type { Rules } from "../core/verbs.ts";
 import { errorJson, failedOutcome, runAlone, runInOrder, type WorkOutcome } from "./batch.ts";
 import { type CallRules, checkLeaf, checkOutcome } from "./calls.ts";

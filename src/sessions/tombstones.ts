@@ -5,8 +5,8 @@ import type { Guard } from "../contracts/storage/commit.ts";
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { discardErased } from "../core/erasure.ts";
-import { IN_PART } from "../core/existing-session.ts";
 import { lineageAt } from "../core/lineage.ts";
+import { IN_PART } from "../core/session-lookup.ts";
 import { eraseWrites, reportOf, sumOf } from "./erase-rows.ts";
 
 /** What of a session's log is kept for others: up to this seq on this branch. */

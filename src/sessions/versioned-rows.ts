@@ -67,11 +67,23 @@ export function facts(given: Readonly<Record<string, string | number | null>>): 
   );
 }
 
+/** The newest version of a row that a change ends; the row must be there and unfinished. */
+export function requireUnfinished<R extends { readonly status: string }>(
+  row: R | undefined,
+  kind: string,
+  id: string,
+  unfinished: R["status"],
+): R {
+  if (row === undefined) throw noRow(kind, id);
+  if (row.status !== unfinished) throw isOver(kind, id, row.status);
+  return row;
+}
+
 export function noRow(kind: string, id: string): HoldfastError {
   return new HoldfastError("NotFound", `there is no ${kind} ${id}`, { details: { kind, id } });
 }
 
-export function isOver(kind: string, id: string, status: string): HoldfastError {
+function isOver(kind: string, id: string, status: string): HoldfastError {
   return new HoldfastError("InvalidTransition", `the ${kind} ${id} is ${status} already`, {
     details: { kind, id, status },
   });

@@ -10,10 +10,10 @@ import type { InvocationRow, StretchParams } from "../contracts/storage/lineage-
 import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { decodeRow, oneOf, optional, utf8, whole } from "../core/decode.ts";
-import type { LocatedSession } from "../core/find-session.ts";
 import { headOf } from "../core/head.ts";
 import { lineageAt, type Segment } from "../core/lineage.ts";
 import { optionalRowId, rowId } from "../core/row-id.ts";
+import type { LocatedSession } from "../core/session-lookup.ts";
 import { TimeSlice } from "../core/time-slice.ts";
 import { messageRowsIn, messagesOf } from "../history/at.ts";
 import { decodeValue, readHeldAt, readValue } from "../state/rows.ts";

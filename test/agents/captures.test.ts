@@ -3,17 +3,16 @@
 
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { sourceOfCapture } from "../../src/coding/capture-source.ts";
 import { localAgent } from "../../src/coding/local-agent.ts";
 import { Saver } from "../../src/coding/saver.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
 import { realEnvironment } from "../../src/core/environment.ts";
-import { open } from "../../src/open.ts";
 import { testLong } from "../long-test.ts";
 import { withAgents } from "./agents.ts";
 import { type Fidelity, fidelityOf, WHOLE } from "./fidelity.ts";
-import { type Machine, type Machines, startMachines } from "./machine.ts";
+import { type Machine, type Machines, startMachinesWithStore } from "./machine.ts";
 import { richSession } from "./rich.ts";
 import { loadSdk } from "./sdk.ts";
 
@@ -23,12 +22,9 @@ withAgents("captures of Claude Code", (agents) => {
   let machines: Machines;
   let hf: Holdfast;
   beforeAll(async () => {
-    machines = await startMachines(agents);
-    hf = await open(path.join(machines.folder, "store.db"));
-  });
-  afterAll(async () => {
-    await hf.close();
-    await machines.remove();
+    const started = await startMachinesWithStore(agents);
+    ({ machines, hf } = started);
+    return started.remove;
   });
 
   /** Saved from a machine that is no more, and put back on the next. */

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentPaths } from "../../scripts/agents.ts";
+import { open } from "../../src/open.ts";
 import { COMPILED } from "../compiled.ts";
 import { type FakeApis, type FakeApisOptions, startFakeApis } from "./fake-apis/server.ts";
 
@@ -49,6 +50,17 @@ const TIMEOUT_MS = 120_000;
 /** A scratch folder with machines in it and one fake API for all of them, for one test file. */
 export async function startMachines(agents: AgentPaths, options: FakeApisOptions = {}): Promise<Machines> {
   return new Machines(agents, await startFakeApis(options));
+}
+
+/** The same with a store in the folder. A hook can return `remove`: Vitest calls it after the tests. */
+export async function startMachinesWithStore(agents: AgentPaths) {
+  const machines = await startMachines(agents);
+  const hf = await open(path.join(machines.folder, "store.db"));
+  const remove = async () => {
+    await hf.close();
+    await machines.remove();
+  };
+  return { machines, hf, remove };
 }
 
 export class Machines {

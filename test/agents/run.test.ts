@@ -12,6 +12,11 @@ import { linkOrCopy, NOBODY, ownedBy, troubleAs } from "./other-user.ts";
 
 const CLI = path.resolve(import.meta.dirname, "../../src/cli/entry.ts");
 const CLAUDE = ["claude", "-p", "--model", MODEL, "--dangerously-skip-permissions"];
+const RECALL = "What was it? [[recall CODEWORD-\\d+]]";
+
+function lineOf(store: string, prompt: string, more: readonly string[] = []): readonly string[] {
+  return ["run", "--request", "r-1", "--store", store, ...more, "--", ...CLAUDE, prompt];
+}
 
 withAgents("holdfast run", (agents) => {
   let machines: Machines;
@@ -29,7 +34,7 @@ withAgents("holdfast run", (agents) => {
 
   /** As `holdfast run --request r --store s -- claude -p … prompt`. */
   function claude(machine: Machine, store: string, prompt: string, more: readonly string[] = []): Running {
-    return holdfast(machine, ["run", "--request", "r-1", "--store", store, ...more, "--", ...CLAUDE, prompt]);
+    return holdfast(machine, lineOf(store, prompt, more));
   }
 
   const lastPrompt = () => {
@@ -51,7 +56,7 @@ withAgents("holdfast run", (agents) => {
     await a.die();
 
     const b = machines.add({ cwd: "another dir/with.dots_and é" });
-    const second = await claude(b, store, "What was it? [[recall CODEWORD-\\d+]]").ended;
+    const second = await claude(b, store, RECALL).ended;
     expect(second).toMatchObject({ code: 0 });
     expect(second.stdout).toMatch(/CODEWORD-7.*CODEWORD-8/s);
     expect(second.stderr).toMatch(/holdfast: resumed [0-9a-f-]{36} \(\d+ messages\); saved .* of cap_/);
@@ -82,7 +87,7 @@ withAgents("holdfast run", (agents) => {
     await running.kill();
     await a.die();
     const b = machines.add();
-    const second = await claude(b, store, "What was it? [[recall CODEWORD-\\d+]]").ended;
+    const second = await claude(b, store, RECALL).ended;
     expect(second.stdout).toContain("CODEWORD-70");
     expect(second.stderr).toContain("holdfast: resumed ");
     expect(lastPrompt()).toContain("sleep 60");
@@ -101,7 +106,7 @@ withAgents("holdfast run", (agents) => {
     await running.kill();
     await a.die();
     const b = machines.add();
-    const second = await claude(b, store, "What was it? [[recall CODEWORD-\\d+]]").ended;
+    const second = await claude(b, store, RECALL).ended;
     expect(second.stdout).toContain("CODEWORD-77");
     expect(second.stderr).toContain("holdfast: resumed ");
   });
@@ -122,7 +127,7 @@ withAgents("holdfast run", (agents) => {
     expect([143, 130]).toContain(first.code);
     await a.die();
     const b = machines.add();
-    const second = await through(b, "What was it? [[recall CODEWORD-\\d+]]").ended;
+    const second = await through(b, RECALL).ended;
     expect(second.stdout).toContain("CODEWORD-78");
     expect(second.stderr).toContain("holdfast: resumed ");
   });
@@ -167,7 +172,7 @@ withAgents("holdfast run", (agents) => {
     await a.die();
     const b = machines.add();
     const blob = fs.readFileSync(out).toString("base64");
-    const second = await run(b, "What was it? [[recall CODEWORD-\\d+]]", { AGENT_SESSION_BLOB: blob }).ended;
+    const second = await run(b, RECALL, { AGENT_SESSION_BLOB: blob }).ended;
     expect(second.stdout).toContain("CODEWORD-72");
     expect(second.stderr).toContain("holdfast: resumed ");
   });
@@ -198,7 +203,7 @@ withAgents("holdfast run", (agents) => {
     await claude(a, store, "The word is CODEWORD-73. [[say noted]]").done();
     await a.die();
     const b = machines.add({ cwd });
-    const second = await claude(b, store, "What was it? [[recall CODEWORD-\\d+]]").ended;
+    const second = await claude(b, store, RECALL).ended;
     expect(second.stdout).toContain("CODEWORD-73");
     expect(second.stderr).toContain("holdfast: resumed ");
     // And from there.
@@ -215,17 +220,7 @@ withAgents("holdfast run", (agents) => {
     const b = machines.add();
     const link = path.join(machines.folder, "a link");
     fs.symlinkSync(b.cwd, link);
-    const args = [
-      "run",
-      "--request",
-      "r-1",
-      "--store",
-      store,
-      "--",
-      ...CLAUDE,
-      "What was it? [[recall CODEWORD-\\d+]]",
-    ];
-    const second = await holdfast(b, args, { cwd: link, env: { PWD: link } }).ended;
+    const second = await holdfast(b, lineOf(store, RECALL), { cwd: link, env: { PWD: link } }).ended;
     expect(second.stdout).toContain("CODEWORD-74");
     expect(second.stderr).toContain("holdfast: resumed ");
   });
@@ -244,18 +239,8 @@ withAgents("holdfast run", (agents) => {
     await a.die();
     const b = machines.add();
     for (const folder of [shared, b.home, b.cwd]) ownedBy(NOBODY, folder);
-    const args = [
-      "run",
-      "--request",
-      "r-1",
-      "--store",
-      store,
-      "--",
-      ...CLAUDE,
-      "What was it? [[recall CODEWORD-\\d+]]",
-    ];
     const env = { PATH: `${path.join(shared, "bin")}:${b.env.PATH}` };
-    const second = await holdfast(b, args, { uid: NOBODY, env }).ended;
+    const second = await holdfast(b, lineOf(store, RECALL), { uid: NOBODY, env }).ended;
     expect(second.stdout).toContain("CODEWORD-76");
     expect(second.stderr).toContain("holdfast: resumed ");
     const put = fs.readdirSync(path.join(b.home, ".claude/projects"), { recursive: true, encoding: "utf8" });

@@ -2,13 +2,12 @@
 
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { claudeFiles, persistentQuery } from "../../src/adapters/claude/entry.ts";
 import type { Holdfast } from "../../src/contracts/holdfast.ts";
-import { open } from "../../src/open.ts";
 import { withAgents } from "./agents.ts";
 import { copyOf, eventually, withStore } from "./holdfast.ts";
-import { type Machine, type Machines, type Running, startMachines } from "./machine.ts";
+import { type Machine, type Machines, type Running, startMachinesWithStore } from "./machine.ts";
 import { call, TASK } from "./rich.ts";
 import { loadSdk, sdkOptions } from "./sdk.ts";
 
@@ -16,12 +15,9 @@ withAgents("persistentQuery", (agents) => {
   let machines: Machines;
   let hf: Holdfast;
   beforeAll(async () => {
-    machines = await startMachines(agents);
-    hf = await open(path.join(machines.folder, "store.db"));
-  });
-  afterAll(async () => {
-    await hf.close();
-    await machines.remove();
+    const started = await startMachinesWithStore(agents);
+    ({ machines, hf } = started);
+    return started.remove;
   });
 
   async function ask(

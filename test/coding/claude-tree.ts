@@ -110,6 +110,11 @@ export function sourceOf(found: FoundSession, piece = 1000): CaptureSource {
   return sourceWith(found, bytes, piece);
 }
 
+/** Where a session came from of which only the directory is known. */
+export function originIn(cwd: string): Omit<FoundSession, "files"> {
+  return { agent: "claude-code", sessionId: SESSION, cwd, configDir: null, key: null, agentVersion: null };
+}
+
 export function sourceWith(
   origin: Omit<FoundSession, "files">,
   bytes: ReadonlyMap<string, Uint8Array>,
@@ -118,14 +123,8 @@ export function sourceWith(
   const files = [...bytes].map(([name, content]) => {
     return { role: "other" as const, path: name, size: content.byteLength, ref: refOf(content), stored: 0 };
   });
-  const { agent, sessionId, cwd, configDir, key, agentVersion } = origin;
   return {
-    agent,
-    sessionId,
-    cwd,
-    configDir,
-    key,
-    agentVersion,
+    ...origin,
     files,
     async *read(name) {
       const content = bytes.get(name) ?? new Uint8Array();

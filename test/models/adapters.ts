@@ -4,7 +4,6 @@ import { createOpenAI } from "@ai-sdk/openai";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import type { ChatModel, ChatModelOptions } from "../../src/contracts/chat.ts";
-import type { ModelCall } from "../../src/contracts/models.ts";
 import { aiSdkModel } from "../../src/models/ai-sdk.ts";
 import { anthropicModel } from "../../src/models/anthropic.ts";
 import { openaiChatModel } from "../../src/models/openai-chat.ts";
@@ -65,20 +64,3 @@ export const ADAPTERS: readonly Adapter[] = [
       }),
   },
 ];
-
-export function modelCall(blobs: Readonly<Record<string, Uint8Array>> = {}): ModelCall & { readonly said: string[] } {
-  const said: string[] = [];
-  return {
-    run: "r",
-    session: "s",
-    iteration: 1,
-    path: "1",
-    attempt: 1,
-    idempotencyKey: "0123456789abcdef",
-    again: false,
-    signal: new AbortController().signal,
-    said,
-    token: (text: string) => void said.push(text),
-    readBlob: async (ref) => blobs[ref] ?? Promise.reject(new Error(`no blob ${ref}`)),
-  };
-}

@@ -7,7 +7,8 @@ import type { ContentBlock, Role } from "../../src/contracts/messages.ts";
 import type { DescribedTool } from "../../src/contracts/tool-schemas.ts";
 import { ModelError } from "../../src/models/failure.ts";
 import { answerInOrder, type FakeModels, type FakeScript, startFakeModels, USAGE } from "../fake-models.ts";
-import { ADAPTERS, type Adapter, modelCall } from "./adapters.ts";
+import { ADAPTERS, type Adapter } from "./adapters.ts";
+import { modelCall } from "./model-call.ts";
 
 const TOOLS: readonly DescribedTool[] = ["look", "refund"].map((name) => ({
   name,

@@ -9,7 +9,7 @@ import type { ContextMessage } from "../../src/contracts/context.ts";
 import type { ContentBlock, Role } from "../../src/contracts/messages.ts";
 import { type AiSdkLanguageModel, aiSdkModel } from "../../src/models/ai-sdk.ts";
 import type { AnyChatModel } from "../../src/models/any.ts";
-import { modelCall } from "./adapters.ts";
+import { modelCall } from "./model-call.ts";
 
 function messageFrom(role: Role, ...content: readonly ContentBlock[]): ContextMessage {
   return { id: null, agent: null, role, content, repaired: false };

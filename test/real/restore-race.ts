@@ -12,7 +12,7 @@ import { restoreClaude } from "../../src/coding/claude/restore.ts";
 import { projectKey } from "../../src/coding/claude/session-files.ts";
 import type { CaptureSource } from "../../src/contracts/coding.ts";
 import { isHoldfastError } from "../../src/contracts/errors.ts";
-import { SESSION, sourceWith, transcript } from "../coding/claude-tree.ts";
+import { originIn, SESSION, sourceWith, transcript } from "../coding/claude-tree.ts";
 
 const SWAPPER = fileURLToPath(new URL("link-swapper.ts", import.meta.url));
 const FILES = 120;
@@ -59,15 +59,7 @@ function newGround(scratch: string): Ground {
     Buffer.from(`result ${i}`),
   ]) as [string, Uint8Array][];
   const files = new Map([[`project/${SESSION}.jsonl`, Buffer.from(transcript(2, cwd))], ...results]);
-  const origin = {
-    agent: "claude-code" as const,
-    sessionId: SESSION,
-    cwd,
-    configDir: null,
-    key: null,
-    agentVersion: null,
-  };
-  return { cwd, configDir, outside, session, source: sourceWith(origin, files) };
+  return { cwd, configDir, outside, session, source: sourceWith(originIn(cwd), files) };
 }
 
 /** Wherever the swapper left their directory when it was stopped. */

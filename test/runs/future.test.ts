@@ -1,6 +1,6 @@
 // A log that a later version of holdfast wrote to: its chain is whole, and what it says is not known here (rule LG3).
 import { afterEach, describe, expect, test } from "vitest";
-import { nextHash } from "../../src/core/chain.ts";
+import { nextHash } from "../../src/core/hashing.ts";
 import { openOn } from "../../src/open.ts";
 import { ENGINES, type EngineStore as Place } from "../engines.ts";
 import { agentOf, cutOffStore, RUN, type TamperGround } from "./tampering.ts";

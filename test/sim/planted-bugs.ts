@@ -3,6 +3,7 @@
 
 import type { Commit, Outcome } from "../../src/contracts/storage/commit.ts";
 import type { Storage } from "../../src/contracts/storage/storage.ts";
+import { overrideStorage } from "../../src/core/storage-overrides.ts";
 import type { Plan, Step } from "../../src/storage/sql/driver.ts";
 import { StaleFence } from "../../src/storage/sql/driver.ts";
 import { bound } from "../../src/testing/sim/driver.ts";
@@ -10,21 +11,7 @@ import type { PlantedBug } from "../../src/testing/sim/simulate.ts";
 import type { Edit } from "./mutants.ts";
 
 function committing(storage: Storage, commit: (commit: Commit) => Promise<Outcome>): Storage {
-  return {
-    engine: storage.engine,
-    fragments: storage.fragments,
-    environment: storage.environment,
-    commit,
-    query: (name, params) => storage.query(name, params),
-    inspect: (sql, params, limits) => storage.inspect(sql, params, limits),
-    changed: (session, timeoutMs, signal) => storage.changed(session, timeoutMs, signal),
-    follow: (session) => storage.follow(session),
-    reclaim: () => storage.reclaim(),
-    rewrite: () => storage.rewrite(),
-    examine: () => storage.examine(),
-    size: () => storage.size(),
-    close: () => storage.close(),
-  };
+  return overrideStorage(storage, { commit });
 }
 
 /** Nothing that a run commits asks whether its lease still holds. */

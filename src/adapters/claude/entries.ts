@@ -6,8 +6,7 @@ import { LIMITS } from "../../contracts/limits.ts";
 import type { ContentBlockInput, MediaInput, MessageInput } from "../../contracts/messages.ts";
 import type { SessionStoreEntry } from "../../contracts/session-store.ts";
 import { encodeText, sha256, toHex } from "../../core/bytes.ts";
-import { checkArray, checkPlain, copyJson, invalid } from "../../core/check.ts";
-import { isObject } from "../../core/object.ts";
+import { checkArray, checkPlain, copyJson, invalid, isObject } from "../../core/check.ts";
 
 /** A larger entry is not stored a second time as readable content: both together would exceed the limit of a message. */
 const READABLE_CHARS = 4_194_304;

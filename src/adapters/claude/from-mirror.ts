@@ -11,7 +11,7 @@ import type { JsonObject } from "../../contracts/json.ts";
 import type { Session } from "../../contracts/session.ts";
 import { isSessionIdOf, mainFileOf } from "../../core/agent-sessions.ts";
 import { decodeText, encodeText, sha256Hex } from "../../core/bytes.ts";
-import { isObject } from "../../core/object.ts";
+import { isObject } from "../../core/check.ts";
 
 type Stores = Pick<Holdfast, "sessions" | "history">;
 

@@ -7,8 +7,7 @@ import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { FoldSessionSummary, SessionSummaryEntry, SessionsOf } from "../../contracts/session-store.ts";
-import { copyJson } from "../../core/check.ts";
-import { isObject } from "../../core/object.ts";
+import { copyJson, isObject } from "../../core/check.ts";
 import { entryOf } from "./entries.ts";
 import type { Transcript, TranscriptKey } from "./transcript-sessions.ts";
 

@@ -8,8 +8,7 @@ import type { ProjectScope, SessionKey, SessionsOf } from "../../contracts/sessi
 import type { SessionBasics } from "../../contracts/sessions.ts";
 import { MIRROR_TAG } from "../../core/agent-sessions.ts";
 import { encodeText, sha256, toHex } from "../../core/bytes.ts";
-import { checkSome, invalid } from "../../core/check.ts";
-import { isObject } from "../../core/object.ts";
+import { checkSome, invalid, isObject } from "../../core/check.ts";
 
 export interface TranscriptKey {
   readonly projectKey: string;

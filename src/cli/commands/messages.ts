@@ -9,21 +9,22 @@ import type { Session } from "../../contracts/session.ts";
 import { ROLES } from "../../history/append.ts";
 import type { Command, CommandGroup, Context } from "../command.ts";
 import { UsageError } from "../failure.ts";
-import {
-  type EventPosition,
-  findTranscriptHeads,
-  headLine,
-  type ShownMessages,
-  type TranscriptHead,
-} from "../head-marks.ts";
+import { follow } from "../follow.ts";
+import { headLine } from "../head-marks.ts";
 import { readTextOperand } from "../input.ts";
 import { LOCATOR_HELP, locate } from "../locate.ts";
 import { findMessageCalls, type MessageCalls, withCalls } from "../message-calls.ts";
-import { follow, noteRest, type Range, rangeOptions, readMessageRange } from "../range.ts";
+import { noteRest, type Range, rangeOptions, readMessageRange } from "../range.ts";
 import { readUpToDamage as read, readAtUpToDamage as readAt } from "../readable-messages.ts";
 import { findSession, needSession } from "../sessions.ts";
 import { safe } from "../terminal.ts";
 import { messageLines } from "../transcript.ts";
+import {
+  type EventPosition,
+  findTranscriptHeads,
+  type ShownMessages,
+  type TranscriptHead,
+} from "../transcript-heads.ts";
 import { plural } from "../units.ts";
 
 type MessageRange = Range<number | string>;

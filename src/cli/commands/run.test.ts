@@ -5,8 +5,23 @@ import * as path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { FakeClaude } from "../../../test/fake-claude.ts";
-import { lineOf, Machine, newStore, saved, says } from "../../../test/run-machine.ts";
+import { lineOf, Machine, newStore, type ProgramResult, saved, says } from "../../../test/run-machine.ts";
 import { open } from "../../open.ts";
+
+/** A run of request r whose agent says ONE, which is saved already, and `next` once the file exists. */
+async function runUntilSaved(
+  store: string,
+  file: string,
+  next: string,
+): Promise<{ readonly ended: Promise<ProgramResult> }> {
+  const sessions = [
+    { session: "own", says: "ONE", until: file },
+    { session: "own", says: next },
+  ];
+  const ended = new Machine().run({ sessions }, lineOf(store, "r", "--every", "100ms"));
+  while ((await saved(store, "r")).length === 0) await sleep(50);
+  return { ended };
+}
 
 describe("CA8 holdfast run saves the sessions of the agent it started", () => {
   test("and never one that lay there before, however long its own is in coming", async () => {
@@ -63,14 +78,7 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
   test("of two machines that go on with it at once, the later one is kept beside", async () => {
     const store = newStore();
     const there = `${store}.there`;
-    const slow: FakeClaude = {
-      sessions: [
-        { session: "own", says: "ONE", until: there },
-        { session: "own", says: "HERE" },
-      ],
-    };
-    const here = new Machine().run(slow, lineOf(store, "r", "--every", "100ms"));
-    while ((await saved(store, "r")).length === 0) await new Promise((next) => setTimeout(next, 50));
+    const { ended: here } = await runUntilSaved(store, there, "HERE");
     expect((await new Machine().run(says("THERE"), lineOf(store, "r", "--beside"))).stderr).toContain("resumed ");
     writeFileSync(there, "");
     expect((await here).stderr).toContain("beside the newest, which has what this has not");
@@ -97,14 +105,7 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
   test("one that is erased while the agent works is not brought back", async () => {
     const store = newStore();
     const erased = `${store}.erased`;
-    const slow: FakeClaude = {
-      sessions: [
-        { session: "own", says: "ONE", until: erased },
-        { session: "own", says: "TWO" },
-      ],
-    };
-    const running = new Machine().run(slow, lineOf(store, "r", "--every", "100ms"));
-    while ((await saved(store, "r")).length === 0) await new Promise((next) => setTimeout(next, 50));
+    const { ended: running } = await runUntilSaved(store, erased, "TWO");
     const hf = await open(store);
     const { items } = await hf.sessions.list();
     await hf.sessions.delete(items[0]?.id ?? "", { everywhere: true });

@@ -3,7 +3,15 @@ import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import * as path from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { newFolder, SESSION, snapshot, sourceOf, sourceWith, write } from "../../../test/coding/claude-tree.ts";
+import {
+  newFolder,
+  originIn,
+  SESSION,
+  snapshot,
+  sourceOf,
+  sourceWith,
+  write,
+} from "../../../test/coding/claude-tree.ts";
 import type { CapturedFile } from "../../contracts/captures.ts";
 import type { CaptureSource } from "../../contracts/coding.ts";
 import { isHoldfastError } from "../../contracts/errors.ts";
@@ -185,15 +193,7 @@ describe("CA3 generated attacks", () => {
         const { root, cwd, configDir } = world();
         write(path.join(root, "home/precious"), "precious");
         writeTree(configDir, projectKey(cwd), new Map([...before].slice(1)));
-        const origin = {
-          agent: "claude-code" as const,
-          sessionId: SESSION,
-          cwd,
-          configDir: null,
-          key: null,
-          agentVersion: null,
-        };
-        const source = sourceWith(origin, files);
+        const source = sourceWith(originIn(cwd), files);
         const victim = source.files[at % source.files.length];
         if (victim === undefined) return;
         if (how.kind === "short" && victim.size === 0) return;

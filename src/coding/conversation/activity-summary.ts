@@ -1,7 +1,8 @@
 // Summarises a stored conversation by its tool calls: files changed, commands, the task list, and calls without a result.
+
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Session } from "../../contracts/session.ts";
-import { isObject } from "../../core/object.ts";
+import { isObject } from "../../core/check.ts";
 import { isProgramText, type LooseObject, textOf } from "./agent-content.ts";
 import { withoutDigest } from "./digest-frame.ts";
 import { messageTime, readStoredMessages, type StoredMessage } from "./stored-messages.ts";

@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from "../../contracts/json.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { ContentBlock, ContentBlockInput } from "../../contracts/messages.ts";
-import { isObject } from "../../core/object.ts";
+import { isObject } from "../../core/check.ts";
 
 /** No agent nests deeper; a store accepts more (jsonDepth) inside a message. */
 const DEEPEST = 256;

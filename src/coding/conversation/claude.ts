@@ -1,7 +1,7 @@
 // Reads Claude Code's transcripts. A file has all branches of a conversation; the branch that ends in the newest entry is the current
 // one. A file only grows, so the next reading continues where the last one ended.
+import { isObject } from "../../core/check.ts";
 import { parseObject } from "../../core/json-line.ts";
-import { isObject } from "../../core/object.ts";
 import { type LooseObject, textOf } from "./agent-content.ts";
 import { type Answer, type Entry, type EntryMessage, entryOf, isKnownType, launchOf } from "./claude-entries.ts";
 import type {

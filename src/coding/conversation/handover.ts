@@ -3,7 +3,7 @@
 import type { Capture } from "../../contracts/captures.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Session } from "../../contracts/session.ts";
-import { isObject } from "../../core/object.ts";
+import { isObject } from "../../core/check.ts";
 import type { ImportStores } from "../catch-up.ts";
 import { type ActivitySummary, summarizeActivity, textOfMessage } from "./activity-summary.ts";
 import { type LooseObject, textOf } from "./agent-content.ts";

@@ -1,8 +1,8 @@
 // Conversations as sessions, on both engines: once, again, in pieces, cut off, rewound.
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { fixture, rich, Transcript } from "../../../test/coding/transcripts.ts";
-import { ENGINES, type EngineStore } from "../../../test/engines.ts";
+import { ENGINES, openOn } from "../../../test/engines.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { FENCE, type Fencing } from "../../core/fence.ts";
 import { open } from "../../open.ts";
@@ -83,17 +83,13 @@ function crashing(hf: Holdfast, after: number): Holdfast {
 }
 
 describe.each(ENGINES)("a conversation as a session on $name", (engine) => {
-  let ground: EngineStore;
   let hf: Holdfast;
   let n = 0;
   const to = () => ({ session: `s${++n}`, request: "r" });
   beforeAll(async () => {
-    ground = await engine.fresh();
-    hf = await open(ground.url);
-  });
-  afterAll(async () => {
-    await hf.close();
-    await ground.end();
+    const opened = await openOn(engine);
+    hf = opened.hf;
+    return opened.close;
   });
 
   const keys = async (session: string) => (await hf.history.session(session)).map(({ key }) => key);

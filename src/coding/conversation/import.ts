@@ -5,7 +5,7 @@ import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Head } from "../../contracts/heads.ts";
 import type { Invocation } from "../../contracts/invocations.ts";
 import type { MessageInput } from "../../contracts/messages.ts";
-import { isObject } from "../../core/object.ts";
+import { isObject } from "../../core/check.ts";
 import { textOf } from "./agent-content.ts";
 import {
   type Conversation,

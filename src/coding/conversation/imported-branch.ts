@@ -4,7 +4,7 @@ import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { LogEvent } from "../../contracts/log.ts";
-import { isObject } from "../../core/object.ts";
+import { isObject } from "../../core/check.ts";
 
 export interface ImportedBranch {
   readonly items: readonly BranchMessage[];

@@ -2,8 +2,8 @@
 // a message when it is complete, and messages have the order in which that happened, so a later export only adds messages.
 import { createHash } from "node:crypto";
 import type { ContentBlockInput } from "../../contracts/messages.ts";
+import { isObject } from "../../core/check.ts";
 import { addUsd } from "../../core/money.ts";
-import { isObject } from "../../core/object.ts";
 import { base64, idOf, type LooseObject, limitDepth, opaque, textOf, toolResult, wholeOf } from "./agent-content.ts";
 import type { Conversation, ConversationCall, ConversationMessage, Damage, Reading, Subagent } from "./conversation.ts";
 

@@ -1,11 +1,10 @@
 // An import never wedges: whatever the agent went back to and whatever others did to the session between two imports, the next
 // one brings in the conversation as the transcript has it, each message and each call once.
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { Transcript } from "../../../test/coding/transcripts.ts";
-import { ENGINES, type EngineStore } from "../../../test/engines.ts";
+import { ENGINES, openOn } from "../../../test/engines.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
-import { open } from "../../open.ts";
 import { scaled } from "../../testing/scale.ts";
 import { readClaude } from "./claude.ts";
 import { importConversation } from "./import.ts";
@@ -13,17 +12,13 @@ import { importConversation } from "./import.ts";
 const claude = (t: Transcript) => readClaude(t.text).conversation;
 
 describe.each(ENGINES)("an import on $name", (engine) => {
-  let ground: EngineStore;
   let hf: Holdfast;
   let n = 0;
   const to = () => ({ session: `again-${++n}`, request: "r" });
   beforeAll(async () => {
-    ground = await engine.fresh();
-    hf = await open(ground.url);
-  });
-  afterAll(async () => {
-    await hf.close();
-    await ground.end();
+    const opened = await openOn(engine);
+    hf = opened.hf;
+    return opened.close;
   });
 
   const keys = async (session: string) => (await hf.history.session(session)).flatMap(({ key }) => key ?? []);

@@ -4,7 +4,7 @@ import type { CodingAgent } from "../../contracts/captures.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { Session } from "../../contracts/session.ts";
-import { isObject } from "../../core/object.ts";
+import { isObject } from "../../core/check.ts";
 import { type CatchUpProblem, catchUp, catchUpRequest, type ImportStores } from "../catch-up.ts";
 import { textOf } from "./agent-content.ts";
 import { withoutDigest } from "./digest-frame.ts";

@@ -4,7 +4,7 @@ import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { JsonObject } from "../../contracts/json.ts";
 import type { MessageInput } from "../../contracts/messages.ts";
 import type { Session } from "../../contracts/session.ts";
-import { isObject } from "../../core/object.ts";
+import { isObject } from "../../core/check.ts";
 import { textOf } from "./agent-content.ts";
 import { readClaude } from "./claude.ts";
 import type { Conversation } from "./conversation.ts";

@@ -1,6 +1,6 @@
 // The JSON of `opencode export`: checks it before it is captured or imported, and removes from it what a capture must not have.
 import type { Json, JsonObject } from "../../contracts/json.ts";
-import { isObject } from "../../core/object.ts";
+import { isObject } from "../../core/check.ts";
 import { isMessageId, isOutputId, isPartId, isSessionId, type TodoRow } from "./sql.ts";
 
 export interface ExportedSession {

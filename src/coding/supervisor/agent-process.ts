@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { constants } from "node:os";
 import type { Environment } from "../../contracts/environment.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
-import { descendantsOf } from "../../core/processes.ts";
+import { descendantsOf } from "../../core/environment.ts";
 import type { AgentCommand } from "./command-line.ts";
 
 const FORWARDED = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;

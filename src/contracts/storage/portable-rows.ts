@@ -4,12 +4,8 @@
 import type { ColumnType, TableShape } from "./table-shape.ts";
 import { TABLES } from "./tables.ts";
 
-/** In the order in which they are written: a row comes after those it refers to. */
-export const ARCHIVED_TABLES = [
-  "sessions",
-  "heads",
-  "branches",
-  "events",
+/** Tables of which each row belongs to an event, in the order in which rows are written. */
+const EVENT_ROW_TABLES = [
   "turns",
   "clears",
   "evals",
@@ -19,6 +15,15 @@ export const ARCHIVED_TABLES = [
   "derivations",
   "annotations",
   "state",
+] as const;
+
+/** In the order in which they are written: a row comes after those it refers to. */
+export const ARCHIVED_TABLES = [
+  "sessions",
+  "heads",
+  "branches",
+  "events",
+  ...EVENT_ROW_TABLES,
   "boards",
   "tasks",
   "session_tags",
@@ -36,15 +41,7 @@ export type ArchivedTable =
   | "heads"
   | "branches"
   | "events"
-  | "turns"
-  | "clears"
-  | "evals"
-  | "calls"
-  | "snapshots"
-  | "invocations"
-  | "derivations"
-  | "annotations"
-  | "state"
+  | (typeof EVENT_ROW_TABLES)[number]
   | "boards"
   | "tasks"
   | "session_tags"
@@ -57,20 +54,7 @@ export type ArchivedTable =
 type RunTable = "runs" | "signals" | "decisions" | "checkpoints";
 
 /** Those whose rows belong to an event: read by stretches of the log. The others are read whole. */
-export const LOGGED_TABLES = [
-  "events",
-  "branches",
-  "heads",
-  "turns",
-  "clears",
-  "evals",
-  "calls",
-  "snapshots",
-  "invocations",
-  "derivations",
-  "annotations",
-  "state",
-] as readonly LoggedTable[];
+export const LOGGED_TABLES = ["events", "branches", "heads", ...EVENT_ROW_TABLES] as readonly LoggedTable[];
 
 export type LoggedTable = Exclude<
   ArchivedTable,

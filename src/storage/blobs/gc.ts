@@ -4,10 +4,10 @@
 import type { BlobBackend, GcReport } from "../../contracts/blobs.ts";
 import type { BlobRow } from "../../contracts/storage/rows.ts";
 import { decide } from "../../core/decide.ts";
+import { yieldToEventLoop } from "../../core/time-slice.ts";
 import { type BlobContext, isKeyReferenced } from "./byte-store.ts";
 import { isExpired } from "./claims.ts";
 import { dropBlobs, dropSegments } from "./drop.ts";
-import { yieldToEventLoop } from "./event-loop.ts";
 import { commitOrThrow } from "./put.ts";
 import { sealSegment } from "./seal.ts";
 

@@ -8,10 +8,10 @@ import type { BlobWrite, Commit, Write } from "../../contracts/storage/commit.ts
 import type { BlobRow, SegmentRow } from "../../contracts/storage/rows.ts";
 import { sameBytes, toRef } from "../../core/bytes.ts";
 import { refusalError } from "../../core/decide.ts";
+import { yieldToEventLoop } from "../../core/time-slice.ts";
 import type { BlobContext } from "./byte-store.ts";
 import { type BlobClaim, FORM, isExpired, unchanged } from "./claims.ts";
 import { takeApart } from "./drop.ts";
-import { yieldToEventLoop } from "./event-loop.ts";
 import { extendSegment, newSegment, type SegmentChange, type Use } from "./extend.ts";
 import { commitOrThrow, renew } from "./put.ts";
 import { DamagedPart, readSegment } from "./read.ts";

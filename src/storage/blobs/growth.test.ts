@@ -13,9 +13,8 @@ import { compressesLarge } from "../../core/zstd-platform.ts";
 import { open } from "../../open.ts";
 import { adjustableEnvironment } from "../../testing/environment.ts";
 import { noise, prose } from "../../testing/expect.ts";
-import { hasDictionaries, usesDictionaries } from "./dictionary.ts";
 import { fileBlobs } from "./file.ts";
-import { SEGMENT_BYTES } from "./segments.ts";
+import { hasDictionaries, SEGMENT_BYTES, usesDictionaries } from "./segments.ts";
 
 const HOUR_MS = 3600 * 1000;
 let directory: string;

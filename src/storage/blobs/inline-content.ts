@@ -5,9 +5,9 @@ import type { BlobWrite, Guard, Write } from "../../contracts/storage/commit.ts"
 import type { Queries } from "../../contracts/storage/queries.ts";
 import type { BlobRow } from "../../contracts/storage/rows.ts";
 import { decide } from "../../core/decide.ts";
+import { yieldToEventLoop } from "../../core/time-slice.ts";
 import type { BlobContext } from "./byte-store.ts";
 import { type BlobClaim, FORM, NO_TIME } from "./claims.ts";
-import { yieldToEventLoop } from "./event-loop.ts";
 import { commitOrThrow, placePlain } from "./put.ts";
 
 /** Rows that one statement scans, or that one commit indexes while all appends wait for it. */

@@ -15,9 +15,9 @@ import {
   writeCursor,
   writePairCursor,
 } from "../../core/cursor.ts";
+import { yieldToEventLoop } from "../../core/time-slice.ts";
 import type { BlobContext } from "./byte-store.ts";
 import { FORM, NO_TIME } from "./claims.ts";
-import { yieldToEventLoop } from "./event-loop.ts";
 import { countInlineContent, IN_ROW } from "./inline-content.ts";
 
 const COMPRESSION = ["none", "zstd", "chunks", "segments"] as const;

@@ -5,10 +5,10 @@ import { HoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { BlobRow, FrameRow, SegmentRow } from "../../contracts/storage/rows.ts";
 import { sameBytes, sha256, toRef } from "../../core/bytes.ts";
+import { yieldToEventLoop } from "../../core/time-slice.ts";
 import type { BlobContext, StoredBytes } from "./byte-store.ts";
 import { FORM, isExpired } from "./claims.ts";
 import { DamagedBytes, MissingBytes, unpack } from "./compress.ts";
-import { yieldToEventLoop } from "./event-loop.ts";
 import { findInlineContent } from "./inline-content.ts";
 import { decodeFrames, type Frame } from "./segments.ts";
 

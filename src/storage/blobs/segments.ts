@@ -4,7 +4,6 @@
 import { rawFrame, withoutDictionary } from "../../core/zstd-frame.ts";
 import { canCompress } from "../../core/zstd-platform.ts";
 import { DamagedBytes, inflate, outputChunk, ZSTD_LEVEL, zlib } from "./compress.ts";
-import { usesDictionaries } from "./dictionary.ts";
 
 export const SEGMENT_BYTES = 4 * 1024 * 1024;
 
@@ -161,4 +160,27 @@ function totalSize(frames: readonly Frame[]): number {
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
+}
+
+let known: boolean | undefined;
+
+/**
+ * Workers and older versions of Node take the option for a dictionary and ignore it without a word, so it is tried once before it is
+ * relied upon. Without dictionaries frames are longer, and everything is read all the same.
+ */
+export function usesDictionaries(): boolean {
+  known ??= hasDictionaries();
+  return known;
+}
+
+/** Bytes that repeat their dictionary are one reference to it: without it, such a frame decodes to nothing. */
+export function hasDictionaries(compress = zlib().zstdCompressSync, decompress = zlib().zstdDecompressSync): boolean {
+  const dictionary = Buffer.from(Array.from({ length: 256 }, (_, i) => (i * 167 + 13) & 0xff));
+  const params = { [zlib().constants.ZSTD_c_checksumFlag]: 1 };
+  const frame = compress(dictionary, { dictionary, params });
+  try {
+    return !decompress(frame).equals(dictionary);
+  } catch {
+    return true;
+  }
 }

@@ -4,10 +4,10 @@ import { createHash } from "node:crypto";
 import { LIMITS } from "../../contracts/limits.ts";
 import { isBytes } from "../../core/bytes.ts";
 import { invalid, limitExceeded } from "../../core/check.ts";
+import { yieldToEventLoop } from "../../core/time-slice.ts";
 import type { BlobContext } from "./byte-store.ts";
 import { Cutter } from "./chunks.ts";
 import type { BlobClaim } from "./claims.ts";
-import { yieldToEventLoop } from "./event-loop.ts";
 import { renew, storePlain } from "./put.ts";
 import { BATCH_BYTES, Upload } from "./upload.ts";
 

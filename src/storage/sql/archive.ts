@@ -1,7 +1,7 @@
 // The queries and statements of archives. They read a session's rows with ids where the rows have numbers, as
 // contracts/storage/portable-rows.ts lists the columns.
 import { type ArchivedTable, LOGGED_TABLES, portableColumns } from "../../contracts/storage/portable-rows.ts";
-import { IN_PART } from "../../core/existing-session.ts";
+import { IN_PART } from "../../core/session-lookup.ts";
 import { keepChecksum, rowChecksumSql } from "./checksum.ts";
 
 const OWNERS = { agent: "agents", session: "sessions", head: "heads" } as const;

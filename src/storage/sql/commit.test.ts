@@ -1,11 +1,11 @@
 // The write verb itself, below the nouns: batches, guards, isolation of one member's trouble from the others.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore } from "../../../test/engines.ts";
-import type { Commit, EventDraft, HeadDraft, Outcome } from "../../contracts/storage/commit.ts";
+import { HEAD } from "../../../test/first-head.ts";
+import type { Commit, EventDraft, Outcome } from "../../contracts/storage/commit.ts";
 import { encodeText, sha256 } from "../../core/bytes.ts";
-import { genesis, nextHash } from "../../core/chain.ts";
-import { NONE } from "../../core/counts.ts";
 import { realEnvironment } from "../../core/environment.ts";
+import { genesis, nextHash } from "../../core/hashing.ts";
 import { headOf } from "../../core/head.ts";
 import { open } from "../../open.ts";
 import { SqlStorage } from "./store.ts";
@@ -15,17 +15,6 @@ const at = 1;
 function note(session: string, text: string, extra: Partial<EventDraft> = {}): EventDraft {
   return { session, type: "annotation", at, data: { text }, ...extra };
 }
-
-const BLANK = { final: null, salt: null, final_summary: null, fingerprint: null, turn_seq: null, cache_id: null };
-/** A head of a session that has none and inherits nothing. */
-const HEAD: HeadDraft = {
-  status: "complete",
-  adds: {},
-  compacts: null,
-  columns: BLANK,
-  inherits: { basis: null, source: null, counts: NONE, compaction: null },
-  commits: { final: null, vars: null, summary: null },
-};
 
 function append(session: string, text: string, extra: Partial<Commit> = {}): Commit {
   return { sessions: [{ id: session, mode: "ensure", at }], events: [note(session, text)], ...extra };

@@ -4,10 +4,10 @@
 import type { Commit, FoundRows, Guard, Outcome, SessionUse } from "../../contracts/storage/commit.ts";
 import type { BranchPositionRow } from "../../contracts/storage/lineage-queries.ts";
 import { encodeText, toHex } from "../../core/bytes.ts";
-import { genesis } from "../../core/chain.ts";
 import { rowChecksum } from "../../core/checksum.ts";
-import { IN_PART } from "../../core/existing-session.ts";
+import { genesis } from "../../core/hashing.ts";
 import { type BranchPosition, type NewestHead, rootOf } from "../../core/head.ts";
+import { IN_PART } from "../../core/session-lookup.ts";
 import {
   type CommitSnapshot,
   guardKey,

@@ -1,7 +1,7 @@
 // How much there is of everything, in SQL. Each is one scan: asked by people and `holdfast stats`, on no hot path.
 
 import { TABLES } from "../../contracts/storage/tables.ts";
-import { IN_PART } from "../../core/existing-session.ts";
+import { IN_PART } from "../../core/session-lookup.ts";
 
 /** Chunks, and the holders of chunks, are how a blob is kept: they count as stored bytes and not as blobs. */
 const PART = "form = 4 OR (refs = 0 AND pinned = 0 AND expires_at = 0)";

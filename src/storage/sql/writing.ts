@@ -16,8 +16,8 @@ import type {
 import type { StatementName } from "../../contracts/storage/statement-names.ts";
 import type { TableShape } from "../../contracts/storage/table-shape.ts";
 import { type RowOf, type Slot, TABLES, type TableName } from "../../contracts/storage/tables.ts";
-import { envelope, nextHash } from "../../core/chain.ts";
 import { type CheckedTable, coveredBy, rowChecksum } from "../../core/checksum.ts";
+import { envelope, nextHash } from "../../core/hashing.ts";
 import { type CompleteHead, completeHead } from "../../core/head.ts";
 import { memoize } from "../../core/memoize.ts";
 import { mergeBlobs, mergeUses } from "./blob-merge.ts";

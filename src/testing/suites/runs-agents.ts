@@ -66,6 +66,16 @@ export function gate(): Gate {
   };
 }
 
+/** An agent of one iteration, which stands at the gate and then ends with the result. */
+export function gatedAgent(result: string | number) {
+  const held = gate();
+  const works = agent(async (it) => {
+    await held.pass();
+    return it.done(result);
+  });
+  return { held, works };
+}
+
 export async function texts({ history }: Pick<Nouns, "history">, session: string): Promise<readonly string[]> {
   const messages = await history.session(session);
   return messages.map(({ content: [block] }) => (block?.type === "text" ? block.text : "?"));

@@ -5,7 +5,7 @@ import type { Json } from "../../contracts/json.ts";
 import type { RunWait } from "../../contracts/run-waits.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS } from "./runs-agents.ts";
+import { agent, cutOff, EffectRecorder, endedOnce, gate, gatedAgent, NEEDS } from "./runs-agents.ts";
 
 const later = (ms: number) => new Promise((go) => setTimeout(go, ms));
 
@@ -83,11 +83,7 @@ export const hardExecuteCases: readonly Case[] = [
     async (nouns) => {
       const { runs } = nouns;
       const other = await nouns.another();
-      const held = gate();
-      const works = agent(async (it) => {
-        await held.pass();
-        return it.done("by the first");
-      });
+      const { held, works } = gatedAgent("by the first");
       const first = other.runs.execute(works, { session: "s", id: "r1", leaseMs: 300 });
       await held.reached;
       const waits: RunWait[] = [];
@@ -209,11 +205,7 @@ export const hardExecuteCases: readonly Case[] = [
     async (nouns) => {
       const { runs } = nouns;
       const other = await nouns.another();
-      const held = gate();
-      const works = agent(async (it) => {
-        await held.pass();
-        return it.done(1);
-      });
+      const { held, works } = gatedAgent(1);
       const first = runs.execute(works, { session: "s", id: "r1", leaseMs: 60_000 });
       await held.reached;
       const stop = new AbortController();

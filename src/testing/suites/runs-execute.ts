@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { RunWait } from "../../contracts/run-waits.ts";
 import { present, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
-import { agent, cutOff, EffectRecorder, endedOnce, gate, NEEDS } from "./runs-agents.ts";
+import { agent, cutOff, EffectRecorder, endedOnce, gate, gatedAgent, NEEDS } from "./runs-agents.ts";
 
 const paying = (recorder: EffectRecorder) =>
   agent(async (it) => it.done(await it.tool("pay", it.input)), { tools: { pay: recorder.tool("pay") } });
@@ -76,11 +76,7 @@ export const executeCases: readonly Case[] = [
     await refuses("AgentMismatch", () => runs.execute({ ...waits, version: "2" }, { session: "s", input: 1 }));
     // A living worker of this process has it: another call without an id is another piece of work.
     await runs.cancel(run.id);
-    const held = gate();
-    const works = agent(async (it) => {
-      await held.pass();
-      return it.done(1);
-    });
+    const { held, works } = gatedAgent(1);
     const working = runs.execute(works, { session: "s" });
     await held.reached;
     await refuses("SessionBusy", () => runs.execute(works, { session: "s" }));
@@ -257,11 +253,7 @@ export const executeCases: readonly Case[] = [
     async (nouns) => {
       const { runs } = nouns;
       const other = await nouns.another();
-      const held = gate();
-      const works = agent(async (it) => {
-        await held.pass();
-        return it.done("by the first");
-      });
+      const { held, works } = gatedAgent("by the first");
       const first = other.runs.execute(works, { session: "s", id: "r1", leaseMs: 60_000 });
       await held.reached;
       const told = Promise.withResolvers<RunWait>();

@@ -2,9 +2,9 @@
 // handles: one is held between its look and its writing until the other has either done its work or waits for the lock.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ENGINES, type EngineStore } from "../../../../test/engines.ts";
-import type { BlobWrite, Commit, EventDraft, HeadDraft, Outcome } from "../../../contracts/storage/commit.ts";
+import { HEAD } from "../../../../test/first-head.ts";
+import type { BlobWrite, Commit, EventDraft, Outcome } from "../../../contracts/storage/commit.ts";
 import { encodeText, sha256 } from "../../../core/bytes.ts";
-import { NONE } from "../../../core/counts.ts";
 import { realEnvironment } from "../../../core/environment.ts";
 import { headOf } from "../../../core/head.ts";
 import { STORE_LOCK } from "../../../core/session-guards.ts";
@@ -17,17 +17,6 @@ import { postgres } from "./dialect.ts";
 const at = 1;
 const WAITING_FOR_US =
   "SELECT count(*) AS n FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))";
-
-const BLANK = { final: null, salt: null, final_summary: null, fingerprint: null, turn_seq: null, cache_id: null };
-/** A head of a session that has none and inherits nothing. */
-const HEAD: HeadDraft = {
-  status: "complete",
-  adds: {},
-  compacts: null,
-  columns: BLANK,
-  inherits: { basis: null, source: null, counts: NONE, compaction: null },
-  commits: { final: null, vars: null, summary: null },
-};
 
 function append(session: string, extra: Partial<Commit> = {}): Commit {
   const events = [{ session, type: "annotation", at }];

@@ -80,10 +80,7 @@ export class Pool {
   async alone<T>(waitMs: number, run: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await this.#takeLiving("alone", waitMs);
     try {
-      return await run(connection);
-    } catch (error) {
-      if (isFatal(error)) connection.destroy();
-      throw error;
+      return await runOn(connection, run);
     } finally {
       connection.deadline = null;
       this.#put(connection);
@@ -97,10 +94,7 @@ export class Pool {
     connection.answersDue.add(due);
     connection.deadline = earliest(connection.answersDue);
     try {
-      return await run(connection);
-    } catch (error) {
-      if (isFatal(error)) connection.destroy();
-      throw error;
+      return await runOn(connection, run);
     } finally {
       connection.answersDue.delete(due);
       connection.deadline = earliest(connection.answersDue);
@@ -334,6 +328,16 @@ function earliest(due: ReadonlySet<{ readonly at: number }>): number | null {
   let first: number | null = null;
   for (const { at } of due) if (first === null || at < first) first = at;
   return first;
+}
+
+/** A connection that fails for good is not used again. */
+async function runOn<T>(connection: Connection, run: (connection: Connection) => Promise<T>): Promise<T> {
+  try {
+    return await run(connection);
+  } catch (error) {
+    if (isFatal(error)) connection.destroy();
+    throw error;
+  }
 }
 
 function granted(connection: Connection, use: Use): Connection {

@@ -1,8 +1,10 @@
-// One connection to a SQLite database: its statements are prepared once, those that write many rows in a few widths, and rows
-// with values that Holdfast never writes can be read.
+// One connection to a SQLite database: its pragmas, and the SQL function of checksums. Its statements are prepared once, those that
+// write many rows in a few widths, and rows with values that Holdfast never writes can be read.
+import { hash } from "node:crypto";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { Environment } from "../../../contracts/environment.ts";
+import { type ChecksumCell, checksumOf } from "../../../core/checksum.ts";
 import type { BulkSpec, Param, Row } from "../driver.ts";
-import { addChecksumFunction } from "./checksum-function.ts";
 import { sqlite } from "./dialect.ts";
 import { isOutOfRange } from "./errors.ts";
 
@@ -90,3 +92,65 @@ export function joinRows(rows: readonly (readonly Param[])[], from: number, widt
   for (let i = from; i < from + width; i++) for (const param of rows[i] ?? []) params.push(param);
   return params;
 }
+
+/** WAL frames after which a commit also checkpoints. */
+export const CHECKPOINT_FRAMES = 1000;
+
+export interface SqliteOptions {
+  /** A file path, or ":memory:". */
+  readonly path: string;
+  readonly durability: "full" | "normal";
+  readonly busyMs: number;
+  readonly environment: Environment;
+  /** Rights of a file that is made; its owner's only when not given. */
+  readonly fileMode?: number;
+}
+
+const OUR_TABLE = "SELECT name FROM sqlite_master WHERE name = 'holdfast_meta'";
+
+export function makeReady(db: DatabaseSync, path: string): void {
+  // Before the first page, or not at all; on an existing store it would be a write, for which all must wait.
+  if (db.prepare("PRAGMA page_count").get()?.page_count === 0) db.exec("PRAGMA auto_vacuum = INCREMENTAL");
+  if (path !== ":memory:") db.exec("PRAGMA journal_mode = WAL");
+}
+
+export function writerPragmas({ durability }: SqliteOptions): readonly string[] {
+  return [
+    `synchronous = ${durability === "full" ? "FULL" : "NORMAL"}`,
+    `wal_autocheckpoint = ${CHECKPOINT_FRAMES}`,
+    "secure_delete = ON",
+    "busy_timeout = 0",
+    "cache_size = -16384",
+    "foreign_keys = OFF",
+  ];
+}
+
+export function prepareConnection(connection: Connection, options: SqliteOptions, role: "writer" | "reader"): void {
+  const { db } = connection;
+  if (role === "writer") {
+    // A file that is not ours stays as it is, and an empty one until a store is to be made of it.
+    if (db.prepare(OUR_TABLE).get() !== undefined) makeReady(db, options.path);
+    for (const pragma of writerPragmas(options)) db.exec(`PRAGMA ${pragma}`);
+  } else {
+    db.exec("PRAGMA query_only = ON");
+    // A reader waits only while another process recovers or resets the WAL, which takes no time.
+    db.exec("PRAGMA busy_timeout = 2000");
+    db.exec("PRAGMA cache_size = -16384");
+    db.exec("PRAGMA foreign_keys = OFF");
+  }
+}
+
+const NAME = "holdfast_checksum";
+/** A number that is larger than any we write must not be an error: its row is to be named. */
+const OPTIONS = { deterministic: true, varargs: true, useBigIntArguments: true } as const;
+
+function addChecksumFunction(db: DatabaseSync): void {
+  const compute = (...cells: readonly ChecksumCell[]) => checksumOf(hash, String(cells[0]), cells.slice(1));
+  db.function(NAME, OPTIONS, compute as (...cells: unknown[]) => string);
+}
+
+/** The same for the program of a thread, which has a database `db`. */
+export const ADD_CHECKSUM_FUNCTION = `
+db.function("${NAME}", ${JSON.stringify(OPTIONS)}, (table, ...cells) =>
+  (${checksumOf.toString()})(require("node:crypto").hash, table, cells));
+`;

@@ -22,14 +22,22 @@ import {
 } from "../driver.ts";
 import { tooMuch } from "../inspection.ts";
 import { Checkpointer } from "./checkpointer.ts";
-import { BulkTexts, bindable, Connection, joinRows } from "./connection.ts";
+import {
+  BulkTexts,
+  bindable,
+  CHECKPOINT_FRAMES,
+  Connection,
+  joinRows,
+  makeReady,
+  prepareConnection,
+  type SqliteOptions,
+} from "./connection.ts";
 import { createDatabaseFile, warnIfExposed } from "./database-file.ts";
 import { sqlite } from "./dialect.ts";
 import { busyError, isBusy, isTooMuch, sqliteError } from "./errors.ts";
 import { examineSqlite } from "./examiner.ts";
 import { Inspector } from "./inspector.ts";
 import { driveInSlices, logRollback, startThread, transactInThread } from "./large-transaction.ts";
-import { CHECKPOINT_FRAMES, makeReady, prepareConnection, type SqliteOptions } from "./settings.ts";
 import { reclaim, rewrite, type Space } from "./space.ts";
 import { watchDataVersion } from "./watch.ts";
 import { type OpenFile, openFile } from "./writer-thread.ts";
@@ -52,7 +60,8 @@ class SqliteDriver implements Driver {
   readonly #writer: Connection;
   readonly #reader: Connection;
   readonly #checkpoints: Checkpoints;
-  readonly #inspector: Inspector;
+  /** Made for the first query. */
+  #inspector: Inspector | null = null;
   /** Written by the transaction under way. */
   #rows = 0;
   readonly #lookups = new Map<string, string>();
@@ -66,7 +75,6 @@ class SqliteDriver implements Driver {
     this.#options = options;
     this.#writer = writer;
     this.#reader = reader;
-    this.#inspector = new Inspector(options.environment);
     this.#file = options.path === ":memory:" ? null : openFile(options.path);
     const setAuto = (frames: number) => writer.db.exec(`PRAGMA wal_autocheckpoint = ${frames}`);
     this.#checkpoints = new Checkpoints(options.path, options.environment, setAuto);
@@ -216,14 +224,16 @@ class SqliteDriver implements Driver {
   }
 
   async inspect(sql: string, params: readonly Param[], limits: InspectLimits): Promise<readonly Row[]> {
-    const { path } = this.#options;
+    const { path, environment } = this.#options;
+    this.#inspector ??= new Inspector(environment);
+    const inspector = this.#inspector;
     await this.#whenWhole();
     try {
-      if (path !== ":memory:") return await this.#inspector.run({ path }, sql, bindable(params), limits);
+      if (path !== ":memory:") return await inspector.run({ path }, sql, bindable(params), limits);
       // Another process cannot read our memory: it reads a copy, made anew when something was written since.
       const version = Number(this.#writer.all("SELECT total_changes() AS n", [])[0]?.n);
       const image = () => this.#writer.db.serialize();
-      return await this.#inspector.run({ image, version }, sql, bindable(params), limits);
+      return await inspector.run({ image, version }, sql, bindable(params), limits);
     } catch (error) {
       if (isTooMuch(error)) throw tooMuch("SQLite", error);
       throw sqliteError(error, path);
@@ -294,7 +304,7 @@ class SqliteDriver implements Driver {
   }
 
   async close(): Promise<void> {
-    this.#inspector.close();
+    this.#inspector?.close();
     await this.#checkpoints.close();
     if (this.#reader !== this.#writer && this.#reader.db.isOpen) this.#reader.db.close();
     if (this.#writer.db.isOpen) this.#writer.db.close();

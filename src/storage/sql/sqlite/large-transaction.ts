@@ -3,11 +3,10 @@
 import type { Environment } from "../../../contracts/environment.ts";
 import { TimeSlice } from "../../../core/time-slice.ts";
 import type { Param, Plan, Row, Step } from "../driver.ts";
-import { type BulkTexts, bindable } from "./connection.ts";
+import { type BulkTexts, bindable, type SqliteOptions, writerPragmas } from "./connection.ts";
 import { sqlite } from "./dialect.ts";
 import { sqliteError } from "./errors.ts";
 import { packRows } from "./packed-rows.ts";
-import { type SqliteOptions, writerPragmas } from "./settings.ts";
 import { type OpenFile, WriterThread } from "./writer-thread.ts";
 
 /** Keys that are looked up at once. */

@@ -5,8 +5,8 @@ import { type BigIntStats, statSync } from "node:fs";
 import type { Worker } from "node:worker_threads";
 import { HoldfastError } from "../../../contracts/errors.ts";
 import type { Param, Row } from "../driver.ts";
-import { ADD_CHECKSUM_FUNCTION } from "./checksum-function.ts";
 import type { BulkText } from "./connection.ts";
+import { ADD_CHECKSUM_FUNCTION } from "./connection.ts";
 import type { PackedRows } from "./packed-rows.ts";
 
 /**

@@ -1,7 +1,7 @@
 // RFC 8785: the vectors of its text, and the properties a hash needs.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { canonicalJson, NotCanonical } from "./canonical.ts";
+import { canonicalJson, NotCanonical } from "./hashing.ts";
 
 describe("canonical JSON", () => {
   test("LG2 sorts keys by UTF-16 code units, as in the RFC's sorting example", () => {

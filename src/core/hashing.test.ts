@@ -1,8 +1,7 @@
 // The chain, computed here a second time from the rule's own words.
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { canonicalJson } from "./canonical.ts";
-import { commitment, envelope, genesis, nextHash } from "./chain.ts";
+import { canonicalJson, commitment, envelope, genesis, nextHash } from "./hashing.ts";
 
 const sha = (...parts: (string | Uint8Array)[]) => {
   const hash = createHash("sha256");

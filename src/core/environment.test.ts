@@ -4,8 +4,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { describeProcess } from "./process-name.ts";
-import { machineProcesses } from "./processes.ts";
+import { machineProcesses } from "./environment.ts";
+import { describeProcess } from "./run-owner.ts";
 
 const isLinux = process.platform === "linux";
 const processes = machineProcesses();
