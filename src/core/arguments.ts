@@ -21,7 +21,7 @@ import {
   reading,
   readingError,
 } from "./check.ts";
-import { readCursor } from "./cursor.ts";
+import { checkCursor } from "./cursor.ts";
 import { checkHeadId } from "./locator.ts";
 import { parseRowId } from "./row-id.ts";
 
@@ -72,7 +72,7 @@ function checkOfKind(schema: Schema, code: CodeChecks): Check {
     case "rowId":
       return parseRowId;
     case "cursor":
-      return readCursor;
+      return checkCursor;
     case "boolean":
       return checkBoolean;
     case "text":
@@ -84,7 +84,7 @@ function checkOfKind(schema: Schema, code: CodeChecks): Check {
     case "number":
       return (value, what) => checkNumber(value, what, schema.min);
     case "limit":
-      return (value, what) => checkLimit(value, schema.limit, undefined, what);
+      return (value, what) => checkLimit(value, schema.limit, what);
     case "choice":
       return (value, what) => checkOneOf(value, what, schema.of);
     case "list":
