@@ -58,7 +58,7 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
   [/\bruns\.pending\(\)/, "`holdfast runs pending` lists the open questions"],
   [/\bruns\.steps\(\)/, "`holdfast runs show RUN` shows its steps"],
   [/\ballowMismatch\b/, "run the worker with the agent that began it, or with --allow-mismatch"],
-  [/\btasks\.forceRetry\(\)/, "`holdfast tasks retry SESSION TASK` starts it again"],
+  [/\btasks\.forceRetry\(\)/, "`holdfast tasks force-retry SESSION TASK` starts it again"],
   [/\btasks\.create\(\)/, "`holdfast tasks add SESSION TITLE` makes a board"],
   [/\bbusyMs\b/, "wait for it, then try again"],
   [

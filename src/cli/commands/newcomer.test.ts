@@ -61,19 +61,19 @@ describe("hints are commands", () => {
     await run("tasks", "set", "chat-1", "1", "in_progress");
     await run("tasks", "set", "chat-1", "1", "succeeded");
     const { code, stderr } = await cli("tasks", "set", "chat-1", "1", "planned");
-    expect([code, stderr]).toEqual([4, expect.stringContaining("hint: `holdfast tasks retry chat-1 1` starts it")]);
+    expect([code, stderr]).toEqual([4, expect.stringContaining("hint: `holdfast tasks force-retry chat-1 1` starts it")]);
     const { hint } = JSON.parse((await cli("tasks", "set", "chat-1", "1", "planned", "--json")).stderr);
-    expect(hint).toContain("holdfast tasks retry chat-1 1");
+    expect(hint).toContain("holdfast tasks force-retry chat-1 1");
   });
 
   test("for a task that an agent may not retry", async () => {
     await run("tasks", "add", "my trip", "one", "--max-retries", "0");
-    const retry = ["tasks", "retry", "my trip", "1", "--counted"] as const;
+    const retry = ["tasks", "retry", "my trip", "1"] as const;
     expect((await cli(...retry)).stderr).toContain(
-      "hint: a person may still retry it: `holdfast tasks retry 'my trip' 1`\n",
+      "hint: a person may still retry it: `holdfast tasks force-retry 'my trip' 1`\n",
     );
     await run("tasks", "set", "my trip", "1", "abandoned");
-    expect((await cli(...retry)).stderr).toContain("hint: `holdfast tasks retry 'my trip' 1` starts it again\n");
+    expect((await cli(...retry)).stderr).toContain("hint: `holdfast tasks force-retry 'my trip' 1` starts it again\n");
   });
 
   test("for a directory that is not there", async () => {
