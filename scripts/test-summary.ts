@@ -61,7 +61,8 @@ export function summariseRun(run: TestRun, root: string): TestSummary {
     const withoutReason = skipped.filter((name) => !/skipped:\s*\S/.test(name));
     problems.push(...withoutReason.map((name) => `skipped in CI without a reason ("skipped: …" in its name): ${name}`));
   }
-  if (run.isInterrupted) problems.push(`interrupted after ${ran} ${ran === 1 ? "test" : "tests"}; the others did not run`);
+  if (run.isInterrupted)
+    problems.push(`interrupted after ${ran} ${ran === 1 ? "test" : "tests"}; the others did not run`);
   else if (ran === 0) problems.push("no test ran");
   // Errors outside of any test, such as an unhandled rejection, show in vitest's exit code alone.
   const isExplained = problems.length + failedTests.length > 0;

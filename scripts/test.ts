@@ -57,7 +57,9 @@ if (!interrupted) {
   }
 }
 
-const report: TestReport | undefined = existsSync(reportFile) ? JSON.parse(readFileSync(reportFile, "utf8")) : undefined;
+const report: TestReport | undefined = existsSync(reportFile)
+  ? JSON.parse(readFileSync(reportFile, "utf8"))
+  : undefined;
 const finished = existsSync(finishedFile) ? readFinishedTests(readFileSync(finishedFile, "utf8")) : [];
 rmSync(scratch, { recursive: true, force: true });
 if (report !== undefined) writeDurations(report.testResults);

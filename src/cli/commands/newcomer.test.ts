@@ -61,7 +61,10 @@ describe("hints are commands", () => {
     await run("tasks", "set", "chat-1", "1", "in_progress");
     await run("tasks", "set", "chat-1", "1", "succeeded");
     const { code, stderr } = await cli("tasks", "set", "chat-1", "1", "planned");
-    expect([code, stderr]).toEqual([4, expect.stringContaining("hint: `holdfast tasks force-retry chat-1 1` starts it")]);
+    expect([code, stderr]).toEqual([
+      4,
+      expect.stringContaining("hint: `holdfast tasks force-retry chat-1 1` starts it"),
+    ]);
     const { hint } = JSON.parse((await cli("tasks", "set", "chat-1", "1", "planned", "--json")).stderr);
     expect(hint).toContain("holdfast tasks force-retry chat-1 1");
   });
@@ -307,12 +310,12 @@ describe("words for what is shown", () => {
   });
 
   test("commands of a package in a project's node_modules are started with npx", async () => {
-    const link = "/app/node_modules/.bin/holdfast";
+    const link = path.join(cwd, "node_modules", ".bin", "holdfast");
     const { stderr } = await captureOutput(main, ["sessions", "show", "nope"], { cwd, script: link });
     expect(stderr).toContain("hint: `npx holdfast sessions` lists all sessions\n");
     const usage = await captureOutput(main, ["messages"], { cwd, script: link });
     expect(usage.stderr).toContain("see `npx holdfast messages --help`\n");
-    const told = new Output({ ...processIo(), script: link }, false).withCommands(
+    const told = new Output({ ...processIo(), cwd, script: link }, false).withCommands(
       "run `npx holdfast gc`, or `holdfast check`",
     );
     expect(told).toBe("run `npx holdfast gc`, or `npx holdfast check`");
@@ -322,7 +325,7 @@ describe("words for what is shown", () => {
     });
     expect(globally.stderr).toContain("hint: `holdfast sessions` lists all sessions\n");
     // Windows starts the file itself, of a project and of a global install: then the PATH tells them apart.
-    const file = "C:\\app\\node_modules\\holdfast\\bin\\holdfast.js";
+    const file = path.join(cwd, "node_modules", "holdfast", "bin", "holdfast.js");
     writeFileSync(path.join(cwd, "holdfast.cmd"), "");
     for (const [PATH, named] of [
       [cwd, "`holdfast sessions`"],

@@ -240,8 +240,7 @@ const forceRetry: Command = {
   name: "force-retry",
   summary: "start a task again as a person does",
   usage: ["tasks force-retry BOARD TASK"],
-  description:
-    `Starts a task again as a person does: from any status, with the retry count at 0 and the note cleared. ${NAMES}`,
+  description: `Starts a task again as a person does: from any status, with the retry count at 0 and the note cleared. ${NAMES}`,
   options: {},
   operands: RETRIED,
   examples: [{ command: "holdfast tasks force-retry chat-1 2", does: "the second task of the root board" }],
