@@ -79,6 +79,18 @@ describe("hints are commands", () => {
     expect((await cli(...retry)).stderr).toContain("hint: `holdfast tasks force-retry 'my trip' 1` starts it again\n");
   });
 
+  test("for a cursor of another list, or of other options", async () => {
+    for (const id of ["one", "two"]) await run("messages", "add", id, "--agent", "helper", "hello");
+    const [, cursor = ""] = /--cursor '(.+)'/.exec((await cli("sessions", "--limit", "1")).stderr) ?? [];
+    expect((await cli("runs", "--cursor", cursor)).stderr).toBe(
+      "holdfast: cursor belongs to sessions.list, not to runs.list\n" +
+        "  hint: leave --cursor out to begin with the first page; a page that is not the last prints the next\n",
+    );
+    expect((await cli("sessions", "--agent", "helper", "--cursor", cursor)).stderr).toContain(
+      "hint: repeat the options of the command that printed it; only --limit may differ\n",
+    );
+  });
+
   test("for a directory that is not there", async () => {
     writeFileSync(path.join(cwd, "a.txt"), "hello");
     const ref = (await run("blobs", "put", "a.txt")).trim();
