@@ -1,6 +1,8 @@
 // `npm test -- --changed`: the test files that a change can affect. A file depends on every file of the repository that one
 // of its strings names: imports are such strings, and so are the programs that a test starts and the files it reads. What a
 // test reads by folder is in the table below.
+// Every test of the command line imports all commands, by way of their registry. A change of a command affects those of them that can
+// run it: they contain its name, or read all commands.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -44,21 +46,85 @@ const CHECKS = "test/tidy/";
 /** Paths from the root, with the text of those that can name others. */
 export type RepositoryFiles = ReadonlyMap<string, string>;
 
+/** Imports every command. */
+const REGISTRY = "src/cli/registry.ts";
+
+/** A command that runs others. */
+const RUNS_OTHERS = "demo";
+
+/** Files that contain no commands to run, only data. */
+const DATA = /\.(json|jsonl|holdfast)$/;
+const CODE = /\.(ts|js|mjs)$/;
+
+type FileLinks = ReadonlyMap<string, ReadonlySet<string>>;
+
 /** The tests among the files that depend on a changed file, and those that were changed, in the order of their names. */
 export function affectedTests(files: RepositoryFiles, changed: readonly string[]): string[] {
   const known = new Set([...files.keys(), ...changed]);
   const tests = [...files.keys()].filter((file) => file.endsWith(".test.ts"));
   if (changed.some((file) => SETUP.includes(file))) return tests.toSorted();
-  const dependents = new Map<string, string[]>();
-  for (const [file, text] of files) {
-    for (const dependency of dependenciesOf(file, text, known)) {
-      dependents.set(dependency, [...(dependents.get(dependency) ?? []), file]);
+  const dependencies = new Map([...files].map(([file, text]) => [file, dependenciesOf(file, text, known)]));
+  const dependents = invert(dependencies);
+  const commands = commandNames(files);
+  const affected = reach(changed, (file) => {
+    const found = [...(dependents.get(file) ?? [])];
+    return commands.has(file) ? found.filter((one) => one !== REGISTRY) : found;
+  });
+  const names = [...affected].flatMap((file) => commands.get(file) ?? []);
+  if (names.length > 0) {
+    const users = reach([REGISTRY], (file) => dependents.get(file) ?? []);
+    for (const test of tests) {
+      if (users.has(test) && canRun(test, [...names, RUNS_OTHERS], { files, dependencies, users })) affected.add(test);
     }
   }
-  const affected = new Set(changed);
-  // The loop goes on to the files that are added on the way.
-  for (const file of affected) for (const dependent of dependents.get(file) ?? []) affected.add(dependent);
   return tests.filter((file) => affected.has(file) && (!file.startsWith(CHECKS) || changed.includes(file))).toSorted();
+}
+
+/** The files of commands that the registry imports, with the names of their commands; one whose names are not found is left out. */
+export function commandNames(files: RepositoryFiles): ReadonlyMap<string, readonly string[]> {
+  const known = new Set(files.keys());
+  const imported = dependenciesOf(REGISTRY, files.get(REGISTRY) ?? "", known);
+  const named = [...imported].map((file) => {
+    const found = (files.get(file) ?? "").matchAll(/^export const \w+[^=\n]* = \{\n {2}name: "([\w-]+)",$/gm);
+    return [file, [...found].map(([, name = ""]) => name)] as const;
+  });
+  return new Map(named.filter(([, names]) => names.length > 0));
+}
+
+interface CommandUsers {
+  readonly files: RepositoryFiles;
+  readonly dependencies: FileLinks;
+  /** What depends on the registry. */
+  readonly users: ReadonlySet<string>;
+}
+
+/** Whether a test, or a file of its own that it uses, names a command, reads all of them, bundles them, or reads a page. */
+function canRun(test: string, names: readonly string[], { files, dependencies, users }: CommandUsers): boolean {
+  const isOwn = (file: string) => !file.startsWith("src/");
+  const own = reach([test], (file) => [...(dependencies.get(file) ?? [])].filter(isOwn));
+  const named = new RegExp(`--help|(?<![\\w-])(${names.join("|")})(?![\\w-])`);
+  return [...own].some(
+    (file) =>
+      named.test((files.get(file) ?? "").replace(/^(import|export) .* from .*;$/gm, "")) ||
+      dependencies.get(file)?.has(REGISTRY) ||
+      (file.startsWith("scripts/") && users.has(file)) ||
+      !(CODE.test(file) || DATA.test(file)),
+  );
+}
+
+function invert(links: FileLinks): FileLinks {
+  const inverted = new Map<string, Set<string>>();
+  for (const [from, targets] of links) {
+    for (const target of targets) inverted.set(target, (inverted.get(target) ?? new Set()).add(from));
+  }
+  return inverted;
+}
+
+function reach(from: readonly string[], next: (file: string) => Iterable<string>): Set<string> {
+  const reached = new Set(from);
+  // The loop goes on to the files that are added on the way.
+  for (const file of reached) for (const one of next(file)) reached.add(one);
+  return reached;
 }
 
 function dependenciesOf(file: string, text: string, known: ReadonlySet<string>): Set<string> {
@@ -86,8 +152,7 @@ export function changedFiles(root: string, revision: string): string[] {
 export function repositoryFiles(root: string): RepositoryFiles {
   const names = git(root, "ls-files", "--cached", "--others", "--exclude-standard");
   const existing = names.filter((name) => existsSync(path.join(root, name)));
-  const isCode = (name: string) => /\.(ts|js|mjs)$/.test(name);
-  return new Map(existing.map((name) => [name, isCode(name) ? readFileSync(path.join(root, name), "utf8") : ""]));
+  return new Map(existing.map((name) => [name, CODE.test(name) ? readFileSync(path.join(root, name), "utf8") : ""]));
 }
 
 export function isRevision(root: string, name: string): boolean {

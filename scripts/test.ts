@@ -11,18 +11,7 @@ import * as path from "node:path";
 import { affectedTests, changedFiles, isRevision, repositoryFiles } from "./affected-tests.ts";
 import { agentsFor } from "./agents.ts";
 import { type PostgresServer, startPostgres } from "./postgres.ts";
-
-/** The part of vitest's JSON report that is read here. */
-interface Report {
-  testResults: {
-    name: string;
-    status: "passed" | "failed";
-    message: string;
-    startTime: number;
-    endTime: number;
-    assertionResults: { fullName: string; status: string }[];
-  }[];
-}
+import { readFinishedTests, summariseRun, type TestReport } from "./test-summary.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 const flags = chooseChanged(process.argv.slice(2));
@@ -47,7 +36,9 @@ if (flags.length === 0 && (await run(["scripts/check.ts", "--no-tests"])) !== 0)
 
 const agentsTrouble = await agents;
 const reportFile = path.join(scratch, "report.json");
-const vitest = ["node_modules/vitest/vitest.mjs", "run", "--reporter=default", "--reporter=json"];
+const finishedFile = path.join(scratch, "finished.jsonl");
+const reporters = ["--reporter=default", "--reporter=json", "--reporter=./scripts/finished-tests.ts"];
+const vitest = ["node_modules/vitest/vitest.mjs", "run", ...reporters];
 let vitestCode: number | null = null;
 if (!interrupted) {
   const server = await ownServer();
@@ -58,6 +49,7 @@ if (!interrupted) {
       HOLDFAST_TEST_AGENTS_TROUBLE: agentsTrouble,
       NODE_COMPILE_CACHE: path.join(scratch, "compiled"),
       HOLDFAST_TEST_SCRATCH: scratch,
+      HOLDFAST_FINISHED_TESTS: finishedFile,
     };
     vitestCode = await run([...vitest, `--outputFile.json=${reportFile}`, ...flags], environment);
   } finally {
@@ -65,10 +57,13 @@ if (!interrupted) {
   }
 }
 
-const report: Report = existsSync(reportFile) ? JSON.parse(readFileSync(reportFile, "utf8")) : { testResults: [] };
+const report: TestReport | undefined = existsSync(reportFile)
+  ? JSON.parse(readFileSync(reportFile, "utf8"))
+  : undefined;
+const finished = existsSync(finishedFile) ? readFinishedTests(readFileSync(finishedFile, "utf8")) : [];
 rmSync(scratch, { recursive: true, force: true });
-writeDurations(report.testResults);
-process.exitCode = summarise(report);
+if (report !== undefined) writeDurations(report.testResults);
+process.exitCode = printSummary(report?.testResults ?? []);
 
 /** The arguments with `--changed` replaced by the test files that it stands for. Ends the program if there are none. */
 function chooseChanged(args: readonly string[]): string[] {
@@ -142,55 +137,37 @@ async function run(command: string[], environment: Record<string, string | undef
   });
 }
 
-function summarise({ testResults }: Report): number {
-  const tests = testResults.flatMap((file) => file.assertionResults);
-  const passed = tests.filter((test) => test.status === "passed").length;
-  const failedTests = tests.filter((test) => test.status === "failed").map((test) => test.fullName.trim());
-  const skipped = tests
-    .filter((test) => !["passed", "failed"].includes(test.status))
-    .map((test) => test.fullName.trim());
-
-  for (const file of testResults) {
-    const hasFailedTest = file.assertionResults.some((test) => test.status === "failed");
-    if (file.status === "failed" && !hasFailedTest) problems.push(`${path.relative(root, file.name)}: ${file.message}`);
-  }
-  if (process.env.CI === "true") {
-    const withoutReason = skipped.filter((name) => !/skipped:\s*\S/.test(name));
-    problems.push(...withoutReason.map((name) => `skipped in CI without a reason ("skipped: …" in its name): ${name}`));
-  }
-  if (interrupted) problems.push("interrupted");
-  if (passed + failedTests.length === 0) problems.push("no test ran");
-  // Errors outside of any test, such as an unhandled rejection, show in vitest's exit code alone.
-  const explained = problems.length + failedTests.length > 0;
-  if (vitestCode !== 0 && !explained) problems.push(`vitest ended with exit code ${vitestCode}`);
+function printSummary(files: TestReport["testResults"]): number {
+  const outcome = { vitestCode, isInterrupted: interrupted, isCi: process.env.CI === "true", problems };
+  const { passed, failedTests, skipped, ...rest } = summariseRun({ report, finished, ...outcome }, root);
 
   console.log("");
   // A filter such as -t skips all the rest, which need not be listed.
   if (flags.length === 0) for (const name of skipped) console.log(`skipped: ${name}`);
-  if (flags.length === 0) printSlowest(testResults);
+  if (flags.length === 0 && files.length > 0) printSlowest(files);
   for (const name of failedTests) console.log(`failed: ${name}`);
-  for (const problem of problems) console.log(`failed: ${problem}`);
-  const failed = failedTests.length + problems.length;
+  for (const problem of rest.problems) console.log(`failed: ${problem}`);
+  const failed = failedTests.length + rest.problems.length;
   console.log(`${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ""}`);
   return failed === 0 ? 0 : 1;
 }
 
 /** Each file with its seconds, slowest first. */
-function durationsOf(files: Report["testResults"]): [file: string, seconds: number][] {
+function durationsOf(files: TestReport["testResults"]): [file: string, seconds: number][] {
   return files
     .map((file): [string, number] => [path.relative(root, file.name), (file.endTime - file.startTime) / 1000])
     .toSorted(([, a], [, b]) => b - a);
 }
 
 /** Which files to shorten first when the whole takes too long. */
-function printSlowest(files: Report["testResults"]): void {
+function printSlowest(files: TestReport["testResults"]): void {
   console.log(`the slowest ten files (all are in ${path.relative(root, DURATIONS)}):`);
   for (const [file, seconds] of durationsOf(files).slice(0, 10)) {
     console.log(`${seconds.toFixed(0).padStart(5)} s  ${file}`);
   }
 }
 
-function writeDurations(files: Report["testResults"]): void {
+function writeDurations(files: TestReport["testResults"]): void {
   mkdirSync(path.dirname(DURATIONS), { recursive: true });
   writeFileSync(DURATIONS, `${JSON.stringify(Object.fromEntries(durationsOf(files)), null, 1)}\n`);
 }

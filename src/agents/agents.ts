@@ -11,7 +11,7 @@ import { AGENT_VERBS } from "../contracts/verbs/agents.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { encodeText } from "../core/bytes.ts";
 import { encodeJson } from "../core/check.ts";
-import { listStart, readPage, writeCursor } from "../core/cursor.ts";
+import { listStart, readPage } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { newId } from "../core/new-id.ts";
 import { bindVerbs } from "../core/verbs.ts";
@@ -157,14 +157,18 @@ async function remove(storage: Storage, payloads: Payloads, id: string): Promise
 async function list(storage: Storage, filter: AgentArguments<"list">[0]): Promise<Page<Agent>> {
   const { tag, agentType: type, limit, order, cursor } = filter;
   const isNewest = order === "newest";
-  const last = cursor ?? listStart(order);
   return readPage({
+    list: "agents.list",
+    order,
+    filter: [tag, type],
     limit,
-    read: (most) =>
+    cursor,
+    start: listStart(order),
+    read: ([last], most) =>
       tag === undefined
         ? storage.query(isNewest ? "agents.list" : "agents.oldest", { last, agentType: type, limit: most })
         : storage.query(isNewest ? "agents.byTag" : "agents.oldestByTag", { tag, last, agentType: type, limit: most }),
     item: (row) => agentOf(row),
-    cursor: ({ no }) => writeCursor(no),
+    position: ({ no }) => [no],
   });
 }

@@ -7,7 +7,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import type { AGENT_VERBS } from "../contracts/verbs/agents.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { invalid } from "../core/check.ts";
-import { listStart, writeCursor } from "../core/cursor.ts";
+import { listStart, readPage } from "../core/cursor.ts";
 import { type Decision, decide, type FinalAnswer } from "../core/decide.ts";
 import type { Rules } from "../core/verbs.ts";
 import { arrangeBlocks, checkDistinct, type EditContext, readSet } from "./arrange.ts";
@@ -180,16 +180,18 @@ async function versions(
   { limit, cursor, order }: ValuesOf<typeof AGENT_VERBS.blockVersions>[2],
 ): Promise<Page<BlockVersion>> {
   const { block } = await existingBlock(shelf, agent, label);
-  const last = cursor ?? listStart(order);
-  // One more row than requested shows whether there is a next page.
-  const rows = await shelf.storage.query(order === "newest" ? "block.versions" : "block.versions.oldest", {
-    id: block.id,
-    last,
-    limit: limit + 1,
+  const statement = order === "newest" ? "block.versions" : "block.versions.oldest";
+  return readPage({
+    list: "agents.blockVersions",
+    order,
+    filter: [block.id],
+    limit,
+    cursor,
+    start: listStart(order),
+    read: ([last], most) => shelf.storage.query(statement, { id: block.id, last, limit: most }),
+    item: (row) => blockVersion(shelf.payloads, block.id, row),
+    position: ({ version }) => [version],
   });
-  const page = rows.slice(0, limit);
-  const items = await Promise.all(page.map((row) => blockVersion(shelf.payloads, block.id, row)));
-  return { items, next: rows.length > limit ? writeCursor(page.at(-1)?.version ?? last) : null };
 }
 
 /** An operator's call, like saveBlocks: it may restore a read-only block. */

@@ -12,7 +12,7 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { CAPTURE_VERBS } from "../contracts/verbs/captures.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { checkRecord } from "../core/check.ts";
-import { type ListOrder, listStart, readPage, writeCursor } from "../core/cursor.ts";
+import { type ListOrder, listStart, readPage } from "../core/cursor.ts";
 import { decodeRow, jsonObject, plainObject } from "../core/decode.ts";
 import type { StoredCapture } from "../core/stored-capture.ts";
 import { bindVerbs } from "../core/verbs.ts";
@@ -128,10 +128,15 @@ function find(
 async function list(storage: Storage, input: ValuesOf<typeof CAPTURE_VERBS.list>[0]): Promise<Page<Capture>> {
   const { limit, cursor, order, ...filter } = input;
   return readPage({
+    list: "captures.list",
+    order,
+    filter: [filter.request, filter.agent, filter.sessionId, filter.diverged],
     limit,
-    read: (most) => find(storage, filter, order, cursor ?? listStart(order), most),
+    cursor,
+    start: listStart(order),
+    read: ([last], most) => find(storage, filter, order, last, most),
     item: captureOf,
-    cursor: ({ no }) => writeCursor(no),
+    position: ({ no }) => [no],
   });
 }
 

@@ -91,6 +91,7 @@ describe("arguments", () => {
     [["sessions", "--limit"], "--limit needs a value"],
     [["sessions", "--limit", "--json"], '--limit needs a value; if you mean "--json", write --limit=--json'],
     [["sessions", "--limit", "x"], '--limit takes a whole number from 1 to 1000, not "x"'],
+    [["messages", "s", "--limit", "0"], '--limit takes a whole number from 1 to 200000, not "0"'],
     [["sessions", "--limit", "0"], '--limit takes a whole number from 1 to 1000, not "0"'],
     [["log", "chat", "--follow=yes"], "--follow takes no value"],
   ])("%j: %s", (argv, message) => {

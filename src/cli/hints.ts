@@ -3,6 +3,11 @@ import { quoted } from "./terminal.ts";
 
 const COMMANDS: readonly (readonly [RegExp, string])[] = [
   [/\bsessions\.list\(\)/, "`holdfast sessions` lists all sessions"],
+  [
+    /`next` of a page of this list/,
+    "leave --cursor out to begin with the first page; a page that is not the last prints the next",
+  ],
+  [/only the limit may differ/, "repeat the options of the command that printed it; only --limit may differ"],
   [/\bsessions\.get\(\)/, "use the id; `holdfast sessions show ALIAS` prints it"],
   [/\bheads\.list\(\)/, "`holdfast heads SESSION` lists its heads"],
   [
@@ -58,7 +63,7 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
   [/\bruns\.pending\(\)/, "`holdfast runs pending` lists the open questions"],
   [/\bruns\.steps\(\)/, "`holdfast runs show RUN` shows its steps"],
   [/\ballowMismatch\b/, "run the worker with the agent that began it, or with --allow-mismatch"],
-  [/\btasks\.forceRetry\(\)/, "`holdfast tasks retry SESSION TASK` starts it again"],
+  [/\btasks\.forceRetry\(\)/, "`holdfast tasks force-retry SESSION TASK` starts it again"],
   [/\btasks\.create\(\)/, "`holdfast tasks add SESSION TITLE` makes a board"],
   [/\bbusyMs\b/, "wait for it, then try again"],
   [

@@ -1,6 +1,6 @@
 // What a command prints: lines for people or one JSON document for programs. Every write waits until the stream has taken it, so
 // that a large answer does not pile up in memory. A closed stream throws OutputClosed, any other failure OutputFailed.
-import { commandName } from "./command-name.ts";
+import { commandName, installCommand } from "./command-name.ts";
 import { OutputClosed, OutputFailed } from "./failure.ts";
 import type { Io, OutStream } from "./io.ts";
 import type { Frame } from "./table.ts";
@@ -14,6 +14,9 @@ const NARROWEST_TABLE = 20;
 const FILL_IN = "(replace *** by the password)";
 /** In backticks, as in wrapWhole. Hints of the library say npx: they are printed by programs of projects that have the package. */
 const COMMAND = /`(?:npx )?holdfast ((?:\\.|'[^']*'|[^`'\\])*)`/gs;
+
+/** A hint of the library that names a package: it is for a program's project. */
+const INSTALL = /\bnpm install ([a-z][\w-]*)/g;
 
 export class Output {
   readonly json: boolean;
@@ -79,10 +82,11 @@ export class Output {
     return `${this.command} ${words}${isNamed ? "" : this.#store}`;
   }
 
-  /** Text whose `holdfast …` commands the user can copy as they are. */
+  /** Text whose `holdfast …` and `npm install …` commands the user can copy as they are. */
   withCommands(text: string): string {
-    const copied = text.replace(COMMAND, (_, words: string) => `\`${this.commandLine(words)}\``);
-    const isHidden = copied !== text && this.#store.includes(":***@") && !copied.includes(FILL_IN);
+    const installing = text.replace(INSTALL, (_, name: string) => installCommand(name, this.#io));
+    const copied = installing.replace(COMMAND, (_, words: string) => `\`${this.commandLine(words)}\``);
+    const isHidden = copied !== installing && this.#store.includes(":***@") && !copied.includes(FILL_IN);
     return isHidden ? `${copied} ${FILL_IN}` : copied;
   }
 

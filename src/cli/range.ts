@@ -10,6 +10,7 @@ const DEFAULT_LAST = 50;
 /** `noun` is what is listed, in the plural. */
 export function rangeOptions(noun: string, most?: number): Options {
   return {
+    // 0 is for --follow: only what is new.
     last: { type: "number", summary: `the last N (default ${DEFAULT_LAST})` },
     after: {
       type: "text",
@@ -18,6 +19,7 @@ export function rangeOptions(noun: string, most?: number): Options {
     },
     limit: {
       type: "number",
+      min: 1,
       ...(most === undefined ? {} : { max: most }),
       summary: "at most N, counted from the start",
     },

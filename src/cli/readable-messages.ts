@@ -59,6 +59,8 @@ async function readSource<M extends MessageAt>(
   source: MessageSource<M>,
   range: Range<number | string>,
 ): Promise<ReadableMessages<M>> {
+  // A read of the store gives at least one message.
+  if (range.last === 0) return { messages: [], total: await source.count() };
   try {
     const messages = await source.read(range);
     const isAll = messages.length < (range.last ?? range.limit ?? Number.POSITIVE_INFINITY) && !range.after;

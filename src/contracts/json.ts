@@ -37,10 +37,10 @@ export type JsonableObject<T> = T extends readonly unknown[] ? JsonObject : Json
 
 /** Of every list: which page of it. */
 export interface PageOptions {
-  /** 100 when not given, LIMITS.page at most. */
+  /** From 1 to LIMITS.page; 100 when not given. */
   readonly limit?: number;
-  /** Where a page ended (its `next`), of a call with the same filter and order. */
-  readonly cursor?: string | undefined;
+  /** Where a page ended (its `next`), of a call with the same filter and order; from the beginning when null or not given. */
+  readonly cursor?: string | null | undefined;
   /** Newest first when not given. */
   readonly order?: "newest" | "oldest";
 }

@@ -1,4 +1,5 @@
 // Checks arguments by the schemas of the catalogue. Each schema becomes a function once, when it is first needed.
+import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS, type LimitName } from "../contracts/limits.ts";
 import type { Fields, Schema, ValueOf } from "../contracts/verbs/vocabulary.ts";
 import { isBytes } from "./bytes.ts";
@@ -21,7 +22,8 @@ import {
   reading,
   readingError,
 } from "./check.ts";
-import { readCursor } from "./cursor.ts";
+import { checkCursor } from "./cursor.ts";
+import { suggestNames } from "./distance.ts";
 import { checkHeadId } from "./locator.ts";
 import { parseRowId } from "./row-id.ts";
 
@@ -72,7 +74,7 @@ function checkOfKind(schema: Schema, code: CodeChecks): Check {
     case "rowId":
       return parseRowId;
     case "cursor":
-      return readCursor;
+      return checkCursor;
     case "boolean":
       return checkBoolean;
     case "text":
@@ -84,7 +86,7 @@ function checkOfKind(schema: Schema, code: CodeChecks): Check {
     case "number":
       return (value, what) => checkNumber(value, what, schema.min);
     case "limit":
-      return (value, what) => checkLimit(value, schema.limit, undefined, what);
+      return (value, what) => checkLimit(value, schema.limit, what);
     case "choice":
       return (value, what) => checkOneOf(value, what, schema.of);
     case "list":
@@ -190,18 +192,35 @@ function checkOfRecord(schema: Extract<Schema, { kind: "record" }>, code: CodeCh
     if (typeof value !== "object" || value === null || isList(value)) throw invalid(what, "an object", value);
     const given = value as Readonly<Record<string, unknown>>;
     const checked: Record<string, unknown> = {};
+    let missing: string | undefined;
     try {
       if (isOpen !== true) checkFields(given, what, names);
       for (let i = 0; i < checks.length; i++) {
         const { name, path, check } = checks[i] as FieldCheck;
-        const field = check(given[name], isPlaced === true ? `${what}.${name}` : path);
+        const input = given[name];
+        missing = input === undefined ? name : undefined;
+        const field = check(input, isPlaced === true ? `${what}.${name}` : path);
         if (field !== undefined) checked[name] = field;
       }
     } catch (cause) {
-      throw readingError(what, cause);
+      const error = readingError(what, cause);
+      throw isOpen === true && missing !== undefined ? missingField(error, missing, given, names) : error;
     }
     return checked;
   };
+}
+
+/** An open record takes stray fields. Where one of its own is missing, a stray one may be its misspelt name. */
+function missingField(
+  error: HoldfastError,
+  name: string,
+  given: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): HoldfastError {
+  const meant = Object.keys(given).find((stray) => !names.includes(stray) && suggestNames(stray, [name]) !== "");
+  if (meant === undefined) return error;
+  const hint = `Did you mean "${name}" by "${meant}"?`;
+  return new HoldfastError(error.code, error.message, { details: error.details, hint, cause: error });
 }
 
 interface FieldCheck {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import { checkArray, checkId, checkPlain, checkRecord, checkSome, checkText, copyJson, encodeJson } from "./check.ts";
-import { readCursor, writeCursor } from "./cursor.ts";
+import { checkCursor, writeCursor } from "./cursor.ts";
 
 function codeOf(run: () => unknown): string {
   try {
@@ -164,10 +164,10 @@ describe("checks", () => {
   });
 
   test("ST7 a cursor that no list returned is InvalidArgument", () => {
-    expect(readCursor(writeCursor(123))).toBe(123);
+    const good = writeCursor({ list: "sessions.list", order: "newest" }, [123]);
+    expect(checkCursor(good, "cursor")).toBe(good);
     for (const bad of ["", "x", "bjE", 5, {}, "n".repeat(100)]) {
-      if (bad === "bjE") expect(readCursor(bad)).toBe(1);
-      else expect(codeOf(() => readCursor(bad))).toBe("InvalidArgument");
+      expect(codeOf(() => checkCursor(bad, "cursor"))).toBe("InvalidArgument");
     }
   });
 

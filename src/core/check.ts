@@ -64,12 +64,15 @@ export function checkInt(value: unknown, what: string, min: number, max: number)
   return value;
 }
 
-/** A page size: the limit's value is the default and the most. */
-export function checkLimit(value: unknown, limit: LimitName, fallback?: number, what = "limit"): number {
-  if (value === undefined) return fallback ?? LIMITS[limit];
-  const n = checkInt(value, what, 0, Number.MAX_SAFE_INTEGER);
-  if (n > LIMITS[limit]) throw limitExceeded(limit, what, n);
-  return n;
+/**
+ * How many rows a list or a read gives at most: at least 1. A page of no rows could not say whether there are more, and where
+ * they start.
+ */
+export function checkLimit(value: unknown, limit: LimitName, what = "limit"): number {
+  if (typeof value !== "number" || !Number.isSafeInteger(value)) throw invalid(what, "a whole number", value);
+  if (value < 1) throw invalid(what, `between 1 and ${LIMITS[limit]}`, value);
+  if (value > LIMITS[limit]) throw limitExceeded(limit, what, value);
+  return value;
 }
 
 export function checkBoolean(value: unknown, what: string): boolean {

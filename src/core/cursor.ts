@@ -1,58 +1,95 @@
-// Pages of lists, and their cursors: opaque to callers; to the store, the number of the last row of a page.
+// Pages of lists, and their cursors: opaque to callers; to the store, the list and the call they belong to, and the position of the
+// last row of a page.
+import { hash } from "node:crypto";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Page, PageOptions } from "../contracts/json.ts";
 
 export type ListOrder = NonNullable<PageOptions["order"]>;
 
-export interface PageRead<R, T> {
+/** A list with what a call of it asked for. A cursor of one call is refused by another, which would skip or repeat rows. */
+export interface ListCall {
+  /** As the catalogue names it, such as `sessions.list`. */
+  readonly list: string;
+  readonly order: ListOrder | "largest";
+  /** What the rows must match, always in the same order. */
+  readonly filter?: readonly (string | number | boolean | null | undefined)[];
+}
+
+/** The numbers by which a list is ordered. */
+type Position = readonly number[];
+
+export interface PageRead<P extends Position, R, T> extends ListCall {
   readonly limit: number;
-  /** Reads at most so many rows. */
-  read(most: number): Promise<readonly R[]>;
+  readonly cursor: string | null;
+  /** The position before the first row. */
+  readonly start: P;
+  /** Reads at most so many rows after a position. */
+  read(after: P, most: number): Promise<readonly R[]>;
   item(row: R): T | Promise<T>;
-  /** The cursor behind a row. */
-  cursor(row: R): string;
+  position(row: R): P;
 }
 
 /** Reads one row more than a page has: it shows whether there is a next page. */
-export async function readPage<R, T>({ limit, read, item, cursor }: PageRead<R, T>): Promise<Page<T>> {
-  const rows = await read(limit + 1);
-  const page = rows.slice(0, limit);
-  const items = await Promise.all(page.map(item));
-  const last = page.at(-1);
-  return { items, next: rows.length > limit && last !== undefined ? cursor(last) : null };
-}
-
-export function writeCursor(no: number): string {
-  return Buffer.from(`n${no}`).toString("base64url");
-}
-
-/** null when none was given. */
-export function readCursor(value: unknown): number | null {
-  const [no] = read(value, /^n([0-9]{1,15})$/) ?? [null];
-  return no ?? null;
+export async function readPage<const P extends Position, R, T>(page: PageRead<P, R, T>): Promise<Page<T>> {
+  const { limit, cursor, start } = page;
+  const after = cursor === null ? start : readCursor(page, cursor, start);
+  const rows = await page.read(after, limit + 1);
+  const shown = rows.slice(0, limit);
+  const items = await Promise.all(shown.map((row) => page.item(row)));
+  const last = shown.at(-1);
+  return { items, next: rows.length > limit && last !== undefined ? writeCursor(page, page.position(last)) : null };
 }
 
 /** Where a list by number starts when no cursor is given. */
-export function listStart(order: ListOrder): number {
-  return order === "newest" ? Number.MAX_SAFE_INTEGER : 0;
+export function listStart(order: ListOrder): readonly [number] {
+  return [order === "newest" ? Number.MAX_SAFE_INTEGER : 0];
 }
 
-/** Of lists that are in order of two numbers. */
-export function writePairCursor(first: number, second: number): string {
-  return Buffer.from(`p${first}.${second}`).toString("base64url");
+export function writeCursor(call: ListCall, position: Position): string {
+  return Buffer.from(`${call.list} ${callDigest(call)} ${position.join(".")}`).toString("base64url");
 }
 
-export function readPairCursor(value: unknown): readonly [number, number] | null {
-  const [first = 0, second = 0] = read(value, /^p([0-9]{1,15})\.([0-9]{1,15})$/) ?? [];
-  return value === undefined ? null : [first, second];
+const FORM = /^([a-zA-Z]+\.[a-zA-Z]+) ([0-9a-f]{8}) ([0-9]{1,15}(?:\.[0-9]{1,15})*)$/;
+
+/** Any cursor that a list returned; the list looks whether it is its own. */
+export function checkCursor(value: unknown, what: string): string {
+  if (typeof value === "string" && FORM.test(decode(value))) return value;
+  throw notACursor(what);
 }
 
-function read(value: unknown, form: RegExp): readonly number[] | null {
-  if (value === undefined) return null;
-  const text = typeof value === "string" ? Buffer.from(value, "base64url").toString("utf8") : "";
-  const found = form.exec(text);
-  if (found !== null) return found.slice(1).map(Number);
-  throw new HoldfastError("InvalidArgument", "cursor must be one that a list returned as `next`", {
-    details: { what: "cursor" },
+function notACursor(what: string): HoldfastError {
+  return new HoldfastError("InvalidArgument", `${what} must be one that a list returned as \`next\``, {
+    details: { what },
   });
+}
+
+function readCursor<P extends Position>(call: ListCall, cursor: string, start: P): P {
+  const [, list = "", digest, numbers = ""] = FORM.exec(decode(cursor)) ?? [];
+  if (list !== call.list) {
+    throw new HoldfastError("InvalidArgument", `cursor belongs to ${list}, not to ${call.list}`, {
+      hint: "Give the `next` of a page of this list, or no cursor to begin with the first page.",
+      details: { what: "cursor", list: call.list, cursorOf: list },
+    });
+  }
+  if (digest !== callDigest(call)) {
+    throw new HoldfastError(
+      "InvalidArgument",
+      `cursor belongs to another call of ${list}, with another filter or order`,
+      {
+        hint: "Give the filter and the order of the call that returned it; only the limit may differ.",
+        details: { what: "cursor", list },
+      },
+    );
+  }
+  const position = numbers.split(".").map(Number);
+  if (position.length !== start.length) throw notACursor("cursor");
+  return position as Position as P;
+}
+
+function callDigest({ order, filter = [] }: ListCall): string {
+  return hash("sha256", JSON.stringify([order, ...filter.map((one) => one ?? null)]), "hex").slice(0, 8);
+}
+
+function decode(cursor: string): string {
+  return Buffer.from(cursor, "base64url").toString("utf8");
 }

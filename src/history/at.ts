@@ -178,7 +178,7 @@ const FOREVER = Number.MAX_SAFE_INTEGER;
 
 function checkRange(range: NonNullable<Parameters<View["messages"]>[0]> | undefined) {
   const given = checkRecord(range, "range", ["agent", "after", "limit", "offset", "last"]);
-  const last = given.last === undefined ? undefined : checkLimit(given.last, "historyPage", undefined, "last");
+  const last = given.last === undefined ? undefined : checkLimit(given.last, "historyPage", "last");
   if (last !== undefined && (given.limit !== undefined || given.offset !== undefined)) {
     throw new HoldfastError("InvalidArgument", "a range has either `last`, or `limit` and `offset`, not both");
   }

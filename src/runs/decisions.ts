@@ -113,8 +113,8 @@ interface DecisionFilter {
   readonly run: string | undefined;
   readonly answered: boolean | undefined;
   readonly order: ListOrder;
-  /** The last one of the page before. */
-  readonly last: readonly [session: number, seq: number] | null;
+  /** The last one of the page before, or decisionsStart(). */
+  readonly last: readonly [session: number, seq: number];
   readonly limit: number;
 }
 
@@ -125,15 +125,17 @@ export async function readDecisions(
 ): Promise<readonly DecisionRow[]> {
   const which = answered === undefined ? "list" : answered ? "answered" : "open";
   const suffix = order === "oldest" ? ".oldest" : "";
-  const [session, seq] = last ?? (order === "oldest" ? FIRST : LAST);
+  const [session, seq] = last;
   const page = { session, seq, limit };
   if (run === undefined) return storage.query(`decisions.${which}${suffix}`, page);
   const ofRun = ({ list: "byRun", answered: "answeredByRun", open: "openByRun" } as const)[which];
   return storage.query(`decisions.${ofRun}${suffix}`, { ...page, run });
 }
 
-const FIRST = [0, 0] as const;
-const LAST = [Number.MAX_SAFE_INTEGER, 0] as const;
+/** The position before the first decision: a number of a session, and a seq. */
+export function decisionsStart(order: ListOrder): readonly [number, number] {
+  return [order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER, 0];
+}
 
 /** null: its run was deleted meanwhile. */
 export async function decisionOf(storage: Storage, payloads: Payloads, asked: DecisionRow): Promise<Decision | null> {

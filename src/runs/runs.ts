@@ -10,14 +10,14 @@ import type { Storage } from "../contracts/storage/storage.ts";
 import { RUN_CALLS } from "../contracts/verbs/runs.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import type { Worker } from "../contracts/workers.ts";
-import { type ListOrder, listStart, readPage, readPairCursor, writeCursor, writePairCursor } from "../core/cursor.ts";
+import { type ListOrder, listStart, readPage } from "../core/cursor.ts";
 import type { SessionLookup } from "../core/session-lookup.ts";
 import { bindVerbs } from "../core/verbs.ts";
 import { eventOf } from "../log/log.ts";
 import { checkAgent } from "./agents.ts";
 import { describeRun, findOrCreateRun } from "./begin.ts";
 import { loadCheckpoint, runCheckpoint, saveCheckpoint } from "./checkpoints.ts";
-import { answerDecision, decisionOf, readDecisions } from "./decisions.ts";
+import { answerDecision, decisionOf, decisionsStart, readDecisions } from "./decisions.ts";
 import { deleteCheckpoint, deleteRun } from "./delete.ts";
 import { executeRun, LocalWorkers, resumeRun } from "./execute.ts";
 import { lastSeqOf } from "./journal.ts";
@@ -90,8 +90,8 @@ function bindRuns(storage: Storage, payloads: Payloads, lookup: SessionLookup, w
       delete: async (id) => deleteRun(storage, payloads, await named(id)),
       recover: async (id, { verify }) => recoverRun(storage, await named(id), verify),
       recoverAll: ({ verify }) => recoverAll(storage, verify),
-      pending: (filter) => listDecisions(storage, payloads, { ...filter, answered: false }),
-      decisions: (filter) => listDecisions(storage, payloads, filter),
+      pending: (filter) => listDecisions(storage, payloads, "runs.pending", { ...filter, answered: false }),
+      decisions: (filter) => listDecisions(storage, payloads, "runs.decisions", filter),
       answer: (decision, answer) => answerDecision(storage, payloads, decision, answer),
       checkpoint: async (id, iteration) =>
         runCheckpoint(storage, payloads, await existingRun(storage, await named(id)), iteration),
@@ -113,14 +113,20 @@ async function getRun(storage: Storage, id: string): Promise<Run | null> {
 async function listDecisions(
   storage: Storage,
   payloads: Payloads,
+  list: "runs.pending" | "runs.decisions",
   { run: given, answered, limit, order, cursor }: ValuesOf<typeof RUN_CALLS.decisions>[0],
 ): Promise<Page<Decision>> {
   const run = given === undefined ? undefined : await namedRun(storage, given);
   const { items, next } = await readPage({
+    list,
+    order,
+    filter: [run, answered],
     limit,
-    read: (most) => readDecisions(storage, { run, answered, order, last: readPairCursor(cursor), limit: most }),
+    cursor,
+    start: decisionsStart(order),
+    read: (last, most) => readDecisions(storage, { run, answered, order, last, limit: most }),
     item: (row) => decisionOf(storage, payloads, row),
-    cursor: (row) => writePairCursor(row.session_no, row.seq),
+    position: (row) => [row.session_no, row.seq],
   });
   return { items: items.filter((one) => one !== null), next };
 }
@@ -130,13 +136,17 @@ type RunListFilter = ValuesOf<typeof RUN_CALLS.list>[0];
 async function listRuns(storage: Storage, filter: RunListFilter): Promise<Page<Run>> {
   const { limit, cursor, order, createdAfter, createdBefore } = filter;
   const { session = null, agent = null, status = null } = filter;
-  const last = cursor ?? listStart(order);
   const times = { after: createdAfter, until: createdBefore };
   return readPage({
+    list: "runs.list",
+    order,
+    filter: [session, agent, status, createdAfter, createdBefore],
     limit,
-    read: (most) => queryRuns(storage, order, { last, session, agent, status, ...times, limit: most }),
+    cursor,
+    start: listStart(order),
+    read: ([last], most) => queryRuns(storage, order, { last, session, agent, status, ...times, limit: most }),
     item: (row) => runOf(row, endingOf(row), storage.environment),
-    cursor: ({ no }) => writeCursor(no),
+    position: ({ no }) => [no],
   });
 }
 

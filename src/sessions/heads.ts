@@ -6,7 +6,7 @@ import type { Payloads } from "../contracts/storage/payloads.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { HEAD_VERBS } from "../contracts/verbs/lineage.ts";
 import { invalid } from "../core/check.ts";
-import { type ListOrder, readPage, writeCursor } from "../core/cursor.ts";
+import { type ListOrder, listStart, readPage } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { headOf } from "../core/head.ts";
 import { lineageAt } from "../core/lineage.ts";
@@ -39,10 +39,15 @@ export function createHeads(storage: Storage, payloads: Payloads, lookup: Sessio
     async list(at, { limit, order, cursor }) {
       const found = await findAt(storage, at);
       return readPage({
+        list: "heads.list",
+        order,
+        filter: [found.session.id, found.head?.id],
         limit,
-        read: (most) => readHeads(storage, found, order, cursor, most),
+        cursor,
+        start: listStart(order),
+        read: ([last], most) => readHeads(storage, found, order, last, most),
         item: headOf,
-        cursor: ({ seq }) => writeCursor(seq),
+        position: ({ seq }) => [seq],
       });
     },
     publish: (id, input) =>
@@ -66,15 +71,14 @@ async function readHeads(
   storage: Storage,
   { session: { id, no }, head }: LocatedSession,
   order: ListOrder,
-  last: number | null,
+  last: number,
   most: number,
 ): Promise<readonly HeadRow[]> {
   const isNewest = order === "newest";
-  const edge = last ?? (isNewest ? Number.MAX_SAFE_INTEGER : 0);
   if (head === null) {
     return isNewest
-      ? storage.query("heads.list", { session: id, before: edge, limit: most })
-      : storage.query("heads.oldest", { session: id, after: edge, limit: most });
+      ? storage.query("heads.list", { session: id, before: last, limit: most })
+      : storage.query("heads.oldest", { session: id, after: last, limit: most });
   }
   const lineage = await lineageAt(storage, { no, branch: head.branch, seq: head.seq });
   const own = lineage.filter((one) => one.no === no);
@@ -83,7 +87,7 @@ async function readHeads(
   );
   return rows
     .flat()
-    .filter(({ seq }) => (isNewest ? seq < edge : seq > edge))
+    .filter(({ seq }) => (isNewest ? seq < last : seq > last))
     .toSorted((a, b) => (isNewest ? b.seq - a.seq : a.seq - b.seq))
     .slice(0, most);
 }

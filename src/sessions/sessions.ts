@@ -11,7 +11,7 @@ import { SESSION_VERBS } from "../contracts/verbs/sessions.ts";
 import type { ValuesOf } from "../contracts/verbs/vocabulary.ts";
 import { encodeText, toHex } from "../core/bytes.ts";
 import { encodeJson } from "../core/check.ts";
-import { type ListOrder, listStart, readPage, writeCursor } from "../core/cursor.ts";
+import { type ListCall, type ListOrder, listStart, readPage, writeCursor } from "../core/cursor.ts";
 import { decide } from "../core/decide.ts";
 import { noteDirectRead } from "../core/direct-reads.ts";
 import { newId } from "../core/new-id.ts";
@@ -90,17 +90,22 @@ type SessionArguments<V extends keyof typeof SESSION_VERBS> = ValuesOf<(typeof S
 
 async function list(storage: Storage, filter: SessionArguments<"list">[0]): Promise<Page<Session>> {
   const { agent, tag, request, status, createdAfter, createdBefore, limit, cursor, order } = filter;
-  const params = { last: cursor ?? listStart(order), status, createdAfter, createdBefore };
+  const params = { status, createdAfter, createdBefore };
+  const filtered = [agent, tag, request, status, createdAfter, createdBefore];
+  const call: ListCall = { list: "sessions.list", order, filter: filtered };
   return readPage({
+    ...call,
     limit,
-    read: (most) => found(storage, { agent, tag, request }, order, { ...params, limit: most }),
-    item: (row) => listed(storage, row),
-    cursor: ({ no }) => writeCursor(no),
+    cursor,
+    start: listStart(order),
+    read: ([last], most) => found(storage, { agent, tag, request }, order, { ...params, last, limit: most }),
+    item: (row) => listed(storage, row, call),
+    position: ({ no }) => [no],
   });
 }
 
 /** The error about a damaged row contains the cursor after it, so that a list can be read past it. */
-async function listed(storage: Storage, row: SessionRow): Promise<Session> {
+async function listed(storage: Storage, row: SessionRow, call: ListCall): Promise<Session> {
   try {
     return await withAliases(storage, row);
   } catch (error) {
@@ -109,7 +114,7 @@ async function listed(storage: Storage, row: SessionRow): Promise<Session> {
     const read = hint === undefined ? {} : { hint };
     throw new HoldfastError(code, message, {
       ...read,
-      details: { ...details, next: writeCursor(row.no) },
+      details: { ...details, next: writeCursor(call, [row.no]) },
       cause: error,
     });
   }

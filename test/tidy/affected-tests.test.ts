@@ -54,6 +54,60 @@ describe("the tests that a change affects", () => {
   });
 });
 
+describe("a changed command affects the tests that can run it", () => {
+  const command = (name: string) => `export const ${name}: Command = {\n  name: "${name}",\n};`;
+  const files = new Map([
+    ["README.md", ""],
+    ["scripts/bundle.ts", 'const entry = "src/cli/main.ts";'],
+    ["src/cli/registry.ts", 'import { sum } from "./commands/sum.ts";\nimport { log } from "./commands/log.ts";'],
+    ["src/cli/commands/sum.ts", `import { add } from "../add.ts";\n${command("sum")}`],
+    ["src/cli/commands/log.ts", command("log")],
+    ["src/cli/commands/odd.ts", "export const odd = make();"],
+    ["src/cli/add.ts", ""],
+    ["src/cli/main.ts", 'import { COMMANDS } from "./registry.ts";'],
+    ["src/cli/log.test.ts", 'import { main } from "./main.ts";\nmain(["log"]);\nconst summary = 1;'],
+    ["src/cli/sum.test.ts", 'import { main } from "./main.ts";\nmain(["sum", "1"]);'],
+    ["src/cli/shell.test.ts", 'import { main } from "./main.ts";\nsh("holdfast sum 1 | head");'],
+    ["src/cli/help.test.ts", 'import { main } from "./main.ts";\nmain(["--help"]);'],
+    ["src/cli/order.test.ts", 'import { COMMANDS } from "./registry.ts";'],
+    ["src/cli/readme.test.ts", 'import { main } from "./main.ts";\nconst page = "README.md";'],
+    ["test/adding.ts", 'import { main } from "../src/cli/main.ts";\nexport const add = () => main(["sum"]);'],
+    ["test/adding.test.ts", 'import { add } from "./adding.ts";'],
+    ["test/packed.test.ts", 'import { bundle } from "../scripts/bundle.ts";'],
+  ]);
+  const able = [
+    "src/cli/help.test.ts",
+    "src/cli/order.test.ts",
+    "src/cli/readme.test.ts",
+    "src/cli/shell.test.ts",
+    "src/cli/sum.test.ts",
+    "test/adding.test.ts",
+    "test/packed.test.ts",
+  ];
+
+  test("by its name, also in a helper, or that read all commands, a page, or the bundle", () => {
+    expect(affectedTests(files, ["src/cli/commands/sum.ts"])).toEqual(able);
+  });
+
+  test("also when a file changed that only the command imports", () => {
+    expect(affectedTests(files, ["src/cli/add.ts"])).toEqual(able);
+  });
+
+  test("and all tests of the command line, when its name is not known or more than commands changed", () => {
+    const odd = new Map(files).set("src/cli/registry.ts", 'import { odd } from "./commands/odd.ts";');
+    for (const [known, changed] of [[odd, "src/cli/commands/odd.ts"] as const, [files, "src/cli/main.ts"] as const]) {
+      expect(affectedTests(known, [changed])).toContain("src/cli/log.test.ts");
+    }
+  });
+});
+
+test("the commands of this repository are known by their names", async () => {
+  const { commandNames, repositoryFiles } = await import("../../scripts/affected-tests.ts");
+  const known = commandNames(repositoryFiles(root));
+  const { COMMANDS } = await import("../../src/cli/registry.ts");
+  expect([...known.values()].flat().toSorted()).toEqual(COMMANDS.map(({ name }) => name).toSorted());
+});
+
 test("the entry points of package.json are known by their names", async () => {
   const { PACKAGE } = await import("../../scripts/affected-tests.ts");
   for (const file of Object.values(PACKAGE)) expect(existsSync(path.join(root, file)), file).toBe(true);

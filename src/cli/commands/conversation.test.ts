@@ -307,14 +307,14 @@ describe("tasks", () => {
 
     const stuck = await cli(["tasks", "set", "trip", "1", "planned"]);
     expect(stuck).toMatchObject({ code: 4 });
-    expect(await run("tasks", "retry", "trip", "1")).toBe("find flights: in_progress\n");
+    expect(await run("tasks", "force-retry", "trip", "1")).toBe("find flights: in_progress\n");
     const first = scout.tasks[0].id;
     await run("tasks", "set", scout.id, first, "in_progress");
     await run("tasks", "set", scout.id, first, "failed");
-    expect(await run("tasks", "retry", scout.id, first, "--counted")).toBe("compare: in_progress, retry 1 of 1\n");
+    expect(await run("tasks", "retry", scout.id, first)).toBe("compare: in_progress, retry 1 of 1\n");
     await run("tasks", "set", scout.id, first, "failed");
-    expect(await cli(["tasks", "retry", scout.id, first, "--counted"])).toMatchObject({ code: 4 });
-    expect(await json("tasks", "retry", scout.id, first)).toMatchObject({
+    expect(await cli(["tasks", "retry", scout.id, first])).toMatchObject({ code: 4 });
+    expect(await json("tasks", "force-retry", scout.id, first)).toMatchObject({
       task: { retryCount: 0, status: "in_progress" },
     });
   });
@@ -337,7 +337,10 @@ describe("tasks", () => {
     );
     expect(await cli(["tasks", "set", "trip", "9", "planned"])).toMatchObject({ code: 3 });
     expect(await cli(["tasks", "set", "nope", "1", "planned"])).toMatchObject({ code: 3 });
-    expect(await cli(["tasks", "retry", "trip", "nope"])).toMatchObject({ code: 3 });
+    for (const name of ["retry", "force-retry"]) {
+      expect(await cli(["tasks", name, "trip", "nope"])).toMatchObject({ code: 3 });
+    }
+    expect((await cli(["tasks", "forceretry", "trip", "1"])).stderr).toContain('did you mean "tasks force-retry"');
   });
 
   test("a blank title is refused before anything is written", async () => {

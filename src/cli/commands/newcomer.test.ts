@@ -61,19 +61,34 @@ describe("hints are commands", () => {
     await run("tasks", "set", "chat-1", "1", "in_progress");
     await run("tasks", "set", "chat-1", "1", "succeeded");
     const { code, stderr } = await cli("tasks", "set", "chat-1", "1", "planned");
-    expect([code, stderr]).toEqual([4, expect.stringContaining("hint: `holdfast tasks retry chat-1 1` starts it")]);
+    expect([code, stderr]).toEqual([
+      4,
+      expect.stringContaining("hint: `holdfast tasks force-retry chat-1 1` starts it"),
+    ]);
     const { hint } = JSON.parse((await cli("tasks", "set", "chat-1", "1", "planned", "--json")).stderr);
-    expect(hint).toContain("holdfast tasks retry chat-1 1");
+    expect(hint).toContain("holdfast tasks force-retry chat-1 1");
   });
 
   test("for a task that an agent may not retry", async () => {
     await run("tasks", "add", "my trip", "one", "--max-retries", "0");
-    const retry = ["tasks", "retry", "my trip", "1", "--counted"] as const;
+    const retry = ["tasks", "retry", "my trip", "1"] as const;
     expect((await cli(...retry)).stderr).toContain(
-      "hint: a person may still retry it: `holdfast tasks retry 'my trip' 1`\n",
+      "hint: a person may still retry it: `holdfast tasks force-retry 'my trip' 1`\n",
     );
     await run("tasks", "set", "my trip", "1", "abandoned");
-    expect((await cli(...retry)).stderr).toContain("hint: `holdfast tasks retry 'my trip' 1` starts it again\n");
+    expect((await cli(...retry)).stderr).toContain("hint: `holdfast tasks force-retry 'my trip' 1` starts it again\n");
+  });
+
+  test("for a cursor of another list, or of other options", async () => {
+    for (const id of ["one", "two"]) await run("messages", "add", id, "--agent", "helper", "hello");
+    const [, cursor = ""] = /--cursor '(.+)'/.exec((await cli("sessions", "--limit", "1")).stderr) ?? [];
+    expect((await cli("runs", "--cursor", cursor)).stderr).toBe(
+      "holdfast: cursor belongs to sessions.list, not to runs.list\n" +
+        "  hint: leave --cursor out to begin with the first page; a page that is not the last prints the next\n",
+    );
+    expect((await cli("sessions", "--agent", "helper", "--cursor", cursor)).stderr).toContain(
+      "hint: repeat the options of the command that printed it; only --limit may differ\n",
+    );
   });
 
   test("for a directory that is not there", async () => {
@@ -307,12 +322,12 @@ describe("words for what is shown", () => {
   });
 
   test("commands of a package in a project's node_modules are started with npx", async () => {
-    const link = "/app/node_modules/.bin/holdfast";
+    const link = path.join(cwd, "node_modules", ".bin", "holdfast");
     const { stderr } = await captureOutput(main, ["sessions", "show", "nope"], { cwd, script: link });
     expect(stderr).toContain("hint: `npx holdfast sessions` lists all sessions\n");
     const usage = await captureOutput(main, ["messages"], { cwd, script: link });
     expect(usage.stderr).toContain("see `npx holdfast messages --help`\n");
-    const told = new Output({ ...processIo(), script: link }, false).withCommands(
+    const told = new Output({ ...processIo(), cwd, script: link }, false).withCommands(
       "run `npx holdfast gc`, or `holdfast check`",
     );
     expect(told).toBe("run `npx holdfast gc`, or `npx holdfast check`");
@@ -322,7 +337,7 @@ describe("words for what is shown", () => {
     });
     expect(globally.stderr).toContain("hint: `holdfast sessions` lists all sessions\n");
     // Windows starts the file itself, of a project and of a global install: then the PATH tells them apart.
-    const file = "C:\\app\\node_modules\\holdfast\\bin\\holdfast.js";
+    const file = path.join(cwd, "node_modules", "holdfast", "bin", "holdfast.js");
     writeFileSync(path.join(cwd, "holdfast.cmd"), "");
     for (const [PATH, named] of [
       [cwd, "`holdfast sessions`"],

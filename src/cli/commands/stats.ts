@@ -20,6 +20,7 @@ export const stats: Command = {
   options: {
     sessions: {
       type: "number",
+      min: 1,
       max: LIMITS[SESSIONS.limit],
       summary: `how many of the largest sessions (default ${SESSIONS.fallback})`,
     },

@@ -29,7 +29,7 @@ const show: Command = {
   options: {},
   operands: [{ name: "SESSION", need: "one" }],
   examples: [{ command: "holdfast tasks chat-1", does: "all boards of one session" }],
-  next: "holdfast tasks set BOARD TASK STATUS moves a task; holdfast tasks retry BOARD TASK starts one again.",
+  next: "holdfast tasks set BOARD TASK STATUS moves a task; holdfast tasks force-retry BOARD TASK starts one again.",
   run: async (context) => {
     const holdfast = await context.open();
     const named = context.args.operand(0);
@@ -143,7 +143,7 @@ const set: Command = {
   summary: "change a task's status",
   usage: ["tasks set BOARD TASK STATUS [--from STATUS] [--note TEXT]"],
   description:
-    `Changes a task's status: ${TASK_STATUSES.join(", ")}. Succeeded and abandoned are final; only a retry leads ` +
+    `Changes a task's status: ${TASK_STATUSES.join(", ")}. Succeeded and abandoned are final; only force-retry leads ` +
     `out of them. With --from it is refused unless the task is in that status: if several workers claim one task, ` +
     `one gets it. ${NAMES}`,
   options: {
@@ -190,46 +190,66 @@ function isFinal(error: unknown): error is HoldfastError {
 }
 
 /** With the names that the user gave. */
-function retryCommand(board: string, task: string): string {
-  return `\`holdfast tasks retry ${quoted(board)} ${quoted(task)}\``;
+function forceRetryCommand(board: string, task: string): string {
+  return `\`holdfast tasks force-retry ${quoted(board)} ${quoted(task)}\``;
 }
 
 function withRetryHint(error: HoldfastError, board: string, task: string): HoldfastError {
-  const hint = `${retryCommand(board, task)} starts it again`;
+  const hint = `${forceRetryCommand(board, task)} starts it again`;
   return new HoldfastError(error.code, error.message, { hint, details: error.details, cause: error });
 }
 
+const RETRIED = [
+  { name: "BOARD", need: "one" },
+  { name: "TASK", need: "one" },
+] as const;
+
 const retry: Command = {
   name: "retry",
-  summary: "start a task again",
-  usage: ["tasks retry BOARD TASK [--counted]"],
+  summary: "start a task again as an agent does, which counts",
+  usage: ["tasks retry BOARD TASK"],
   description:
-    "Starts a task again as a person does: from any status, with the retry count at 0 and the note cleared. With " +
-    `--counted it is an agent's retry: it counts, and is refused at the board's limit. ${NAMES}`,
-  options: { counted: { type: "flag", summary: "as an agent's retry, which counts and has a limit" } },
-  operands: [
-    { name: "BOARD", need: "one" },
-    { name: "TASK", need: "one" },
-  ],
+    `Starts a task again as an agent does: it counts, and is refused at the board's limit and for a final task. A person ` +
+    `starts it again with force-retry. ${NAMES}`,
+  options: {},
+  operands: RETRIED,
   examples: [{ command: "holdfast tasks retry chat-1 2", does: "the second task of the root board" }],
+  next: "holdfast tasks force-retry BOARD TASK starts it again without a limit.",
   run: async (context) => {
-    const { args, output } = context;
     const holdfast = await context.open();
-    const { board, task } = await findTask(holdfast, args.operand(0), args.operand(1));
-    const counted = args.flag("counted");
-    const retried = counted ? holdfast.tasks.retry(board.id, task.id) : holdfast.tasks.forceRetry(board.id, task.id);
-    const changed = await retried.catch((error: unknown) => {
-      throw isFinal(error) ? withRetryHint(error, args.operand(0), args.operand(1)) : error;
+    const [boardName, taskName] = [context.args.operand(0), context.args.operand(1)];
+    const { board, task } = await findTask(holdfast, boardName, taskName);
+    const changed = await holdfast.tasks.retry(board.id, task.id).catch((error: unknown) => {
+      throw isFinal(error) ? withRetryHint(error, boardName, taskName) : error;
     });
-    if (changed === null && counted) {
+    if (changed === null) {
       throw new HoldfastError("Conflict", `"${task.title}" was retried ${plural(board.maxRetries, "time")} already`, {
-        hint: `a person may still retry it: ${retryCommand(args.operand(0), args.operand(1))}`,
+        hint: `a person may still retry it: ${forceRetryCommand(boardName, taskName)}`,
         details: { board: board.id, task: task.id, maxRetries: board.maxRetries },
       });
     }
-    if (changed === null) throw missing("task", args.operand(1));
-    const count = changed.retryCount === 0 ? "" : `, retry ${changed.retryCount} of ${board.maxRetries}`;
-    await output.answer({ board: board.id, task: changed }, () => [safe`${changed.title}: ${changed.status}${count}`]);
+    const count = `retry ${changed.retryCount} of ${board.maxRetries}`;
+    await context.output.answer({ board: board.id, task: changed }, () => [
+      safe`${changed.title}: ${changed.status}, ${count}`,
+    ]);
+    return undefined;
+  },
+};
+
+const forceRetry: Command = {
+  name: "force-retry",
+  summary: "start a task again as a person does",
+  usage: ["tasks force-retry BOARD TASK"],
+  description: `Starts a task again as a person does: from any status, with the retry count at 0 and the note cleared. ${NAMES}`,
+  options: {},
+  operands: RETRIED,
+  examples: [{ command: "holdfast tasks force-retry chat-1 2", does: "the second task of the root board" }],
+  run: async (context) => {
+    const holdfast = await context.open();
+    const { board, task } = await findTask(holdfast, context.args.operand(0), context.args.operand(1));
+    const changed = await holdfast.tasks.forceRetry(board.id, task.id);
+    if (changed === null) throw missing("task", context.args.operand(1));
+    await context.output.answer({ board: board.id, task: changed }, () => [safe`${changed.title}: ${changed.status}`]);
     return undefined;
   },
 };
@@ -263,9 +283,9 @@ function missing(what: string, name: string, hint?: string): HoldfastError {
 export const tasks: CommandGroup = {
   name: "tasks",
   summary: "draw task boards, add tasks, move them",
-  usage: [...show.usage, ...add.usage, ...set.usage, ...retry.usage],
+  usage: [...show.usage, ...add.usage, ...set.usage, ...retry.usage, ...forceRetry.usage],
   description: `A board is the task list of an agent in a session; sub-agents have boards of their own. ${NAMES}`,
-  commands: [show, add, set, retry],
+  commands: [show, add, set, retry, forceRetry],
   fallback: "show",
   examples: [...show.examples, ...add.examples.slice(0, 1), ...set.examples.slice(0, 1)],
 };

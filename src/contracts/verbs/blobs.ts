@@ -13,7 +13,6 @@ import {
   options,
   orElse,
   PAGE,
-  PAIR_CURSOR,
   param,
   REF,
   read,
@@ -49,7 +48,6 @@ export const BLOB_VERBS = {
       options({
         ...PAGE,
         order: optional(choice(["newest", "oldest"])),
-        cursor: PAIR_CURSOR,
         sort: orElse(choice(["age", "size"]), "age"),
       }),
     ),

@@ -21,7 +21,7 @@ const READ = sessionId(
 );
 /** A message may be given as the scope of others: fields that are none of its own are ignored. */
 const scope = (session: ReturnType<typeof sessionId>) =>
-  param("scope", { kind: "record", fields: { session, agent: ID }, isOpen: true } as const);
+  param("scope", { kind: "record", prefix: "scope", fields: { session, agent: ID }, isOpen: true } as const);
 const ADDED = scope(sessionId("messages are added"));
 const CLEARED = scope(sessionId("messages are cleared"));
 const MESSAGE = checked<MessageInput<object>>("message");

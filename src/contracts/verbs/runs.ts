@@ -17,7 +17,6 @@ import {
   options,
   orElse,
   PAGE,
-  PAIR_CURSOR,
   param,
   ROW_ID,
   read,
@@ -116,7 +115,7 @@ export const WORKER_OPTIONS = record("worker", {
 const RUN = param("run", ID);
 const BY_AGENT = param("agent", AGENT);
 const VERIFY = param("options", options(VERIFY_FIELD));
-const DECISION_FIELDS = { ...PAGE, cursor: PAIR_CURSOR, run: optional(ID) };
+const DECISION_FIELDS = { ...PAGE, run: optional(ID) };
 
 /** The verbs whose code is loaded with the first call of one of them. */
 export const RUN_CALLS = {

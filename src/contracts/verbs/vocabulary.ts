@@ -138,11 +138,10 @@ export const orElse = <S extends Schema, const D extends string | number | boole
 
 export const limit = <const D extends number>(name: LimitName, fallback: D) =>
   orElse({ kind: "limit", limit: name } as const, fallback);
-const CURSOR = orElse({ kind: "cursor" } as const, null);
-/** Of a list in order of two things, whose implementation reads the cursor. */
-export const PAIR_CURSOR = optional(checked<string>("one that a list returned as `next`"));
+/** null is what `next` is at the end of a list, so that a caller may give it back: it means the beginning. */
+const CURSOR = orElse(nullable({ kind: "cursor" } as const), null);
 export const ORDER = orElse(choice(["newest", "oldest"]), "newest");
-/** The fields of every list; `cursor` is another where a list is in order of two things. */
+/** The fields of every list. */
 export const PAGE = { limit: limit("page", 100), cursor: CURSOR, order: ORDER };
 
 export const sessionId = (action: string, hint?: string) =>
@@ -180,13 +179,11 @@ export type InputOf<S> = S extends { readonly nullable: true } ? PlainInput<S> |
 type PlainInput<S> =
   S extends Kind<"session">
     ? At
-    : S extends Kind<"cursor">
-      ? string
-      : S extends { readonly kind: "record"; readonly fields: infer F }
-        ? RecordInput<F>
-        : S extends { readonly kind: "list"; readonly of: infer O }
-          ? readonly InputOf<O>[]
-          : PlainValue<S>;
+    : S extends { readonly kind: "record"; readonly fields: infer F }
+      ? RecordInput<F>
+      : S extends { readonly kind: "list"; readonly of: infer O }
+        ? readonly InputOf<O>[]
+        : PlainValue<S>;
 type RecordInput<F> = { readonly [K in keyof F as IsOptional<F[K]> extends true ? never : K]: InputOf<F[K]> } & {
   readonly [K in keyof F as IsOptional<F[K]> extends true ? K : never]?: InputOf<F[K]> | undefined;
 };
@@ -198,27 +195,25 @@ export interface RowId {
   readonly seq: number;
 }
 
-/** What an implementation gets for a schema: a ref is its digest, a cursor the number in it. */
+/** What an implementation gets for a schema: a ref is its digest. */
 export type ValueOf<S> = S extends { readonly nullable: true } ? CheckedValue<S> | null : CheckedValue<S>;
 type CheckedValue<S> = S extends { readonly kind: "session"; readonly use: infer U }
   ? U extends "locator"
     ? Locator
     : string
-  : S extends Kind<"cursor">
-    ? number
-    : S extends Kind<"ref">
-      ? Uint8Array
-      : S extends Kind<"rowId">
-        ? RowId
-        : S extends Kind<"agent">
-          ? AgentDefinition
-          : S extends Kind<"entries">
-            ? readonly { readonly key: string; readonly bytes: Uint8Array }[]
-            : S extends { readonly kind: "record"; readonly fields: infer F }
-              ? RecordValue<F>
-              : S extends { readonly kind: "list"; readonly of: infer O }
-                ? readonly ValueOf<O>[]
-                : PlainValue<S>;
+  : S extends Kind<"ref">
+    ? Uint8Array
+    : S extends Kind<"rowId">
+      ? RowId
+      : S extends Kind<"agent">
+        ? AgentDefinition
+        : S extends Kind<"entries">
+          ? readonly { readonly key: string; readonly bytes: Uint8Array }[]
+          : S extends { readonly kind: "record"; readonly fields: infer F }
+            ? RecordValue<F>
+            : S extends { readonly kind: "list"; readonly of: infer O }
+              ? readonly ValueOf<O>[]
+              : PlainValue<S>;
 type RecordValue<F> = { readonly [K in keyof F as MayLack<F[K]> extends true ? never : K]: GivenOrFallback<F[K]> } & {
   readonly [K in keyof F as MayLack<F[K]> extends true ? K : never]?: ValueOf<F[K]>;
 };
@@ -226,7 +221,7 @@ type MayLack<S> = S extends { readonly fallback: unknown } ? false : IsOptional<
 type GivenOrFallback<S> = ValueOf<S> | (S extends { readonly fallback: infer D } ? D : never);
 
 type PlainValue<S> =
-  S extends Kind<"id" | "ref" | "head" | "digest" | "rowId" | "text">
+  S extends Kind<"id" | "ref" | "head" | "digest" | "rowId" | "cursor" | "text">
     ? string
     : S extends { readonly kind: "whole"; readonly orText: infer T }
       ? number | T

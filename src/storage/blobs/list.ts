@@ -6,15 +6,7 @@ import type { BLOB_VERBS } from "../../contracts/verbs/blobs.ts";
 import type { ValuesOf } from "../../contracts/verbs/vocabulary.ts";
 import { toHex, toRef } from "../../core/bytes.ts";
 import { invalid } from "../../core/check.ts";
-import {
-  type ListOrder,
-  listStart,
-  readCursor,
-  readPage,
-  readPairCursor,
-  writeCursor,
-  writePairCursor,
-} from "../../core/cursor.ts";
+import { type ListOrder, listStart, readPage } from "../../core/cursor.ts";
 import { yieldToEventLoop } from "../../core/time-slice.ts";
 import type { BlobContext } from "./byte-store.ts";
 import { FORM, NO_TIME } from "./claims.ts";
@@ -54,10 +46,14 @@ export async function listBlobs(
   if (sort === "size") return listLargest(context, limit, cursor);
   const order = given ?? "newest";
   return readPage({
+    list: "blobs.list",
+    order,
     limit,
-    read: (most) => readWhole(context, order, readCursor(cursor) ?? listStart(order), most),
+    cursor,
+    start: listStart(order),
+    read: ([last], most) => readWhole(context, order, last, most),
     item: (row) => statOf(context, row),
-    cursor: ({ no }) => writeCursor(no),
+    position: ({ no }) => [no],
   });
 }
 
@@ -84,13 +80,19 @@ async function readWhole(
   return found;
 }
 
-async function listLargest(context: BlobContext, limit: number, cursor: unknown): Promise<Page<BlobStat>> {
-  const [size, no] = readPairCursor(cursor) ?? [Number.MAX_SAFE_INTEGER, 0];
+/** A size, and the number of a blob among those of one size. */
+const LARGEST_START: readonly [number, number] = [Number.MAX_SAFE_INTEGER, 0];
+
+async function listLargest(context: BlobContext, limit: number, cursor: string | null): Promise<Page<BlobStat>> {
   return readPage({
+    list: "blobs.list",
+    order: "largest",
     limit,
-    read: (most) => context.storage.query("blobs.largest", { size, beforeNo: no, limit: most }),
+    cursor,
+    start: LARGEST_START,
+    read: ([size, no], most) => context.storage.query("blobs.largest", { size, beforeNo: no, limit: most }),
     item: (row) => statOf(context, row),
-    cursor: (row) => writePairCursor(row.size, row.no),
+    position: (row) => [row.size, row.no],
   });
 }
 

@@ -1,36 +1,37 @@
-// Every list of the catalogue (rule ST19): the same options with the same defaults, the same orders, and pages that put together are
-// the whole. A verb that answers with a page is tried because it is declared so, and one without rows to list fails here.
+// Every list of the catalogue (rule ST19): the same options with the same defaults, the same orders, pages that put together are
+// the whole, and cursors that no other list takes. A verb that answers with a page is tried because it is declared so, and one without
+// rows to list fails here.
 import assert from "node:assert/strict";
 import type { AgentDefinition } from "../../contracts/agent-definitions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Page, PageOptions } from "../../contracts/json.ts";
 import { CATALOGUE } from "../../contracts/verbs/catalogue.ts";
 import { PAGE, type Param, type Verb } from "../../contracts/verbs/vocabulary.ts";
-import { noise, present, range } from "../expect.ts";
+import { noise, present, range, refuses } from "../expect.ts";
 import { type Case, prove } from "../suite.ts";
 import { memberOf, type NounName } from "./hostile-catalogue.ts";
 
 const ROWS = 5;
 
-/** Makes rows for a list, and gives the arguments before its options. */
+/** Makes rows for a list, and gives the arguments before its options. All of them may be made in one store. */
 const MAKE: Readonly<Record<string, (store: Holdfast) => Promise<readonly unknown[]>>> = {
   "agents.list": async ({ agents }) => {
-    for (const n of range(ROWS)) await agents.create({ id: `a${n}` });
+    for (const n of range(ROWS)) await agents.create({ id: `agent-${n}` });
     return [];
   },
   "agents.blockVersions": async ({ agents }) => {
-    await agents.create({ id: "a" });
-    for (const n of range(ROWS)) await agents.saveBlocks("a", [{ label: "notes", value: `${n}` }]);
-    return ["a", "notes"];
+    await agents.create({ id: "writer" });
+    for (const n of range(ROWS)) await agents.saveBlocks("writer", [{ label: "notes", value: `${n}` }]);
+    return ["writer", "notes"];
   },
   "sessions.list": async ({ sessions }) => {
-    for (const n of range(ROWS)) await sessions.create({ id: `s${n}` });
+    for (const n of range(ROWS)) await sessions.create({ id: `listed-${n}` });
     return [];
   },
   "heads.list": async ({ sessions, heads }) => {
-    await sessions.create({ id: "s" });
-    for (const _ of range(ROWS)) await heads.publish("s");
-    return ["s"];
+    await sessions.create({ id: "published" });
+    for (const _ of range(ROWS)) await heads.publish("published");
+    return ["published"];
   },
   "captures.list": async ({ captures }) => {
     for (const n of range(ROWS)) {
@@ -70,6 +71,7 @@ async function askingRuns({ runs }: Holdfast): Promise<void> {
     },
   };
   for (const n of range(ROWS)) {
+    if ((await runs.get(`r${n}`)) !== null) continue;
     const { status } = await runs.execute(agent, { session: `s${n}`, id: `r${n}` }, { wait: false });
     assert.equal(status, "waiting");
   }
@@ -86,16 +88,45 @@ async function proveList(list: ListVerb, before: readonly unknown[], what: strin
   const oldest = await page({ order: "oldest" });
   assert.deepEqual(oldest.items, newest.items.toReversed(), `${what}: oldest is newest turned round`);
   for (const [order, whole] of [["newest", newest] as const, ["oldest", oldest] as const]) {
-    const items: unknown[] = [];
-    let cursor: string | undefined;
-    for (const n of range(ROWS)) {
-      const one = await page({ order, limit: 2, cursor });
-      items.push(...one.items);
-      assert.equal(one.next === null, n === Math.ceil(ROWS / 2) - 1, `${what}: next is null at the end`);
-      if (one.next === null) break;
-      cursor = one.next;
+    // `next` is given back as it is, so null must mean the beginning, like undefined.
+    for (const first of [undefined, null]) {
+      const items: unknown[] = [];
+      let pages = 0;
+      let cursor: string | null | undefined = first;
+      do {
+        const one: Page<unknown> = await page({ order, limit: 2, cursor });
+        items.push(...one.items);
+        pages++;
+        cursor = one.next;
+      } while (cursor !== null && pages < ROWS);
+      assert.equal(pages, Math.ceil(ROWS / 2), `${what}: next is null at the end`);
+      assert.deepEqual(items, whole.items, `${what}: pages by ${order} are the whole`);
     }
-    assert.deepEqual(items, whole.items, `${what}: pages by ${order} are the whole`);
+  }
+}
+
+/** A cursor goes on in the list, the order and the filter that it was returned for, and nowhere else. */
+async function proveCursors(store: Holdfast, what: string): Promise<void> {
+  const [noun, name] = what.split(".") as [NounName, string];
+  const before = await present(MAKE[what], `rows for ${what}`)(store);
+  const page = (options: object) => (memberOf(store, noun, name) as ListVerb)(...before, options);
+  const wrong = await refuses("InvalidArgument", async () => {
+    const { next } = await page({ limit: 2, order: "newest" });
+    return page({ order: "oldest", cursor: next });
+  });
+  assert.match(wrong.message, new RegExp(`another call of ${what.replace(".", "[.]")}`));
+  for (const [other, make] of Object.entries(MAKE)) {
+    if (other === what) continue;
+    const [otherNoun, otherName] = other.split(".") as [NounName, string];
+    const args = await make(store);
+    const { next } = await (memberOf(store, otherNoun, otherName) as ListVerb)(...args, { limit: 1 });
+    const error = await refuses(
+      "InvalidArgument",
+      () => page({ cursor: present(next) }),
+      `${what} with that of ${other}`,
+    );
+    assert.equal(error.message, `cursor belongs to ${other}, not to ${what}`);
+    assert.deepEqual(error.details, { what: "cursor", list: what, cursorOf: other });
   }
 }
 
@@ -123,6 +154,9 @@ export const listCases: readonly Case[] = (Object.keys(CATALOGUE) as NounName[])
         const before = await present(MAKE[what], `rows for ${what}`)(store);
         await proveList(memberOf(store, noun, name) as ListVerb, before, what);
       }),
+      prove(`ST19 ${what}: refuses a cursor of another list, or of another order`, ["lineage"], (given) =>
+        proveCursors(given.lineage as Holdfast, what),
+      ),
     ];
   }),
 );

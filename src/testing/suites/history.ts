@@ -61,6 +61,39 @@ const orderCases: readonly Case[] = [
     isIncreasing(read.map(({ seq }) => seq));
   }),
 
+  prove(
+    "ST7 a scope's mistake is named by its path, with the key that was probably meant",
+    ["history"],
+    async (nouns) => {
+      const { history } = nouns;
+      const hi = { role: "user", content: "hi" } as const;
+      const mistakes: readonly (readonly [scope: object, message: string, hint: string | undefined])[] = [
+        [{ session: "s" }, "scope.agent must be a string, not undefined", undefined],
+        [{ session: 5, agent: "a" }, "scope.session must be a string, not 5", undefined],
+        [{ session: "", agent: "a" }, "scope.session is empty", undefined],
+        [
+          { sesion: "s", agent: "a" },
+          "scope.session must be a string, not undefined",
+          'Did you mean "session" by "sesion"?',
+        ],
+        [
+          { session: "s", agentId: "a" },
+          "scope.agent must be a string, not undefined",
+          'Did you mean "agent" by "agentId"?',
+        ],
+      ];
+      for (const [wrong, message, hint] of mistakes) {
+        for (const call of [
+          () => history.append(wrong as typeof scope, hi),
+          () => history.get(wrong as typeof scope),
+        ]) {
+          const error = await refuses(["InvalidArgument", "InvalidId"], call, JSON.stringify(wrong));
+          assert.deepEqual([error.message, error.hint], [message, hint]);
+        }
+      }
+    },
+  ),
+
   prove("HI1 every role is kept", ["history"], async ({ history }) => {
     const roles = ["user", "assistant", "system", "tool", "developer"] as const;
     for (const role of roles) await history.append(scope, { role, content: role });

@@ -100,7 +100,11 @@ function sessionCalls({ store, sessionCursor }: CallTargets): Call[] {
   return callsOf("sessions", store.sessions, {
     create: [[0, input]],
     get: [[1, id("chat")]],
-    list: [[0, { ...filter, ...times, cursor: choice(sessionCursor, "null") }]],
+    // A cursor goes with the filter it was returned for.
+    list: [
+      [0, { ...filter, ...times }],
+      [0, { limit: limit(5), cursor: choice(sessionCursor, "null") }],
+    ],
     update: [[2, id("chat"), patch]],
     setAlias: [[2, id("chat"), id("name"), { move: flag(true) }]],
     removeAlias: [[1, id("name")]],
@@ -202,7 +206,10 @@ function agentCalls({ store, agentCursor }: CallTargets): Call[] {
   return callsOf("agents", store.agents, {
     create: [[0, { id: id("new"), ...fields }]],
     get: [[1, id("a")]],
-    list: [[0, { tag: id("x"), agentType: id("worker"), limit: limit(5), cursor: choice(agentCursor, "null") }]],
+    list: [
+      [0, { tag: id("x"), agentType: id("worker"), limit: limit(5) }],
+      [0, { limit: limit(5), cursor: choice(agentCursor, "null") }],
+    ],
     update: [[2, id("a"), { ...fields, ...version }]],
     loadBlocks: [[1, id("a")]],
     getBlock: [[2, id("a"), id("notes")]],

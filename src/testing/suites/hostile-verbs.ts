@@ -31,7 +31,7 @@ export interface Examples {
   /** By the name of a parameter or field. */
   readonly named: Readonly<Record<string, unknown>>;
   /** Refs, heads, digests, cursors and ids of rows, by the kind of their schema. */
-  readonly formed: Readonly<Record<string, string>>;
+  readonly formed: Readonly<Record<string, string | null>>;
   readonly agent: unknown;
   /** What only an implementation can check, by what it is. */
   readonly checked: Readonly<Record<string, unknown>>;
@@ -152,6 +152,11 @@ function tooMuch(schema: Schema, fitting: unknown): readonly Wrong[] {
       return [schema.min - 1, schema.max + 1]
         .filter(Number.isSafeInteger)
         .map((value) => ({ what: `is ${value}`, value, codes: ["InvalidArgument"] }));
+    case "limit":
+      return [
+        { what: "is 0", value: 0, codes: ["InvalidArgument"] },
+        { what: `is more than ${schema.limit}`, value: LIMITS[schema.limit] + 1, codes: ["LimitExceeded"] },
+      ];
     case "number":
       return [{ what: `is less than ${schema.min}`, value: schema.min - 1, codes: ["InvalidArgument"] }];
     case "record":

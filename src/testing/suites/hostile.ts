@@ -6,6 +6,7 @@ import { isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { refuses } from "../expect.ts";
 import { type Case, type CaseContext, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";
+import { limitCases } from "./catalogue-limits.ts";
 import { listCases } from "./catalogue-lists.ts";
 import { sessionNameCases } from "./catalogue-sessions.ts";
 import { CALLS, type Call, type CallTargets, makeCallTargets } from "./hostile-calls.ts";
@@ -16,7 +17,7 @@ import { plain, variants } from "./hostile-values.ts";
 export function runHostileSuite(name: string, make: MakeFixture, options?: SuiteOptions): void {
   runCases(
     `hostile input: ${name}`,
-    [...typeCases, ...catalogueCases, ...sessionNameCases, ...listCases, ...hostileIdCases],
+    [...typeCases, ...catalogueCases, ...sessionNameCases, ...listCases, ...limitCases, ...hostileIdCases],
     make,
     options,
   );
