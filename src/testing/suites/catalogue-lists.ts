@@ -1,5 +1,6 @@
-// Every list of the catalogue (rule ST19): the same options with the same defaults, the same orders, and pages that put together are
-// the whole. A verb that answers with a page is tried because it is declared so, and one without rows to list fails here.
+// Every list of the catalogue (rule ST19): the same options with the same defaults, the same orders, and pages that put
+// together are the whole. A verb that answers with a page is tried because it is declared so, and one without rows to
+// list fails here.
 import assert from "node:assert/strict";
 import type { AgentDefinition } from "../../contracts/agent-definitions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
