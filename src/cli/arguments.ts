@@ -1,7 +1,7 @@
 // The arguments of one command, after the command line was read and checked.
 import type { OptionSyntaxes } from "./option.ts";
 
-/** The checked arguments of a command. To read an option that the command does not declare is a bug. */
+/** The checked arguments of a command. Reading an option that the command does not declare is a bug. */
 export class Arguments {
   readonly operands: readonly string[];
   readonly #options: OptionSyntaxes;
@@ -13,10 +13,10 @@ export class Arguments {
     this.operands = operands;
   }
 
-  /** An operand that the command declares as needed, so that it is there. */
+  /** An operand that the command declares as required. */
   operand(index: number): string {
     const value = this.operands[index];
-    if (value === undefined) throw new Error(`operand ${index} is not declared as needed`);
+    if (value === undefined) throw new Error(`operand ${index} is not declared as required`);
     return value;
   }
 
@@ -34,7 +34,7 @@ export class Arguments {
     return value === undefined ? undefined : Number(value);
   }
 
-  /** The value of an option that declares these choices: the command line was refused if it is none of them. */
+  /** The value of an option with these choices; the parser has already refused any other value. */
   choice<C extends string>(name: string, choices: readonly C[]): C | undefined {
     const value = this.text(name);
     return choices.find((one) => one === value);

@@ -1,5 +1,5 @@
-// What a command is: the text of its help, the options it takes, and what it does. main() does the rest: it parses the command
-// line, opens and closes the store, reports failures and returns the exit code.
+// What a command is: the text of its help, the options it takes, and what it does. main() does the rest: it parses the
+// command line, opens and closes the store, reports failures and returns the exit code.
 import type { Holdfast, OpenOptions } from "../contracts/holdfast.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Io } from "./io.ts";
@@ -9,7 +9,10 @@ import type { CommandOutput, OutputCaptureOptions } from "./output-capture.ts";
 
 interface Operand {
   readonly name: string;
-  /** one: required; optional: may be left out; any: none or more; some: at least one. Only the last operand may be any or some. */
+  /**
+   * one: required; optional: may be left out; any: none or more; some: at least one. Only the last operand may be any
+   * or some.
+   */
   readonly need: "one" | "optional" | "any" | "some";
 }
 
@@ -18,24 +21,24 @@ interface Example {
   readonly does: string;
 }
 
-/** What main() needs to read a command line and to run the command: all of a command without its help. */
+/** What main() needs to parse a command line and to run the command: everything but the help. */
 export interface CommandSyntax {
   readonly name: string;
-  /** Not shown in the overview. */
+  /** The overview does not list the command. */
   readonly hidden?: boolean;
-  /** Other words for it, inside a group. */
+  /** Other names for the command in its group. */
   readonly aliases?: readonly string[];
   readonly options: OptionSyntaxes;
   readonly operands: readonly Operand[];
   /** The command warns if every user of the machine can read the store's files. */
   readonly warnsOfExposedFiles?: boolean;
-  /** The command starts another program: from the first operand on, all arguments are that program's. */
+  /** The command starts another program: all arguments from the first operand on belong to that program. */
   readonly passesArguments?: boolean;
   /** Returns the exit code; undefined is 0. */
   run(context: Context): Promise<number | undefined>;
 }
 
-/** Commands about one noun. The fallback runs if the user names none of them. */
+/** Commands about one noun. The fallback runs if the user names no command of the group. */
 export interface GroupSyntax {
   readonly name: string;
   readonly hidden?: boolean;
@@ -49,18 +52,18 @@ export type AnySyntax = CommandSyntax | GroupSyntax;
 interface CommandHelp {
   readonly name: string;
   readonly summary: string;
-  /** Without "holdfast". */
+  /** Usage lines without "holdfast". */
   readonly usage: readonly string[];
-  /** What the command is for, in sentences. */
+  /** What the command does and when to use it, in sentences. */
   readonly description: string;
   readonly examples: readonly Example[];
-  /** Which command helps next. */
+  /** The commands to use next. */
   readonly next?: string;
 }
 
 export interface Command extends CommandSyntax, CommandHelp {
   readonly options: Options;
-  /** The help of global options that mean something else in this command. */
+  /** Help for global options that mean something else in this command. */
   readonly globalOptionHelp?: Readonly<Record<string, string>>;
 }
 

@@ -1,5 +1,5 @@
-// Every user of a machine can read the files of a store that an old version created. The commands that look at the whole store warn
-// about such files and print the command that makes them private.
+// Every user of a machine can read the files of a store that an old version created. The commands that read the whole
+// store warn about such files and print the command that makes them private.
 import { existsSync } from "node:fs";
 import type { Environment } from "../contracts/environment.ts";
 import type { Output } from "./output.ts";
@@ -13,7 +13,7 @@ export function collectExposedFiles(files: Set<string>): Environment["log"] {
   };
 }
 
-/** To be called after the store was closed: closing it removes some of the files. */
+/** Call this after the store was closed: closing removes some of the files. */
 export async function warnOfExposedFiles(files: ReadonlySet<string>, output: Output): Promise<void> {
   const left = [...files].filter((file) => existsSync(file));
   if (left.length === 0) return;

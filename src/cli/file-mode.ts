@@ -1,4 +1,5 @@
-// The rights of the files that commands create: HOLDFAST_FILE_MODE, in octal as in chmod; by default only the owner has any.
+// The permissions of files that commands create: HOLDFAST_FILE_MODE, in octal as in chmod; by default only the owner
+// has any.
 import { checkFileMode, FILE_MODE } from "../core/file-mode.ts";
 import { UsageError } from "./failure.ts";
 import type { Io } from "./io.ts";
@@ -7,7 +8,7 @@ export function fileModeOf(env: Io["env"]): number {
   return givenFileMode(env) ?? FILE_MODE;
 }
 
-/** undefined: the variable is not set. */
+/** Returns undefined if the variable is not set. */
 export function givenFileMode({ HOLDFAST_FILE_MODE: text }: Io["env"]): number | undefined {
   if (!text) return undefined;
   try {

@@ -1,4 +1,5 @@
-// Which part of a session's log or messages a command prints: the options that `log` and `messages` share, and --follow.
+// The range of a session's log or messages that a command prints: the options that `log` and `messages` share, and
+// --follow.
 
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
@@ -13,29 +14,29 @@ import { formatCount } from "./units.ts";
 
 const DEFAULT_LAST = 50;
 
-/** `noun` is what is listed, in the plural. */
+/** `noun` is the plural of the listed items. */
 export function rangeOptions(noun: string, most?: number): Options {
   return {
     last: { type: "number", summary: `the last N (default ${DEFAULT_LAST})` },
     after: {
       type: "text",
       value: "SEQ",
-      summary: `only ${noun} after this seq, or after the one with this id (chat-1#7); 0 is from the start`,
+      summary: `only ${noun} after this seq, or after the event with this id (chat-1#7); 0 is from the start`,
     },
     limit: {
       type: "number",
       ...(most === undefined ? {} : { max: most }),
       summary: "at most N, counted from the start",
     },
-    follow: { type: "flag", short: "f", summary: `print new ${noun} until Ctrl-C (--json: one document a line)` },
+    follow: { type: "flag", short: "f", summary: `print new ${noun} until Ctrl-C (--json: one document per line)` },
   };
 }
 
 /** A log continues after a seq. Messages also continue after an id, because a fork shows messages of several logs. */
 export type Range<After = number> =
-  /** From a point on. */
+  /** The items from a position on. */
   | { readonly after?: After; readonly limit?: number; readonly last?: never }
-  /** The end of it. */
+  /** The last items. */
   | { readonly last: number; readonly after?: never; readonly limit?: never };
 
 /** The range of one session's log: an id in --after must be an event of that session. */
@@ -43,18 +44,18 @@ export function readRange(args: Arguments, session: string): Range {
   return rangeOf(args, readAfterSeq(args, session));
 }
 
-/** `7` or `chat-1#7`, as the seq in this session's log. */
+/** Reads `7` or `chat-1#7` as a seq of this session's log. */
 export function readAfterSeq(args: Arguments, session: string): number | undefined {
   const after = readAfter(args);
   if (typeof after !== "string") return after;
   if (after.startsWith(`${session}#`)) return Number(after.slice(session.length + 1));
-  throw new UsageError(`--after names an event of another session: "${after}" is none of "${session}"`);
+  throw new UsageError(`--after names an event of another session: "${after}" is not in "${session}"`);
 }
 
 const OWN = /^#?(\d{1,15})$/;
 const ANY = /^.+#[1-9]\d{0,14}$/s;
 
-/** `7`, or what `messages` prints: `chat-1#7`, also of a session that this one inherits from. */
+/** Accepts `7`, or an id as `messages` prints it: `chat-1#7`, also of a session that this one inherits from. */
 export function readMessageRange(args: Arguments): Range<number | string> {
   return rangeOf<number | string>(args, readAfter(args));
 }
@@ -65,7 +66,7 @@ function readAfter(args: Arguments): number | string | undefined {
   const seq = OWN.exec(text)?.[1];
   if (seq !== undefined) return Number(seq);
   if (ANY.test(text)) return text;
-  throw new UsageError(`--after takes a seq, or an id as it is shown, such as chat-1#7; not "${text}"`);
+  throw new UsageError(`--after takes a seq, or an id such as chat-1#7, not "${text}"`);
 }
 
 function rangeOf<After>(args: Arguments, after: After | undefined): Range<After> {
@@ -78,7 +79,7 @@ function rangeOf<After>(args: Arguments, after: After | undefined): Range<After>
   return { ...(after === undefined ? {} : { after }), ...(limit === undefined ? {} : { limit }) };
 }
 
-/** Tells the user that there is more than was printed, unless the user chose where to begin. */
+/** Notes that there is more than was printed, unless the user chose where to begin. */
 export async function noteRest(
   output: Output,
   range: Range<number | string>,
@@ -90,19 +91,19 @@ export async function noteRest(
 }
 
 /**
- * Passes on events as they come, until the user stops it; returns the exit code. If the reader of the output closes it (`| head`),
- * the command notices that with the next event: Node cannot watch a pipe that it only writes to.
+ * Calls `onEvent` for each event until the user stops the command; returns the exit code. If the reader of the output
+ * closes it (`| head`), the command notices that with the next event: Node cannot watch a pipe that it only writes to.
  */
 export async function follow(
   holdfast: Holdfast,
   session: string,
   options: NonNullable<Parameters<Log["tail"]>[1]>,
   io: Io,
-  see: (event: LogEvent) => Promise<void>,
+  onEvent: (event: LogEvent) => Promise<void>,
 ): Promise<number> {
   const { signal, release } = interruption(io);
   try {
-    for await (const event of holdfast.log.tail(session, { ...options, signal })) await see(event);
+    for await (const event of holdfast.log.tail(session, { ...options, signal })) await onEvent(event);
   } finally {
     release();
   }

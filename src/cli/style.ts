@@ -1,4 +1,4 @@
-// Colour, named by meaning. Plain when the stream is no terminal, NO_COLOR is set or the terminal is dumb.
+// Colours, named by meaning. Text is plain if the stream is not a terminal, NO_COLOR is set or the terminal is dumb.
 import { styleText } from "node:util";
 import type { Io, OutStream } from "./io.ts";
 
@@ -16,7 +16,7 @@ type Format = Parameters<typeof styleText>[0];
 
 export function styleFor(stream: OutStream, env: Io["env"]): Style {
   const coloured = stream.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
-  // styleText would look at process.stdout, which is not always where we write.
+  // By default styleText would check process.stdout, but the output may be another stream.
   const as = (format: Format) => (text: string) =>
     coloured && text !== "" ? styleText(format, text, { validateStream: false }) : text;
   return {

@@ -73,7 +73,7 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
     while ((await saved(store, "r")).length === 0) await new Promise((next) => setTimeout(next, 50));
     expect((await new Machine().run(says("THERE"), lineOf(store, "r", "--beside"))).stderr).toContain("resumed ");
     writeFileSync(there, "");
-    expect((await here).stderr).toContain("beside the newest, which has what this has not");
+    expect((await here).stderr).toContain("beside the newest, which has other changes");
     expect((await saved(store, "r")).toSorted()).toEqual(["ONE,HERE", "ONE,THERE"]);
   });
 
