@@ -1,5 +1,5 @@
-// The entry holdfast/edge, for places without a disk and without node:sqlite, such as Cloudflare Workers: captures and history of a
-// store in PostgreSQL. It is the same implementation that open() has; a test walks all that it imports.
+// The entry holdfast/edge, for platforms without a disk and node:sqlite, such as Cloudflare Workers: captures and
+// history of a store in PostgreSQL. It uses the same implementation as open(); a test checks all of its imports.
 import { createCaptures } from "./captures/captures.ts";
 import { OpenClaims } from "./captures/open-claims.ts";
 import { storedCapture } from "./captures/rows.ts";
@@ -24,15 +24,15 @@ import { createPayloads } from "./storage/blobs/payloads.ts";
 import { openStorage } from "./storage/sql/open-storage.ts";
 import { openPostgres } from "./storage/sql/postgres/driver.ts";
 
-// The types of what it gives and takes are those of "holdfast": `import type { Capture, Message } from "holdfast"` loads nothing.
+// Its types are those of "holdfast": `import type { Capture, Message } from "holdfast"` loads no code.
 export { HoldfastError, isHoldfastError } from "./contracts/errors.ts";
 
-/** As a Hyperdrive binding is: `env.HYPERDRIVE`. */
+/** The form of a Hyperdrive binding: `env.HYPERDRIVE`. */
 export interface EdgeConnection {
   readonly connectionString: string;
 }
 
-/** A client of the package `postgres`. Its address and credentials are used; its own connections are left alone. */
+/** A client of the package `postgres`. Only its address and credentials are used, not its connections. */
 export interface PostgresClient {
   readonly options: {
     readonly host: readonly string[];
@@ -45,14 +45,14 @@ export interface PostgresClient {
 }
 
 export interface EdgeOptions extends Pick<OpenOptions, "create" | "migrate" | "busyMs" | "poolSize" | "environment"> {
-  /** The schema of the store; "holdfast" when neither this nor the URL names one. */
+  /** The schema of the store; "holdfast" if neither this nor the URL names one. */
   readonly schema?: string;
 }
 
 /** A part of what open() returns, with the same promises. */
 export interface EdgeStore
   extends Pick<Holdfast, "info" | "clock" | "captures" | "history" | "close" | typeof Symbol.asyncDispose> {
-  /** Without those that read whole sessions: archives, Markdown, what sessions cost and how they differ. */
+  /** The sessions verbs without those that read whole sessions: archives, Markdown, cost, tree and diff. */
   readonly sessions: Omit<Sessions, "export" | "import" | "markdown" | "cost" | "tree" | "diff">;
 }
 
@@ -63,21 +63,21 @@ const POOL_SIZE = 4;
 const WEEK_MS = 7 * 24 * 3600 * 1000;
 
 /**
- * Opens a store in PostgreSQL. A Worker's connections belong to the request that opened them: open a store in each request,
- * and close it at its end.
+ * Opens a store in PostgreSQL. A Worker's connections belong to the request that opened them: open a store in each
+ * request, and close it at its end.
  */
 export async function openEdge(
   connection: string | EdgeConnection | PostgresClient,
   options: EdgeOptions = {},
 ): Promise<EdgeStore> {
-  const given = checkRecord(options, "options");
-  checkFields(given, "options", OPTIONS);
+  const checked = checkRecord(options, "options");
+  checkFields(checked, "options", OPTIONS);
   const environment = options.environment ?? platformEnvironment();
-  const { url, schema, shown } = targetOf(connection, given.schema);
-  const busyMs = given.busyMs === undefined ? BUSY_MS : checkInt(given.busyMs, "busyMs", 0, 1e9);
-  const poolSize = given.poolSize === undefined ? POOL_SIZE : checkInt(given.poolSize, "poolSize", 1, 1000);
+  const { url, schema, shown } = targetOf(connection, checked.schema);
+  const busyMs = checked.busyMs === undefined ? BUSY_MS : checkInt(checked.busyMs, "busyMs", 0, 1e9);
+  const poolSize = checked.poolSize === undefined ? POOL_SIZE : checkInt(checked.poolSize, "poolSize", 1, 1000);
   const driver = await openPostgres({ url, schema, durability: "full", busyMs, poolSize, environment });
-  const opening = { create: given.create !== false, migrate: given.migrate !== false, environment, target: shown };
+  const opening = { create: checked.create !== false, migrate: checked.migrate !== false, environment, target: shown };
   const { storage, info, clock } = await openStorage(driver, opening);
   const claims = new OpenClaims();
   const lifetime = new Lifetime(
@@ -97,7 +97,9 @@ export async function openEdge(
   };
 }
 
-/** What captures and history need of a store, and what the conversation of a capture is imported through. */
+/**
+ * Creates the parts of a store that captures and history need, and through which a capture's conversation is imported.
+ */
 function composeStores(storage: Storage, lookup: SessionLookup, claims: OpenClaims): ImportStores {
   const payloads = createPayloads(storage);
   const createOn = (on: Storage) => ({
@@ -130,7 +132,7 @@ function targetOf(connection: unknown, schema: unknown): Extract<StoreTarget, { 
   const target = parseStoreUrl(url);
   if (target.kind === "postgres") return target;
   throw new HoldfastError("BadUrl", "holdfast/edge opens stores in PostgreSQL only", {
-    hint: "Give postgres://user@host/database, or a Hyperdrive binding. Files are opened by open() of holdfast, on Node.",
+    hint: "Give postgres://user@host/database, or a Hyperdrive binding. open() of the package holdfast opens files, on Node.",
   });
 }
 
@@ -148,7 +150,7 @@ type ClientOptions = Readonly<Record<Exclude<keyof PostgresClient["options"], "h
   readonly port: readonly number[];
 };
 
-/** Every field is read here, once: a getter may throw whatever it likes. */
+/** Reads every field exactly once, because a getter may throw anything. */
 function readConnection(connection: object): { readonly connectionString?: unknown; readonly options?: ClientOptions } {
   return reading("connection", () => {
     const { connectionString, options } = connection as { connectionString?: unknown; options?: unknown };
@@ -180,7 +182,7 @@ function urlOfClient({ host, port, database, user, pass, ssl }: ClientOptions): 
   return `postgres://${login}@${names.join(",")}/${encoded(database, "connection.options.database")}${mode}`;
 }
 
-/** What cannot be parsed is refused where all URLs are. */
+/** Adds the schema to the URL. A text that is no URL is returned unchanged; parsing it later refuses it. */
 function withSchema(text: string, schema: string): string {
   if (!URL.canParse(text)) return text;
   const url = new URL(text);

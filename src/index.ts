@@ -1,5 +1,5 @@
-// The package's entry: open() and the words of its contracts. Nothing here may lead to a module of Node that an old
-// Node does not have, except through open().
+// The package's entry: open() and the types of its contracts. Nothing here may import a Node module that an old
+// Node does not have, except inside open().
 import { HoldfastError } from "./contracts/errors.ts";
 import type { Holdfast, OpenOptions } from "./contracts/holdfast.ts";
 import { NEWER_NODE, nodeRefusal } from "./core/node.ts";

@@ -1,6 +1,6 @@
-// A set of blobs by their numbers, a bit for each: a store may have many millions.
+// A set of blob numbers with one bit for each number, because a store may have many millions of blobs.
 
-/** Beyond this a number is damage; such numbers are kept one by one. */
+/** A number above this is damage; the set keeps such numbers one by one. */
 const DENSE_MAX = 2 ** 32;
 
 export class BlobSet {

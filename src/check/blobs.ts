@@ -1,4 +1,4 @@
-// Blobs: every part is there, every byte has its hash, and each is referred to by as many rows as it counts.
+// Blobs: every part is stored, the bytes have the blob's hash, and the links that keep named blobs are there.
 
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Queries } from "../contracts/storage/queries.ts";
@@ -7,7 +7,7 @@ import type { CheckedBlobRow } from "../contracts/storage/store-check-queries.ts
 import { toRef } from "../core/bytes.ts";
 import { text } from "../core/decode.ts";
 import { countChars } from "./char-count.ts";
-import type { SecondLook } from "./findings.ts";
+import type { IssueReporter } from "./findings.ts";
 import { compareLinks, namesIn } from "./links.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 import type { Progress } from "./progress.ts";
@@ -17,17 +17,17 @@ import type { BlobReader } from "./yielding-reads.ts";
 
 type Count = (what: string, n?: number) => void;
 
-/** Under a random name it only holds parts that are on their way. */
+/** The form of an upload in progress: it has a random name and only keeps parts. */
 const HOLDER = 4;
 const FORMS: ReadonlySet<number> = new Set([0, 1, 2, 3, HOLDER]);
 
-export async function checkParts(storage: Storage, look: SecondLook): Promise<void> {
+export async function checkParts(storage: Storage, reporter: IssueReporter): Promise<void> {
   for await (const row of rowsOf<Queries["check.parts"]["row"]>((last) =>
     storage.query("check.parts", { afterParent: last?.parent_no ?? 0, afterOrd: last?.ord ?? 0, limit: PAGE }),
   )) {
-    // Links of what is gone wait for gc.
+    // Links of a deleted blob wait for gc.
     if (row.parent === null || row.child !== null) continue;
-    look.report("blob-part-missing", [toRef(row.parent)], { part: row.ord < 0 ? "named" : row.ord + 1 });
+    reporter.report("blob-part-missing", [toRef(row.parent)], { part: row.ord < 0 ? "named" : row.ord + 1 });
   }
   for await (const row of rowsOf<Queries["check.blockRefs"]["row"]>((last) =>
     storage.query("check.blockRefs", {
@@ -37,15 +37,19 @@ export async function checkParts(storage: Storage, look: SecondLook): Promise<vo
     }),
   )) {
     if (row.value !== null) continue;
-    look.report("blob-missing", [row.block_id], { table: "block_versions", payload: "value", version: row.version });
+    reporter.report("blob-missing", [row.block_id], {
+      table: "block_versions",
+      payload: "value",
+      version: row.version,
+    });
   }
 }
 
-/** Every blob that a ref may still resolve; expired blobs wait for gc and are counted. */
+/** Reads every blob that a ref may still resolve; expired blobs wait for gc and are only counted. */
 export async function checkBytes(
   survey: Survey,
   blobs: BlobReader,
-  look: SecondLook,
+  reporter: IssueReporter,
   progress: Progress,
 ): Promise<void> {
   const { storage, contents } = survey;
@@ -54,9 +58,9 @@ export async function checkBytes(
   for await (const row of rowsOf<CheckedBlobRow>((last) =>
     storage.query("check.blobs", { after: last?.no ?? 0, limit: PAGE }),
   )) {
-    checkColumns(look, row);
+    checkColumns(reporter, row);
     if (row.form === HOLDER) continue;
-    // Chunks have no time of their own; they are read with the blobs made of them.
+    // Chunks have no expiry of their own; the check reads them with the blobs made of them.
     const isKept = row.refs > 0 || row.pinned === 1 || (row.linked === 1 && row.expires_at !== 0);
     const isInTime = row.expires_at === null || row.expires_at > storage.environment.now();
     if (!isKept && !isInTime) continue;
@@ -64,16 +68,16 @@ export async function checkBytes(
     const as = useOf(row.no);
     const chars = contents.of(row.no);
     const reading = { progress, ...(as === null ? {} : { as }), ...(chars === null ? {} : { chars }) };
-    const names = await readThrough(blobs, look, row.sha256, reading);
+    const names = await readThrough(blobs, reporter, row.sha256, reading);
     if (names === null) continue;
     const links: (Uint8Array | null)[] = [];
     for await (const named of namedBy(storage, row.sha256)) links.push(named);
-    compareLinks(look, row.sha256, names, links);
+    compareLinks(reporter, row.sha256, names, links);
   }
 }
 
-/** What reading it relies on and its bytes do not prove. */
-function checkColumns(look: SecondLook, row: CheckedBlobRow): void {
+/** The columns that reading the blob relies on and that its bytes do not prove. */
+function checkColumns(reporter: IssueReporter, row: CheckedBlobRow): void {
   const isFlag = (value: unknown) => value === 0 || value === 1;
   const wrong = [
     ...(FORMS.has(row.form) ? [] : ["form"]),
@@ -81,23 +85,23 @@ function checkColumns(look: SecondLook, row: CheckedBlobRow): void {
     ...(isFlag(row.pinned) ? [] : ["pinned"]),
     ...(text.read(row.media) === undefined ? ["media"] : []),
   ];
-  for (const column of wrong) look.report("column-unreadable", [toRef(row.sha256)], { table: "blobs", column });
+  for (const column of wrong) reporter.report("column-unreadable", [toRef(row.sha256)], { table: "blobs", column });
 }
 
 export interface BlobReading {
   readonly progress: Progress;
-  /** The row that names it. */
+  /** The row that names the blob. */
   readonly row?: string;
-  /** Its bytes name other blobs. */
+  /** How the blob is used, when its bytes name other blobs. */
   readonly as?: BlobUse;
-  /** How many characters the messages whose content it is say that it has. */
+  /** The character count in the rows of the messages whose content it is. */
   readonly chars?: number;
 }
 
-/** Answers the blobs that its bytes name, when they name some; null where that was not asked or the bytes are damaged. */
+/** Returns the blobs that the bytes name; null without `as`, or when the bytes are damaged. */
 export async function readThrough(
   blobs: BlobReader,
-  look: SecondLook,
+  reporter: IssueReporter,
   sha256: Uint8Array,
   { progress, row, as, chars }: BlobReading,
 ): Promise<readonly Uint8Array[] | null> {
@@ -114,21 +118,24 @@ export async function readThrough(
     const { missing, part } = error.details;
     const where = typeof part === "string" ? { part } : {};
     if (error.code === "BlobCorrupted")
-      look.report(missing === true ? "blob-missing" : "blob-hash-mismatch", rows, where);
+      reporter.report(missing === true ? "blob-missing" : "blob-hash-mismatch", rows, where);
     else if (error.code === "BlobNotFound" || error.code === "BlobExpired") {
-      // It may just have been deleted, which a row that names it would have prevented.
-      if (row !== undefined) look.report("blob-missing", rows, where);
+      // Without a row that names it, gc may have deleted it a moment ago; a row would have prevented that.
+      if (row !== undefined) reporter.report("blob-missing", rows, where);
     } else throw error;
     return null;
   }
   if (as === undefined) return null;
   if (chars !== undefined && (countChars(Buffer.concat(pieces)) ?? chars) !== chars) {
-    look.report("row-mismatch", rows, { table: "events", column: "chars" });
+    reporter.report("row-mismatch", rows, { table: "events", column: "chars" });
   }
   return namesIn(as, pieces);
 }
 
-/** What a blob names, as the content of a message its attachments; null where that is not there. */
+/**
+ * The blobs that links of `sha256` lead to (a message content's attachments, a manifest's files); null for a missing
+ * one.
+ */
 export async function* namedBy(storage: Storage, sha256: Uint8Array): AsyncGenerator<Uint8Array | null> {
   for await (const row of rowsOf<Queries["check.named"]["row"]>((last) =>
     storage.query("check.named", { parent: sha256, afterOrd: last?.ord ?? BEFORE_ALL, limit: PAGE }),

@@ -1,9 +1,9 @@
-// A session's boards derived from its log: every change of a board is an event with everything but its texts. Titles,
-// notes and labels are not in the log (LG5), so they are compared with nothing.
+// Derives a session's boards from its log: every change of a board is an event with everything but its texts. Titles,
+// notes and labels are not in the log (LG5), so the checker cannot compare them.
 
 import type { JsonObject } from "../contracts/json.ts";
 import type { CheckedBoardRow, CheckedTaskRow } from "../contracts/storage/check-queries.ts";
-import type { SecondLook } from "./findings.ts";
+import type { IssueReporter } from "./findings.ts";
 
 type Columns = Readonly<Record<string, unknown>>;
 
@@ -39,23 +39,23 @@ export class BoardProjection {
     else for (const [task, columns] of newTasks(data.tasks, at)) board.tasks.set(task, columns);
   }
 
-  compare(look: SecondLook, boards: readonly CheckedBoardRow[], tasks: readonly CheckedTaskRow[]): void {
+  compare(reporter: IssueReporter, boards: readonly CheckedBoardRow[], tasks: readonly CheckedTaskRow[]): void {
     const missing = new Set(this.#boards.keys());
     for (const row of boards) {
       missing.delete(row.id);
-      compareRow(look, "boards", row.id, row, this.#boards.get(row.id)?.columns);
+      compareRow(reporter, "boards", row.id, row, this.#boards.get(row.id)?.columns);
     }
     const left = new Map([...this.#boards].map(([id, board]) => [id, new Set(board.tasks.keys())]));
     for (const row of tasks) {
       left.get(row.board_id)?.delete(row.id);
-      // A board without a creation event is named above, once.
+      // The loop above already reported a board without a creation event.
       const board = this.#boards.get(row.board_id);
-      if (board !== undefined) compareRow(look, "tasks", row.id, row, board.tasks.get(row.id));
+      if (board !== undefined) compareRow(reporter, "tasks", row.id, row, board.tasks.get(row.id));
     }
-    for (const id of missing) look.report("event-without-row", [id], { table: "boards" });
+    for (const id of missing) reporter.report("event-without-row", [id], { table: "boards" });
     for (const [board, ids] of left) {
       if (missing.has(board)) continue;
-      for (const id of ids) look.report("event-without-row", [id], { table: "tasks", board });
+      for (const id of ids) reporter.report("event-without-row", [id], { table: "tasks", board });
     }
   }
 }
@@ -64,7 +64,7 @@ function facts({ agent, maxRetries, parent }: JsonObject): Columns {
   return { agent, max_retries: maxRetries, ...(parent === undefined ? {} : { parent }) };
 }
 
-/** As ids, in order; or with their order and status. */
+/** An event lists tasks either as ids in order, or as objects with their order and status. */
 function newTasks(given: unknown, at: unknown): Map<string, Columns> {
   const tasks: readonly unknown[] = Array.isArray(given) ? given : [];
   return new Map(
@@ -77,18 +77,18 @@ function newTasks(given: unknown, at: unknown): Map<string, Columns> {
 }
 
 function compareRow(
-  look: SecondLook,
+  reporter: IssueReporter,
   table: "boards" | "tasks",
   id: string,
   row: object,
-  said: Columns | undefined,
+  logged: Columns | undefined,
 ): void {
-  if (said === undefined) {
-    look.report("row-without-event", [id], { table });
+  if (logged === undefined) {
+    reporter.report("row-without-event", [id], { table });
     return;
   }
   const found = row as Columns;
-  for (const [column, value] of Object.entries(said)) {
-    if ((found[column] ?? null) !== (value ?? null)) look.report("row-mismatch", [id], { table, column });
+  for (const [column, value] of Object.entries(logged)) {
+    if ((found[column] ?? null) !== (value ?? null)) reporter.report("row-mismatch", [id], { table, column });
   }
 }

@@ -1,4 +1,4 @@
-// A session's captures derived from its log: every save, change and removal is an event. The list of files is a payload
+// Derives a session's captures from its log: every save, change and removal is an event. The list of files is a payload
 // that the last save committed to.
 
 import type { JsonObject } from "../contracts/json.ts";
@@ -41,7 +41,7 @@ export class CaptureProjection {
     }
   }
 
-  /** What the log says of each capture, by its id. */
+  /** The captures that the log describes, by id. */
   get expected(): ReadonlyMap<string, ExpectedCapture> {
     return this.#captures;
   }

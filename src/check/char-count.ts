@@ -1,4 +1,4 @@
-// How many characters a message's content says, as history/append.ts counts them when it is appended.
+// Counts the characters of a message's content, as history/append.ts counts them when a caller appends the message.
 import { json, list, plainObject } from "../core/decode.ts";
 
 /** null: the bytes are not a message's content. */

@@ -1,5 +1,5 @@
-// The checker (rule SE10): the store's rows session by session, then what belongs to none of them. It reads and never
-// mends; every issue says what to do.
+// The checker (rule SE10): it checks the rows of each session, then the rows that belong to no session. It reads and
+// never repairs; every issue says what to do.
 import type { Checking, CheckKind, CheckReport } from "../contracts/check.ts";
 import { HoldfastError } from "../contracts/errors.ts";
 import type { CheckedSessionRow } from "../contracts/storage/check-queries.ts";
@@ -13,7 +13,7 @@ import { checkBytes, checkParts, countOrphans, namedBy, readThrough } from "./bl
 import { checkStoreChecksums } from "./checksums.ts";
 import { ContentChars } from "./content-chars.ts";
 import { checkEngine, type EngineOutcome } from "./engine.ts";
-import { Findings, type SecondLook } from "./findings.ts";
+import { Findings, type IssueReporter } from "./findings.ts";
 import { kindsOf } from "./kinds.ts";
 import { compareLinks } from "./links.ts";
 import { PAGE } from "./pages.ts";
@@ -39,20 +39,20 @@ export function createChecking(storage: Storage, blobs: BlobReader, lookup: Sess
 
 /** `kinds` is for tests: with a kind left out, the damage it stands for must go unnoticed. */
 export async function runCheck(
-  given: Storage,
-  bytes: BlobReader,
+  store: Storage,
+  storeBlobs: BlobReader,
   options: NonNullable<Parameters<Checking["check"]>[0]> & { readonly session?: string },
   kinds: ReadonlySet<CheckKind> = kindsOf(options.mode ?? "deep"),
 ): Promise<CheckReport> {
-  const { storage, blobs } = yieldBetweenReads(given, bytes);
+  const { storage, blobs } = yieldBetweenReads(store, storeBlobs);
   const mode = options.mode ?? "deep";
   const findings = new Findings(kinds);
   const progress = new Progress(storage.environment, options.onProgress, () => findings.count);
-  const run: Run = { storage, blobs, findings, progress };
+  const run: CheckRun = { storage, blobs, findings, progress };
   const engine =
     options.session === undefined
       ? await checkStore(run, mode)
-      : await checkAlone(run, mode, (await findSession(storage, options.session)).id);
+      : await checkSingleSession(run, mode, (await findSession(storage, options.session)).id);
   return {
     kind: "session-db/consistency",
     mode,
@@ -67,53 +67,61 @@ export async function runCheck(
   };
 }
 
-/** A check under way. */
-interface Run {
+/** The state of one call of check(). */
+interface CheckRun {
   readonly storage: Storage;
   readonly blobs: BlobReader;
   readonly findings: Findings;
   readonly progress: Progress;
 }
 
-async function checkAlone(run: Run, mode: CheckReport["mode"], id: string): Promise<null> {
+async function checkSingleSession(run: CheckRun, mode: CheckReport["mode"], id: string): Promise<null> {
   const { storage, blobs, progress } = run;
   const isDeep = mode === "deep";
-  const survey = surveyOf(run, true, isDeep ? { blob: onceEach(storage, blobs, progress) } : {});
+  const survey = surveyOf(run, true, isDeep ? { checkBlobOnce: createBlobCheck(storage, blobs, progress) } : {});
   await checkOne(run, survey, id);
   return null;
 }
 
-function surveyOf({ storage, progress }: Run, alone: boolean, more: Pick<Survey, "blob">): Survey {
+function surveyOf(
+  { storage, progress }: CheckRun,
+  isSingleSession: boolean,
+  more: Pick<Survey, "checkBlobOnce">,
+): Survey {
   return {
     storage,
     count: progress.count,
-    sound: new Set(),
-    cyclic: new Set(),
-    recounted: new Map(),
-    alone,
+    acyclicBranches: new Set(),
+    cyclicSessions: new Set(),
+    recountedHeads: new Map(),
+    isSingleSession,
     contents: new ContentChars(),
     ...more,
   };
 }
 
-/** A part that reads damaged pages is named for it, and the parts after it are looked at all the same. */
-async function checkPart(run: Run, rows: readonly string[], look: (found: SecondLook) => Promise<void>): Promise<void> {
+/** If a part reads damaged pages, the check reports that part and continues with the next one. */
+async function checkPart(
+  run: CheckRun,
+  rows: readonly string[],
+  check: (reporter: IssueReporter) => Promise<void>,
+): Promise<void> {
   const { findings, progress } = run;
   progress.isCounting = true;
-  await findings.twice(async (found) => {
+  await findings.confirm(async (reporter) => {
     try {
-      await look(found);
+      await check(reporter);
     } catch (error) {
       const reason = damageOf(error, findings);
       if (reason === null) throw error;
-      found.report("page-damaged", rows, { reason });
+      reporter.report("page-damaged", rows, { reason });
     }
     progress.isCounting = false;
   });
 }
 
 /**
- * The damage that a read reported. Where the engine has found damage, a row may hold anything, and any error may
+ * The damage that a read reported. Where the engine has found damage, a row may contain anything, and any error may
  * follow.
  */
 function damageOf(error: unknown, findings: Findings): string | null {
@@ -124,32 +132,32 @@ function damageOf(error: unknown, findings: Findings): string | null {
   return findings.hasPhysicalDamage ? String(error) : null;
 }
 
-async function checkOne(run: Run, survey: Survey, id: string): Promise<void> {
+async function checkOne(run: CheckRun, survey: Survey, id: string): Promise<void> {
   run.progress.begin("sessions", id);
-  await checkPart(run, [id], async (found) => {
-    for (const row of await run.storage.query("check.session", { id })) await checkSession(survey, found, row);
+  await checkPart(run, [id], async (reporter) => {
+    for (const row of await run.storage.query("check.session", { id })) await checkSession(survey, reporter, row);
   });
   run.progress.report();
 }
 
-async function checkStore(run: Run, mode: CheckReport["mode"]): Promise<CheckReport["engine"]> {
+async function checkStore(run: CheckRun, mode: CheckReport["mode"]): Promise<CheckReport["engine"]> {
   const { storage, blobs, findings, progress } = run;
   let engine: EngineOutcome | null = null;
   if (mode === "deep") {
     progress.begin("engine");
     progress.report();
-    await checkPart(run, [], async (found) => {
-      engine = await checkEngine(storage, found);
+    await checkPart(run, [], async (reporter) => {
+      engine = await checkEngine(storage, reporter);
     });
   }
   const outcome = engine as EngineOutcome | null;
-  const said = outcome === null ? null : { check: outcome.check, notRun: outcome.notRun };
-  if (outcome?.isUnreadable) return said;
+  const report = outcome === null ? null : { check: outcome.check, notRun: outcome.notRun };
+  if (outcome?.isUnreadable) return report;
   const survey = surveyOf(run, false, {});
-  await eachSession(run, (id) => checkOne(run, survey, id));
+  await forEachSession(run, (id) => checkOne(run, survey, id));
   progress.begin("rows");
   progress.report();
-  for (const look of [
+  for (const check of [
     checkCounters,
     checkStrays,
     checkNames,
@@ -158,23 +166,24 @@ async function checkStore(run: Run, mode: CheckReport["mode"]): Promise<CheckRep
     checkBlocks,
     checkStoreChecksums,
   ]) {
-    await checkPart(run, [], (found) => look(storage, found));
+    await checkPart(run, [], (reporter) => check(storage, reporter));
   }
   progress.begin("blobs");
   progress.report();
-  await checkPart(run, [], (found) => checkParts(storage, found));
+  await checkPart(run, [], (reporter) => checkParts(storage, reporter));
   if (findings.isRequested("blob-hash-mismatch", "blob-link-missing")) {
-    await checkPart(run, [], (found) => checkBytes(survey, blobs, found, progress));
+    await checkPart(run, [], (reporter) => checkBytes(survey, blobs, reporter, progress));
   }
   progress.report();
-  if (findings.isRequested("blob-refs-wrong")) await checkPart(run, [], (found) => checkReferences(storage, found));
+  if (findings.isRequested("blob-refs-wrong"))
+    await checkPart(run, [], (reporter) => checkReferences(storage, reporter));
   await checkPart(run, [], () => countOrphans(storage, progress.count));
   progress.report();
-  return said;
+  return report;
 }
 
-/** Where the table of sessions itself cannot be read, those before the damage are checked. */
-async function eachSession(run: Run, visit: (id: string) => Promise<void>): Promise<void> {
+/** If the table of sessions is damaged, the check visits the sessions before the damage. */
+async function forEachSession(run: CheckRun, visit: (id: string) => Promise<void>): Promise<void> {
   for (let after = 0; ; ) {
     let rows: readonly CheckedSessionRow[] = [];
     await checkPart(run, ["sessions"], async () => {
@@ -188,26 +197,30 @@ async function eachSession(run: Run, visit: (id: string) => Promise<void>): Prom
   }
 }
 
-/** Reads each blob once, however many rows name it, and with it those that it names. */
-function onceEach(storage: Storage, blobs: BlobReader, progress: Progress): NonNullable<Survey["blob"]> {
+/** Returns a check that reads each blob once, however many rows name it, together with the blobs that it names. */
+function createBlobCheck(
+  storage: Storage,
+  blobs: BlobReader,
+  progress: Progress,
+): NonNullable<Survey["checkBlobOnce"]> {
   const REMEMBERED_MAX = 100_000;
   let seen = new Set<string>();
-  let look: SecondLook | undefined;
-  const read: NonNullable<Survey["blob"]> = async (found, row, sha256, as) => {
-    // The second look reads everything again.
-    if (found !== look) seen = new Set();
-    look = found;
+  let reporterSeen: IssueReporter | undefined;
+  const read: NonNullable<Survey["checkBlobOnce"]> = async (reporter, row, sha256, as) => {
+    // The second pass has another reporter and reads everything again.
+    if (reporter !== reporterSeen) seen = new Set();
+    reporterSeen = reporter;
     const key = toHex(sha256);
     if (seen.has(key)) return;
     if (seen.size < REMEMBERED_MAX) seen.add(key);
     progress.count("blobs");
-    const names = await readThrough(blobs, found, sha256, { row, progress, ...(as == null ? {} : { as }) });
+    const names = await readThrough(blobs, reporter, sha256, { row, progress, ...(as == null ? {} : { as }) });
     const links: (Uint8Array | null)[] = [];
     for await (const named of namedBy(storage, sha256)) links.push(named);
-    if (names !== null) compareLinks(found, sha256, names, links);
+    if (names !== null) compareLinks(reporter, sha256, names, links);
     for (const named of links) {
-      if (named === null) found.report("blob-part-missing", [toRef(sha256), row], { part: "named" });
-      else await read(found, row, named);
+      if (named === null) reporter.report("blob-part-missing", [toRef(sha256), row], { part: "named" });
+      else await read(reporter, row, named);
     }
   };
   return read;

@@ -1,10 +1,11 @@
-// How many characters the messages say that a blob has which is their content, by the number of the blob. It is compared when
-// the blob is read: no index leads from a blob to its messages. Four bytes for each blob: a store may have many millions.
+// The character counts that messages record for their content, by the number of the content's blob. The checker
+// compares a count when it reads the blob, because no index leads from a blob to its messages. Each takes four bytes: a
+// store may have many millions.
 import { BlobSet } from "./blob-set.ts";
 
-/** More than any message has. */
+/** More characters than any message has. */
 const MOST = 2 ** 32 - 1;
-/** Beyond this a number is damage, and no blob has it. */
+/** A blob number above this is damage. */
 const DENSE_MAX = 2 ** 28;
 
 export class ContentChars {

@@ -9,59 +9,63 @@ import type {
 } from "../contracts/storage/check-queries.ts";
 import { optional, plainObject, utf8 } from "../core/decode.ts";
 import { rowId } from "../core/row-id.ts";
-import { compare, keptPairs, type Pair } from "./compare.ts";
+import { type ColumnPair, compare, keptPairs } from "./compare.ts";
 import { dataOf } from "./ledger.ts";
 import { BEFORE_ALL, PAGE, rowsOf, type VersionParams, versionsOf } from "./pages.ts";
 import type { Subject } from "./subject.ts";
 import type { Survey } from "./survey.ts";
 import { branchPair, checkVersion } from "./work.ts";
 
-/** Branches that are known to have a beginning are forgotten beyond this many, and walked again. */
+/** The check forgets acyclic branches when it knows more than this many, and walks them again. */
 const SOUND_MAX = 1_000_000;
 
 export async function checkBranches(subject: Subject): Promise<void> {
-  const { survey, session, look } = subject;
-  let standsOn = session.branch === 1;
+  const { survey, session, reporter } = subject;
+  let hasCurrentBranch = session.branch === 1;
   for await (const row of rowsOf<CheckedBranchRow>((last) =>
     survey.storage.query("check.branches", { session: session.no, after: last?.branch ?? BEFORE_ALL, limit: PAGE }),
   )) {
     survey.count("branches");
-    if (row.branch === session.branch) standsOn = true;
+    if (row.branch === session.branch) hasCurrentBranch = true;
     await checkBranch(subject, row);
     compareBranch(subject, row);
   }
-  if (!standsOn && session.deleted_at === null) {
-    look.report("branch-missing", [session.id], { branch: session.branch });
+  if (!hasCurrentBranch && session.deleted_at === null) {
+    reporter.report("branch-missing", [session.id], { branch: session.branch });
   }
 }
 
-async function checkBranch({ survey, session, look }: Subject, row: CheckedBranchRow): Promise<void> {
+async function checkBranch({ survey, session, reporter }: Subject, row: CheckedBranchRow): Promise<void> {
   const { branch, parent, parent_branch, parent_deleted, cut_seq } = row;
   const hasBranch = parent_branch === 1 || row.parent_branch_there === 1 || parent_deleted !== null;
   if (parent === null || !hasBranch) {
-    look.report("branch-parent-missing", [session.id], { branch, parent, parentBranch: parent_branch });
+    reporter.report("branch-parent-missing", [session.id], { branch, parent, parentBranch: parent_branch });
   } else if (cut_seq > (row.parent_seq ?? 0)) {
-    look.report("branch-cut-beyond", [session.id], { branch, parent, cut: cut_seq, end: row.parent_seq });
+    reporter.report("branch-cut-beyond", [session.id], { branch, parent, cut: cut_seq, end: row.parent_seq });
   }
   if (await isCyclic(survey, session.no, branch)) {
-    survey.cyclic.add(session.no);
-    look.report("lineage-cycle", [session.id], { branch });
+    survey.cyclicSessions.add(session.no);
+    reporter.report("lineage-cycle", [session.id], { branch });
   }
 }
 
-export async function isCyclic({ storage, sound }: Survey, session: number, branch: number): Promise<boolean> {
+export async function isCyclic(
+  { storage, acyclicBranches }: Survey,
+  session: number,
+  branch: number,
+): Promise<boolean> {
   const path = new Set<string>();
   for (let at = { session, branch }; ; ) {
     const key = `${at.session}:${at.branch}`;
     if (path.has(key)) return true;
-    if (sound.has(key)) break;
+    if (acyclicBranches.has(key)) break;
     path.add(key);
     const [up] = await storage.query("check.branch", { session: at.session, branch: at.branch });
     if (up === undefined) break;
     at = { session: up.parent_session_no, branch: up.parent_branch };
   }
-  if (sound.size > SOUND_MAX) sound.clear();
-  for (const key of path) sound.add(key);
+  if (acyclicBranches.size > SOUND_MAX) acyclicBranches.clear();
+  for (const key of path) acyclicBranches.add(key);
   return false;
 }
 
@@ -86,23 +90,24 @@ function compareBranch(subject: Subject, row: CheckedBranchRow): void {
 }
 
 export async function checkDerivations(subject: Subject): Promise<void> {
-  const { survey, session, look } = subject;
+  const { survey, session, reporter } = subject;
   for await (const row of rowsOf<CheckedDerivationRow>((last) =>
     survey.storage.query("check.derivations", { session: session.no, after: last?.seq ?? BEFORE_ALL, limit: PAGE }),
   )) {
     survey.count("derivations");
     const id = rowId(session.id, row.seq);
-    if (row.source === null) look.report("derivation-source-missing", [id], {});
+    if (row.source === null) reporter.report("derivation-source-missing", [id], {});
     else {
       const isOfSource = row.head !== null && row.head_session === row.source_session_no;
-      // The heads of what was deleted may be gone with it.
+      // Deleting the source may have deleted its heads.
       if (row.source_head !== null && row.source_deleted === null && !isOfSource) {
-        look.report("derivation-head-missing", [id], { source: row.source, head: row.head });
+        reporter.report("derivation-head-missing", [id], { source: row.source, head: row.head });
       }
       checkBeginning(subject, id, row);
     }
     const isHere = session.deleted_at === null;
-    if (row.type === "fork" && session.cache_id === null && isHere) look.report("cache-id-missing", [session.id], {});
+    if (row.type === "fork" && session.cache_id === null && isHere)
+      reporter.report("cache-id-missing", [session.id], {});
     compare(subject, row, {
       table: "derivations",
       seq: row.seq,
@@ -114,7 +119,7 @@ export async function checkDerivations(subject: Subject): Promise<void> {
           ["source_session_no", row.source, source.session],
           ["source_branch", row.source_branch, source.branch],
           ["source_seq", row.source_seq, source.seq],
-          // Its head stays with what is kept for the session, also when the source was deleted.
+          // The source's head stays as long as a session inherits from it, also when the source was deleted.
           ["source_head", row.head, source.head],
           ["at", row.at, body.at],
         ];
@@ -123,37 +128,37 @@ export async function checkDerivations(subject: Subject): Promise<void> {
   }
 }
 
-function checkBeginning({ session, look }: Subject, id: string, row: CheckedDerivationRow): void {
+function checkBeginning({ session, reporter }: Subject, id: string, row: CheckedDerivationRow): void {
   if (row.parent_session_no === null) {
-    look.report("branch-missing", [session.id], { branch: 1 });
+    reporter.report("branch-missing", [session.id], { branch: 1 });
     return;
   }
   const same =
     row.parent_session_no === row.source_session_no &&
     row.parent_branch === row.source_branch &&
     row.cut_seq === row.source_seq;
-  if (!same) look.report("derivation-mismatch", [id], { source: row.source });
+  if (!same) reporter.report("derivation-mismatch", [id], { source: row.source });
 }
 
 const TYPES = ["spawn", "attach"];
 
 export async function checkInvocations(subject: Subject): Promise<void> {
-  const { survey, session, look } = subject;
+  const { survey, session, reporter } = subject;
   const running = new Map<number, string>();
   const read = (params: VersionParams) => survey.storage.query("check.invocations", params);
   for await (const { row, before } of versionsOf(session.no, read)) {
     const id = rowId(session.id, row.first_seq);
     if (row.seq === row.first_seq) survey.count("invocations");
     checkVersion(subject, row, before, { table: "invocations", begun: "running" });
-    const held = [...branchPair(subject, row, before), ...keptPairs(row, before, KEPT, KEPT_NUMBERS)];
-    if (!TYPES.includes(row.type)) look.report("invocation-type-invalid", [id], { type: row.type });
-    if (row.callee_no !== null && row.callee === null) look.report("invocation-callee-missing", [id], {});
-    if (row.source_no !== null && row.source === null) look.report("attach-source-missing", [id], {});
+    const keptColumns = [...branchPair(subject, row, before), ...keptPairs(row, before, KEPT, KEPT_NUMBERS)];
+    if (!TYPES.includes(row.type)) reporter.report("invocation-type-invalid", [id], { type: row.type });
+    if (row.callee_no !== null && row.callee === null) reporter.report("invocation-callee-missing", [id], {});
+    if (row.source_no !== null && row.source === null) reporter.report("attach-source-missing", [id], {});
     if (row.call_seq !== null && row.call_type === null && session.deleted_at === null) {
-      look.report("invocation-call-missing", [id], { call: row.call_seq });
+      reporter.report("invocation-call-missing", [id], { call: row.call_seq });
     }
     if (row.call_type === "leaf") {
-      look.report("leaf-call-has-invocation", [id, rowId(session.id, row.call_seq ?? 0)], {});
+      reporter.report("leaf-call-has-invocation", [id, rowId(session.id, row.call_seq ?? 0)], {});
     }
     checkLabel(subject, row);
     checkHeads(subject, id, row);
@@ -164,7 +169,11 @@ export async function checkInvocations(subject: Subject): Promise<void> {
       branch: row.branch,
       id,
       types: ["invocation/started", "invocation/finished"],
-      pairs: ({ data, body }) => [...held, ...timePairs(row, body.at), ...invocationPairs(subject, row, data, absent)],
+      pairs: ({ data, body }) => [
+        ...keptColumns,
+        ...timePairs(row, body.at),
+        ...invocationPairs(subject, row, data, absent),
+      ],
     });
     // The newest version comes last.
     if (row.status === "running" && row.callee !== null) running.set(row.first_seq, row.callee);
@@ -173,52 +182,59 @@ export async function checkInvocations(subject: Subject): Promise<void> {
   await checkWaiting(subject, running);
 }
 
-/** Attaching refuses to close a circle; archives of different times, each sound, can bring one. */
-async function checkWaiting({ survey, session, look }: Subject, running: ReadonlyMap<number, string>): Promise<void> {
+/** attach() refuses to close a circle, but importing two valid archives of different times can create one. */
+async function checkWaiting(
+  { survey, session, reporter }: Subject,
+  running: ReadonlyMap<number, string>,
+): Promise<void> {
   if (running.size === 0) return;
   const waiting = new Set(
     (await survey.storage.query("invocations.waiting", { session: session.id })).map(({ id }) => id),
   );
   for (const [seq, callee] of running) {
-    if (waiting.has(callee)) look.report("invocation-cycle", [rowId(session.id, seq)], { callee });
+    if (waiting.has(callee)) reporter.report("invocation-cycle", [rowId(session.id, seq)], { callee });
   }
 }
 
-/** Nothing says what a label must be, but it must be text. */
-function checkLabel({ look, session }: Subject, { seq, label }: CheckedInvocationRow): void {
+/** Nothing proves which text a label has, but it must be text. */
+function checkLabel({ reporter, session }: Subject, { seq, label }: CheckedInvocationRow): void {
   if (optional(utf8).read(label) !== undefined) return;
-  look.report("column-unreadable", [rowId(session.id, seq)], { table: "invocations", column: "label" });
+  reporter.report("column-unreadable", [rowId(session.id, seq)], { table: "invocations", column: "label" });
 }
 
-/** What the end of an invocation repeats of its beginning. */
+/** Columns that an invocation's last version repeats from its first. */
 const KEPT = ["type", "call_seq", "label", "source_snapshot_seq", "source_fingerprint", "created_at"] as const;
 const KEPT_NUMBERS = {
   ...({ callee_session_no: "callee_no", source_session_no: "source_no", source_head: "source_head_no" } as const),
   ...({ caller_head_before: "caller_before_no", callee_head_before: "callee_before_no" } as const),
 };
 
-function timePairs({ first_seq, seq, created_at, completed_at }: CheckedInvocationRow, at: unknown): readonly Pair[] {
+function timePairs(
+  { first_seq, seq, created_at, completed_at }: CheckedInvocationRow,
+  at: unknown,
+): readonly ColumnPair[] {
   const isFirst = seq === first_seq;
-  const ended: Pair = ["completed_at", completed_at, isFirst ? null : at];
+  const ended: ColumnPair = ["completed_at", completed_at, isFirst ? null : at];
   return isFirst ? [["created_at", created_at, at], ended] : [ended];
 }
 
 /**
- * Heads that its event names and that are not here: an archive need not bring the sessions that its own names, nor all that
- * came later in them. A head that is here is of the session it should be of, and linked.
+ * Heads that the invocation's event names and this store lacks: an archive need not contain the sessions that its
+ * sessions name, nor their later events. A head that the store has must belong to the session the row names, and the
+ * row must link it.
  */
 async function absentHeads({ storage }: Survey, row: CheckedInvocationRow): Promise<ReadonlySet<unknown>> {
   const { calleeHead, source: from } = dataOf(row.event_body)?.data ?? {};
   const source = plainObject.read(from) ?? {};
-  const named: readonly (readonly [said: unknown, owner: string | null, isLinked: boolean])[] = [
+  const named: readonly (readonly [head: unknown, owner: string | null, isLinked: boolean])[] = [
     [calleeHead, row.callee, row.callee_after_no !== null],
     [source.head, row.source, row.source_head_no !== null],
   ];
   const absent = new Set<unknown>();
-  for (const [said, owner, isLinked] of named) {
-    if (typeof said !== "string" || isLinked) continue;
-    const [head] = await storage.query("head.get", { id: said });
-    if (head?.session !== owner) absent.add(said);
+  for (const [head, owner, isLinked] of named) {
+    if (typeof head !== "string" || isLinked) continue;
+    const [stored] = await storage.query("head.get", { id: head });
+    if (stored?.session !== owner) absent.add(head);
   }
   return absent;
 }
@@ -228,12 +244,12 @@ function invocationPairs(
   row: CheckedInvocationRow,
   data: JsonObject,
   absent: ReadonlySet<unknown>,
-): readonly Pair[] {
+): readonly ColumnPair[] {
   const { first_seq, seq, status } = row;
   const calleeKept = row.callee_deleted === null;
-  // Of a session that is here by its name alone there are no heads, nor were there any.
+  // A session that the store knows only by id has no heads and never had any.
   const isName = !calleeKept && row.callee_seq === 0;
-  const here = (said: unknown) => (absent.has(said) ? null : said);
+  const here = (head: unknown) => (absent.has(head) ? null : head);
   const now = ledger?.headAt(seq);
   if (seq !== first_seq) {
     return [
@@ -246,7 +262,7 @@ function invocationPairs(
   }
   const source = plainObject.read(data.source) ?? {};
   const isSourceKept = row.source_deleted === null;
-  // An invocation that continues a session begins at its head; any other begins in a session of its own.
+  // An invocation that continues a session starts at its head; any other starts in a new session.
   const isKnown = row.type === "spawn" || data.mode !== undefined;
   const continues = data.mode === "continue";
   return [
@@ -269,25 +285,25 @@ function invocationPairs(
   ];
 }
 
-/** Where there is none, not even the number of one that is gone. */
-function headPair(column: string, row: CheckedInvocationRow, name: InvocationHead, said: unknown): Pair {
-  return [column, (said ?? null) === null ? row[`${name}_no`] : row[name], said];
+/** Where the event names no head, the row must not contain the number of a deleted head either. */
+function headPair(column: string, row: CheckedInvocationRow, name: InvocationHead, logged: unknown): ColumnPair {
+  return [column, (logged ?? null) === null ? row[`${name}_no`] : row[name], logged];
 }
 
-function pairsIf(isKnown: boolean, ...pairs: readonly Pair[]): readonly Pair[] {
+function pairsIf(isKnown: boolean, ...pairs: readonly ColumnPair[]): readonly ColumnPair[] {
   return isKnown ? pairs : [];
 }
 
-/** Of each head an invocation names: whose it may be, and whether that one was deleted, with its heads. */
-function checkHeads({ session, look }: Subject, id: string, row: CheckedInvocationRow): void {
+/** Checks each head that an invocation names: which sessions it may belong to, and whether that session was deleted. */
+function checkHeads({ session, reporter }: Subject, id: string, row: CheckedInvocationRow): void {
   const { callee_no, source_no } = row;
   const isGone = row.callee_deleted !== null;
   const sourceGone = row.source_deleted !== null;
   const named: readonly (readonly [InvocationHead, readonly (number | null)[], boolean])[] = [
-    // Of a deleted caller the heads that others inherit are left.
+    // A deleted caller keeps only the heads that other sessions inherit.
     ["caller_before", [session.no], session.deleted_at !== null],
     ["caller_after", [session.no], session.deleted_at !== null],
-    // Where a callee began by branching from a head, that is the head before.
+    // If the callee began as a fork of the source, this is the source's head.
     ["callee_before", [callee_no, source_no], isGone || sourceGone],
     ["callee_after", [callee_no], isGone],
     ["source_head", [source_no], sourceGone],
@@ -296,9 +312,9 @@ function checkHeads({ session, look }: Subject, id: string, row: CheckedInvocati
     if (row[`${name}_no`] === null || gone) continue;
     if (row[name] === null) {
       const kind = name === "source_head" ? "attach-source-head-missing" : "invocation-head-missing";
-      look.report(kind, [id], { head: name });
+      reporter.report(kind, [id], { head: name });
     } else if (!owners.includes(row[`${name}_session`])) {
-      look.report("invocation-head-foreign", [id, row[name]], { head: name });
+      reporter.report("invocation-head-foreign", [id, row[name]], { head: name });
     }
   }
 }

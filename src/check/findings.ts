@@ -1,20 +1,22 @@
-// The findings of one look at a part of the store. Every part is looked at twice before it is reported: a change in
-// progress is gone, or different, the second time.
+// Collects the issues of a check. Every part is checked twice before an issue is reported, because a change in
+// progress is finished, or looks different, the second time.
 import type { CheckIssue, CheckKind } from "../contracts/check.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import { KINDS } from "./kinds.ts";
 
-/** Findings of one part that are compared one by one; where there are more, the first look counts. */
+/**
+ * At most so many findings of the first pass are remembered; beyond that, every finding of the second pass is reported.
+ */
 const COMPARED_MAX = 100_000;
 
 const PHYSICAL: ReadonlySet<CheckKind> = new Set(["index-damaged", "page-damaged", "schema-damaged"]);
 
-/** How a check says what it found. */
-type Report = (kind: CheckKind, rows: readonly string[], details?: JsonObject) => void;
+/** Reports one issue. */
+type ReportIssue = (kind: CheckKind, rows: readonly string[], details?: JsonObject) => void;
 
-export interface SecondLook {
-  readonly report: Report;
+export interface IssueReporter {
+  readonly report: ReportIssue;
   /** Whether any of these kinds is to be reported. */
   isRequested(...kinds: readonly CheckKind[]): boolean;
 }
@@ -36,7 +38,7 @@ export class Findings {
     return this.#issues;
   }
 
-  /** The engine found damage of its own: what is read may be anything. */
+  /** Whether the engine found damage: then a read may return anything. */
   get hasPhysicalDamage(): boolean {
     return this.#issues.some(({ kind }) => PHYSICAL.has(kind));
   }
@@ -45,13 +47,13 @@ export class Findings {
     return kinds.some((kind) => this.#kinds.has(kind));
   }
 
-  async twice(look: (found: SecondLook) => Promise<void>): Promise<void> {
+  async confirm(visit: (reporter: IssueReporter) => Promise<void>): Promise<void> {
     const first = new Set<string>();
-    await look(this.#looking((key) => void (first.size < COMPARED_MAX && first.add(key))));
+    await visit(this.#reporterTo((key) => void (first.size < COMPARED_MAX && first.add(key))));
     if (first.size === 0) return;
     const seen = new Set<string>();
-    await look(
-      this.#looking((key, issue) => {
+    await visit(
+      this.#reporterTo((key, issue) => {
         if (seen.has(key) || (first.size < COMPARED_MAX && !first.has(key))) return;
         seen.add(key);
         this.#add(issue);
@@ -59,12 +61,12 @@ export class Findings {
     );
   }
 
-  #looking(see: (key: string, issue: CheckIssue) => void): SecondLook {
+  #reporterTo(receive: (key: string, issue: CheckIssue) => void): IssueReporter {
     return {
       isRequested: (...kinds) => this.isRequested(...kinds),
       report: (kind, rows, details = {}) => {
         if (!this.#kinds.has(kind)) return;
-        see(JSON.stringify([kind, rows, details]), { kind, rows, hint: KINDS[kind].hint, details });
+        receive(JSON.stringify([kind, rows, details]), { kind, rows, hint: KINDS[kind].hint, details });
       },
     };
   }

@@ -1,4 +1,5 @@
-// Heads: what they name is there; and, derived anew from rows and log, each has the root and the id that it had.
+// Heads: the rows and blobs that a head names exist, and its root and id can be derived again from the rows and the
+// log.
 
 import type { Context } from "../contracts/context.ts";
 import { HoldfastError } from "../contracts/errors.ts";
@@ -19,7 +20,7 @@ import type { Subject } from "./subject.ts";
 import { checkTurnOf } from "./work.ts";
 
 export async function checkHeads(subject: Subject): Promise<void> {
-  const { survey, session, look } = subject;
+  const { survey, session, reporter } = subject;
   for await (const row of rowsOf<CheckedHeadRow>((last) =>
     survey.storage.query("check.heads", {
       session: session.no,
@@ -30,56 +31,56 @@ export async function checkHeads(subject: Subject): Promise<void> {
   )) {
     survey.count("heads");
     const rows = [row.id];
-    if (row.basis_no !== null && row.basis === null) look.report("head-basis-missing", rows, {});
+    if (row.basis_no !== null && row.basis === null) reporter.report("head-basis-missing", rows, {});
     else if (row.basis_no !== null && row.basis_session !== session.no) {
-      look.report("head-basis-foreign", rows, { basis: row.basis });
+      reporter.report("head-basis-foreign", rows, { basis: row.basis });
     }
     if (row.snapshot_seq !== null && row.snapshot_there === 0) {
-      look.report("head-snapshot-missing", rows, { snapshot: rowId(session.id, row.snapshot_seq) });
+      reporter.report("head-snapshot-missing", rows, { snapshot: rowId(session.id, row.snapshot_seq) });
     }
     checkTurnOf(subject, "heads", row.id, row);
     const final = { name: "final", no: row.final_no, sha256: row.final, salt: row.salt };
     await checkBlob(subject, "heads", row.id, final);
-    const said = compare(subject, row, {
+    const logged = compare(subject, row, {
       table: "heads",
       seq: row.seq,
       branch: row.branch,
       id: row.id,
       types: ["head/created"],
-      // Its id commits to the other columns.
+      // The head's id commits to the other columns.
       pairs: ({ body, data }) => [
         ["branch", row.branch, row.event_branch],
         ["turn_seq", row.turn_seq, data.turn],
         ["at", row.at, body.at],
       ],
     });
-    if (said === null) continue;
-    if (said.data.head !== row.id) {
-      look.report("head-id-wrong", rows, { seq: row.seq, published: said.data.head ?? null });
+    if (logged === null) continue;
+    if (logged.data.head !== row.id) {
+      reporter.report("head-id-wrong", rows, { seq: row.seq, published: logged.data.head ?? null });
       continue;
     }
-    // Of a session that is there, no head loses what it carries: only deleting the session takes it.
-    // The salt may be its summary's alone.
+    // A head loses its final value only when its session is deleted.
+    // If the head has only a summary, the salt is the summary's.
     const carried = row.final_no === null && row.final_summary !== null ? { ...final, salt: null } : final;
-    if (!isErased(subject, final)) checkCommitments(subject, { table: "heads", id: row.id }, said, [carried]);
-    await checkDerived(subject, row, said);
+    if (!isErased(subject, final)) checkCommitments(subject, { table: "heads", id: row.id }, logged, [carried]);
+    await checkDerived(subject, row, logged);
   }
 }
 
-async function checkDerived(subject: Subject, row: CheckedHeadRow, said: EventContent): Promise<void> {
-  const { survey, session, look } = subject;
-  if (!look.isRequested("head-chain-wrong", "head-root-wrong", "head-id-wrong")) return;
+async function checkDerived(subject: Subject, row: CheckedHeadRow, logged: EventContent): Promise<void> {
+  const { survey, session, reporter } = subject;
+  if (!reporter.isRequested("head-chain-wrong", "head-root-wrong", "head-id-wrong")) return;
   if (row.chain_at === null || !sameBytes(row.chain, row.chain_at)) {
-    look.report("head-chain-wrong", [row.id], { seq: row.seq });
+    reporter.report("head-chain-wrong", [row.id], { seq: row.seq });
     return;
   }
-  // Its lineage has no end: nothing can be derived from it.
-  if (survey.cyclic.has(session.no)) return;
+  // A cyclic lineage has no end, so nothing can be derived from it.
+  if (survey.cyclicSessions.has(session.no)) return;
   const lineage = await lineageAt(survey.storage, { no: session.no, branch: row.branch, seq: row.seq });
-  const { root, counts } = await derive(subject, row, said, lineage);
+  const { root, counts } = await derive(subject, row, logged, lineage);
   if (!sameBytes(root, row.root)) {
-    survey.recounted.set(row.id, counts);
-    look.report("head-root-wrong", [row.id], { seq: row.seq, counts: { ...counts } });
+    survey.recountedHeads.set(row.id, counts);
+    reporter.report("head-root-wrong", [row.id], { seq: row.seq, counts: { ...counts } });
     return;
   }
   const from = lineage.find(({ no }) => no !== session.no);
@@ -96,7 +97,7 @@ async function checkDerived(subject: Subject, row: CheckedHeadRow, said: EventCo
     status: row.status as Head["status"],
     root,
   });
-  if (id !== row.id) look.report("head-id-wrong", [row.id], { seq, derived: id });
+  if (id !== row.id) reporter.report("head-id-wrong", [row.id], { seq, derived: id });
 }
 
 async function derive(
@@ -114,8 +115,8 @@ async function derive(
     final: textOr(commitments.final),
     vars: textOr(vars),
     fingerprint: row.fingerprint,
-    compaction: compactionOf(stored, before, rowId(session.id, row.seq - 1), survey.recounted),
-    // Of a session deleted everywhere, nothing but what the root says is left of it.
+    compaction: compactionOf(stored, before, rowId(session.id, row.seq - 1), survey.recountedHeads),
+    // If the session was deleted everywhere, only the root still has the summary.
     summary: committedSummary(row, session.deleted_at === null ? null : textOr(stored.summary)),
     cacheId: row.cache_id,
   };
@@ -126,13 +127,16 @@ function textOr(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** By the log, which knows it also when the variables were erased. */
+/** Reads the commitment from the log, which has it also when the variables were erased. */
 async function committedVars({ survey, session }: Subject, seq: number): Promise<unknown> {
   const [event] = await survey.storage.query("events.at", { session: session.id, seq });
   return plainObject.read(jsonObject.read(event?.body)?.commitments)?.vars;
 }
 
-/** A head either keeps the compaction of the one before it, or makes one whose summary is the message before it. */
+/**
+ * A head either keeps the compaction of the head before it, or makes a new one whose summary is the message just before
+ * the head.
+ */
 function compactionOf(
   stored: JsonObject,
   before: HeadRow | null,
@@ -142,17 +146,17 @@ function compactionOf(
   const found = plainObject.read(stored.compaction) as unknown as NonNullable<Context["compaction"]> | undefined;
   if (found !== undefined && found.summary === last) return found;
   if (before === null) return null;
-  // Where the one before is damaged, there is nothing to compare with.
+  // If the head before it is damaged, there is nothing to compare with.
   return recounted.has(before.id) ? (found ?? null) : rootOf(before).compaction;
 }
 
-/** What the newest head before it counted, and the rows since. */
+/** Adds the rows since the newest earlier head to the counts of that head. */
 async function recount(
   { survey, session }: Subject,
   lineage: readonly Segment[],
   stored: JsonObject,
 ): Promise<{ readonly before: HeadRow | null; readonly counts: Counts }> {
-  const { storage, recounted } = survey;
+  const { storage, recountedHeads } = survey;
   let since = NONE;
   let before: HeadRow | null = null;
   let inherits = false;
@@ -163,12 +167,12 @@ async function recount(
     since = addCounts(since, counted ?? NONE);
     if (head === undefined) continue;
     before = head;
-    since = addCounts(recounted.get(head.id) ?? countsOf(head), since);
+    since = addCounts(recountedHeads.get(head.id) ?? countsOf(head), since);
     break;
   }
-  // What a deleted session left behind is not all that there was.
-  const said = plainObject.read(stored.counts) as Partial<Counts> | undefined;
-  return { before, counts: inherits && said !== undefined ? addCounts(NONE, said) : since };
+  // A deleted session keeps only some of its rows, so counting them again would give less.
+  const storedCounts = plainObject.read(stored.counts) as Partial<Counts> | undefined;
+  return { before, counts: inherits && storedCounts !== undefined ? addCounts(NONE, storedCounts) : since };
 }
 
 async function isDeleted(storage: Storage, id: string): Promise<boolean> {

@@ -1,5 +1,5 @@
-// What a session's log says about its rows: which events wrote one, where the session must stand by now. Only the part of
-// the log that verifies is believed.
+// The rows that a session's log describes: which events wrote a row, and which position the session must have. Only the
+// part of the log that verifies is used.
 
 import type { JsonObject } from "../contracts/json.ts";
 import type { CheckedEventRow, CheckedSessionRow } from "../contracts/storage/check-queries.ts";
@@ -10,11 +10,11 @@ import { RunProjection } from "../core/run-projection.ts";
 import { BoardProjection } from "./boards.ts";
 import { CaptureProjection } from "./capture-projection.ts";
 import { countChars } from "./char-count.ts";
-import type { SecondLook } from "./findings.ts";
+import type { IssueReporter } from "./findings.ts";
 import { verifyLog } from "./log.ts";
-import { Marks } from "./marks.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
-import { Endings } from "./state-endings.ts";
+import { SeqMarks } from "./seq-marks.ts";
+import { StateEndings } from "./state-endings.ts";
 import type { Survey } from "./survey.ts";
 
 const TABLES = [
@@ -32,7 +32,7 @@ const TABLES = [
 
 export type EventTable = (typeof TABLES)[number];
 
-/** The table an event wrote a row to, one row each. */
+/** The table that an event of each type writes one row to. */
 const TABLE_OF: Readonly<Record<string, EventTable>> = {
   "turn/begun": "turns",
   "eval/started": "evals",
@@ -62,56 +62,56 @@ function actors({ run, agent }: JsonObject): { readonly run: string | null; read
   return { run: typeof run === "string" ? run : null, agent: typeof agent === "string" ? agent : null };
 }
 
-/** What the session's own rows must say at the end of the log. */
+/** The values that the session's own rows must have at the end of the log. */
 export interface ExpectedSession {
   readonly messages: number;
   readonly stateSeq: number;
   readonly branch: number;
   readonly head: string | null;
-  /** Facts of its creation and of every update since, the latest of each. */
+  /** The latest value of each field that its creation and every update since set. */
   readonly described: JsonObject;
   readonly columns: Readonly<Record<"agent" | "created_at" | "updated_at" | "version", unknown>>;
   readonly boards: BoardProjection;
   readonly captures: CaptureProjection;
   readonly runs: RunProjection;
-  /** When each name was given to it last; null: taken away since. */
+  /** When each alias was last set; null: it was removed since. */
   readonly aliases: ReadonlyMap<string, unknown>;
 }
 
 /** Where a branch continues from. */
-interface Cut {
+interface BranchCut {
   readonly branch: number;
   readonly seq: number;
 }
 
-/** Of a deleted session, up to which seq each branch is kept. */
+/** Up to which seq a deleted session keeps each branch. */
 export type KeptRanges = ReadonlyMap<number, number>;
 
 interface KeptEvents {
   readonly kept: KeptRanges;
-  /** Seqs whose event is there and is what was written. */
+  /** Seqs whose event is stored and verified. */
   readonly covered: ReadonlySet<number>;
 }
 
 export class Ledger {
-  /** Up to here the log is what was written, and rows can be compared with it. */
+  /** Up to this seq the log is verified, and rows can be compared with it. */
   readonly end: number;
   /** null when the log is damaged. */
   readonly expected: ExpectedSession | null;
-  readonly endings: Endings;
-  /** For each seq the table that has yet to show its row, as its place in TABLES from 1. */
-  readonly #awaited: Marks;
-  /** For each seq how many values of the state have yet to show. */
-  readonly #values: Marks | null;
-  /** Seqs of aborts whose turn must still be ended on the line that continues. */
+  readonly endings: StateEndings;
+  /** For each seq whose row was not found yet: the row's table, as its index in TABLES plus 1. */
+  readonly #awaited: SeqMarks;
+  /** For each seq: how many of its state values were not found yet. */
+  readonly #values: SeqMarks | null;
+  /** Seqs of aborts whose turn needs an end on the continuing branch and was not found ended there yet. */
   readonly #aborts: Set<number>;
   readonly #heads: ReadonlyMap<number, string | null | undefined>;
-  readonly #cuts: ReadonlyMap<number, Cut>;
+  readonly #cuts: ReadonlyMap<number, BranchCut>;
   readonly #kept: KeptEvents | null;
-  /** Facts of the session's creation that stay also when it is deleted; none when that event is gone. */
+  /** Fields of the session's creation that stay when it is deleted; empty when the creation event is gone. */
   readonly birth: Readonly<Record<string, unknown>>;
 
-  constructor(end: number, expected: ExpectedSession | null, read: Reader, remains: KeptEvents | null = null) {
+  constructor(end: number, expected: ExpectedSession | null, read: LedgerReader, remains: KeptEvents | null = null) {
     this.end = end;
     this.expected = expected;
     this.endings = read.endings;
@@ -124,22 +124,22 @@ export class Ledger {
     this.birth = read.birth();
   }
 
-  /** Up to here every event was read and verified, with the blob that it names. */
+  /** Up to this seq every event was read and verified, with the blob that it names. */
   get wholeUpTo(): number {
     return this.#kept === null ? this.end : 0;
   }
 
-  /** Whether the log can be asked about a row of this seq. */
+  /** Whether the log proves the row of this seq. */
   covers(seq: number): boolean {
     return this.#kept === null ? seq <= this.end : this.#kept.covered.has(seq);
   }
 
-  /** Of what is left of a session: whether a row is among what others inherit. */
+  /** Whether a row of a deleted session is in a range that other sessions inherit; always true for a living session. */
   keeps(branch: number | null, seq: number): boolean {
     return this.#kept === null || (branch !== null && seq <= (this.#kept.kept.get(branch) ?? 0));
   }
 
-  /** Where the log of a branch ends, as far as it is known. */
+  /** The last known seq of a branch. */
   endOf(branch: number): number {
     return this.#kept === null ? this.end : (this.#kept.kept.get(branch) ?? 0);
   }
@@ -154,15 +154,18 @@ export class Ledger {
     if (left > 0) this.#values?.set(seq, left - 1);
   }
 
-  /** The session's current head when an invocation began or ended; undefined where that is not known. */
+  /** The session's current head when the invocation event with this seq was written; undefined if unknown. */
   headAt(seq: number): string | null | undefined {
     return this.#heads.get(seq);
   }
 
-  /** The branch a change of something belongs to: where the change happened, unless what changed is on a line left before. */
+  /**
+   * The branch that a later version belongs to: the branch of its event, or the first version's branch if the event's
+   * does not continue it.
+   */
   lineOf(branch: number, begun: { readonly branch: number; readonly seq: number }): number {
-    let at: Cut | undefined = { branch, seq: this.end };
-    // Branches go back to lower numbers, so that this ends.
+    let at: BranchCut | undefined = { branch, seq: this.end };
+    // A branch continues one with a lower number, so this ends.
     for (let last = Number.POSITIVE_INFINITY; at !== undefined && at.branch < last; at = this.#cuts.get(at.branch)) {
       if (at.branch === begun.branch && begun.seq <= at.seq) return branch;
       last = at.branch;
@@ -170,35 +173,35 @@ export class Ledger {
     return begun.branch;
   }
 
-  /** What never showed. */
+  /** The rows that the log describes and that were not found. */
   *missing(): Generator<{ readonly seq: number; readonly table: EventTable | "state" }> {
-    for (const [seq, mark] of this.#awaited.left()) {
+    for (const [seq, mark] of this.#awaited.nonZero()) {
       const table = TABLES[mark - 1];
       if (table !== undefined) yield { seq, table };
     }
     for (const seq of this.#aborts) yield { seq, table: "turns" };
-    for (const [seq] of this.#values?.left() ?? []) yield { seq, table: "state" };
+    for (const [seq] of this.#values?.nonZero() ?? []) yield { seq, table: "state" };
   }
 }
 
-/** Goes through a log from its beginning, or through what is left of one. */
-export class Reader {
-  readonly awaited: Marks;
-  values: Marks | null = null;
+/** Reads the events of a log in order, from its beginning or of the ranges that a deleted session keeps. */
+export class LedgerReader {
+  readonly awaited: SeqMarks;
+  values: SeqMarks | null = null;
   readonly aborts = new Set<number>();
-  readonly endings = new Endings();
+  readonly endings = new StateEndings();
   readonly heads = new Map<number, string | null | undefined>();
-  readonly cuts = new Map<number, Cut>();
+  readonly cuts = new Map<number, BranchCut>();
   readonly #boards = new BoardProjection();
   readonly #captures = new CaptureProjection();
   readonly #runs = new RunProjection();
   readonly #aliases = new Map<string, unknown>();
-  /** For each clear how many messages it took, by its event and by what the messages say. */
-  readonly #cleared = new Map<number, { said: unknown; found: number }>();
+  /** For each clear: how many messages it erased, by its event and by the messages' rows. */
+  readonly #cleared = new Map<number, { logged: unknown; found: number }>();
   #described: JsonObject = {};
   #columns = { agent: null as unknown, created_at: null as unknown, updated_at: null as unknown, version: 0 };
   #branch = 1;
-  /** The session began by continuing another, so that all of its branches inherit. */
+  /** Whether the session began as a fork: then all of its branches inherit. */
   #isFork = false;
   #messages = 0;
   #stateSeq = 0;
@@ -206,27 +209,27 @@ export class Reader {
   #headBefore: string | null | undefined = null;
   readonly #isWhole: boolean;
 
-  /** `log`: all of it from its beginning, or what is left of one. */
+  /** `log`: the whole log from its beginning, or the ranges that a deleted session keeps. */
   constructor(log: "whole" | "remains") {
     this.#isWhole = log === "whole";
-    this.awaited = new Marks(this.#isWhole ? 1 : null);
+    this.awaited = new SeqMarks(this.#isWhole ? 1 : null);
   }
 
   get branch(): number {
     return this.#branch;
   }
 
-  /** `follows`: the event before it was seen. */
+  /** `follows`: the event before it was read as well. */
   see(event: Pick<CheckedEventRow, "seq" | "type" | "at" | "body">, follows = true): void {
     const { seq, type } = event;
-    // A head may have been published on a line that is gone.
+    // A head may have been published on a branch that is gone.
     if (!follows) [this.#headBefore, this.#head] = [undefined, undefined];
     const table = TABLE_OF[type];
     if (table !== undefined) this.awaited.set(seq, TABLES.indexOf(table) + 1);
     if (BRANCHING.has(type)) this.#branch = seq;
     if (BRANCHING.has(type) || STATE.has(type)) this.#stateSeq = seq;
     this.#columns.updated_at = event.at;
-    // Nothing more is in them, and there are many.
+    // A message event describes no other row, and there are many of them.
     if (type === "message/added") return;
     const { body, data } = dataOf(event.body) ?? { body: {}, data: {} };
     if (type.startsWith("session/")) this.#describe(type, event.at, body, data);
@@ -238,7 +241,7 @@ export class Reader {
     else if (type.startsWith("invocation/")) this.heads.set(seq, this.#head);
     else if (type === "messages/cleared") this.#clear(seq, data.count);
     else if (STATE.has(type)) {
-      this.values ??= new Marks(this.#isWhole ? 2 : null);
+      this.values ??= new SeqMarks(this.#isWhole ? 2 : null);
       const inherits = this.#isFork || this.#branch > 1;
       this.values.set(seq, this.endings.see({ seq, type, branch: this.#branch }, data, inherits));
     }
@@ -246,7 +249,7 @@ export class Reader {
     if (!this.#isWhole && !this.#isKept(type, data)) this.awaited.set(seq, 0);
   }
 
-  /** Of a deleted session no notes and derivations are kept, nor the ends of what was begun on another line. */
+  /** A deleted session keeps no notes and no derivations, and no last versions of rows that began on another branch. */
   #isKept(type: string, data: JsonObject): boolean {
     if (type === "annotation" || type === "derivation/added") return false;
     const first = data.call ?? data.eval ?? data.invocation;
@@ -254,9 +257,12 @@ export class Reader {
     return !ends || typeof first !== "number" || this.#isOnLine(first);
   }
 
-  /** A branch is one stretch of the log, from the seq that numbers it. */
+  /**
+   * Whether the seq is in the history of the current branch: a branch is one range of the log that starts at its own
+   * number.
+   */
   #isOnLine(first: number): boolean {
-    let at: Cut | undefined = { branch: this.#branch, seq: Number.POSITIVE_INFINITY };
+    let at: BranchCut | undefined = { branch: this.#branch, seq: Number.POSITIVE_INFINITY };
     for (let last = Number.POSITIVE_INFINITY; at !== undefined && at.branch < last; at = this.cuts.get(at.branch)) {
       if (at.branch <= first && first <= at.seq) return true;
       last = at.branch;
@@ -269,15 +275,15 @@ export class Reader {
     if (type === "session/created") {
       this.#isFork = data.from !== undefined;
       this.#columns = { ...this.#columns, agent: body.agent ?? null, created_at: at };
-      // Created by its first use: then the log says nothing of its columns.
+      // A session that its first use created has no columns in the log.
       this.#described = body.data === undefined ? { request: null } : data;
     } else this.#described = { ...this.#described, ...data };
   }
 
   #clear(seq: number, count: unknown): void {
     const known = this.#cleared.get(seq);
-    this.#cleared.set(seq, { said: count, found: known?.found ?? 0 });
-    // What a session inherits it cannot erase: a row says that it no longer shows it.
+    this.#cleared.set(seq, { logged: count, found: known?.found ?? 0 });
+    // A fork cannot erase inherited messages, so a row of `clears` hides them.
     if (this.#isFork) this.awaited.set(seq, TABLES.indexOf("clears") + 1);
   }
 
@@ -288,24 +294,24 @@ export class Reader {
       if (data.turn !== undefined) this.aborts.add(seq);
     }
     if (type.startsWith("head/")) {
-      // A rewind to before the first head leaves none.
+      // After a rewind to before the first head, the session has no head.
       [this.#headBefore, this.#head] = [this.#head, typeof data.head === "string" ? data.head : null];
     }
     // An aborted head was never the current one.
     else if (data.verb === "abort" && data.head === this.#head) this.#head = this.#headBefore;
   }
 
-  /** A message, and by which event it is gone. */
+  /** Counts a message, or the event that erased it. */
   message(erasedBy: number | null): void {
     if (erasedBy === null) this.#messages++;
     else {
-      const known = this.#cleared.get(erasedBy) ?? { said: null, found: 0 };
+      const known = this.#cleared.get(erasedBy) ?? { logged: null, found: 0 };
       this.#cleared.set(erasedBy, { ...known, found: known.found + 1 });
     }
   }
 
-  *miscounted(): Generator<{ readonly seq: number; readonly said: unknown; readonly found: number }> {
-    for (const [seq, { said, found }] of this.#cleared) if (said !== found) yield { seq, said, found };
+  *miscounted(): Generator<{ readonly seq: number; readonly logged: unknown; readonly found: number }> {
+    for (const [seq, { logged, found }] of this.#cleared) if (logged !== found) yield { seq, logged, found };
   }
 
   birth(): Readonly<Record<string, unknown>> {
@@ -329,11 +335,11 @@ export class Reader {
   }
 }
 
-/** The log is read once: each event is compared and counted as soon as it is known to be what was written. */
-export async function readLedger(survey: Survey, look: SecondLook, session: CheckedSessionRow): Promise<Ledger> {
+/** Reads the log once: each event is compared and counted as soon as it is verified. */
+export async function readLedger(survey: Survey, reporter: IssueReporter, session: CheckedSessionRow): Promise<Ledger> {
   const { storage, count } = survey;
-  const reader = new Reader("whole");
-  const { ok, end } = await verifyLog(storage, look, session, (event) => {
+  const reader = new LedgerReader("whole");
+  const { ok, end } = await verifyLog(storage, reporter, session, (event) => {
     if (event.seq > session.seq) return;
     count("events");
     reader.see(event);
@@ -341,34 +347,44 @@ export async function readLedger(survey: Survey, look: SecondLook, session: Chec
     count("messages");
     const isSame = event.content === null || survey.contents.add(event.content, event.chars);
     if (!isSame || (event.words !== null && event.chars !== countChars(event.words))) {
-      look.report("row-mismatch", [rowId(session.id, event.seq)], { table: "events", column: "chars" });
+      reporter.report("row-mismatch", [rowId(session.id, event.seq)], { table: "events", column: "chars" });
     }
     reader.message(event.erased_seq !== null && event.erased_seq > session.seq ? null : event.erased_seq);
   });
-  if (survey.blob !== undefined) await readContents(survey, look, session, end);
+  if (survey.checkBlobOnce !== undefined) await readContents(survey, reporter, session, end);
   if (ok) {
     for (const { seq, found } of reader.miscounted()) {
-      look.report("row-mismatch", [rowId(session.id, seq)], { table: "events", column: "erased_seq", found });
+      reporter.report("row-mismatch", [rowId(session.id, seq)], { table: "events", column: "erased_seq", found });
     }
   }
   return new Ledger(end, ok ? reader.expected() : null, reader);
 }
 
-/** The blobs that the events of a session name, when it is checked alone. */
-async function readContents(survey: Survey, look: SecondLook, session: CheckedSessionRow, end: number): Promise<void> {
+/** Checks the blobs that the events of a session name, when the session is checked alone. */
+async function readContents(
+  survey: Survey,
+  reporter: IssueReporter,
+  session: CheckedSessionRow,
+  end: number,
+): Promise<void> {
   for await (const event of rowsOf<CheckedEventRow>((last) =>
     survey.storage.query("check.events", { session: session.no, after: last?.seq ?? BEFORE_ALL, limit: PAGE }),
   )) {
     if (event.seq > end) break;
     if (event.content !== null) {
-      await survey.blob?.(look, rowId(session.id, event.seq), event.content, event.message === 1 ? "content" : null);
+      await survey.checkBlobOnce?.(
+        reporter,
+        rowId(session.id, event.seq),
+        event.content,
+        event.message === 1 ? "content" : null,
+      );
     }
   }
 }
 
-/** Content that is a blob: the event's row says its hash twice, and the chain commits to one of them. */
-export function checkContent(look: SecondLook, session: CheckedSessionRow, event: CheckedEventRow): void {
+/** For content that is a blob, the event's row contains the hash twice, and the chain commits to one of them. */
+export function checkContent(reporter: IssueReporter, session: CheckedSessionRow, event: CheckedEventRow): void {
   const { content, sha256, erased_seq, seq } = event;
   if (erased_seq !== null || content === null || (sha256 !== null && sameBytes(content, sha256))) return;
-  look.report("commitment-mismatch", [rowId(session.id, seq)], { table: "events", payload: "content" });
+  reporter.report("commitment-mismatch", [rowId(session.id, seq)], { table: "events", payload: "content" });
 }

@@ -1,8 +1,8 @@
-// The blobs that the bytes of another name, and the links that keep them: a message's content names its attachments, a
-// capture's list its files. Without its link a blob that is named expires and is deleted.
+// Finds the blobs that another blob's bytes name, and checks the links that keep them: a message's content names its
+// attachments, a capture's list names its files. Without the link, gc deletes the named blob when it expires.
 import { fromRef, toHex, toRef } from "../core/bytes.ts";
 import { json, list, plainObject } from "../core/decode.ts";
-import type { SecondLook } from "./findings.ts";
+import type { IssueReporter } from "./findings.ts";
 import type { BlobUse } from "./survey.ts";
 
 const NOTHING: readonly Uint8Array[] = [];
@@ -23,7 +23,7 @@ export function namesIn(as: BlobUse, pieces: readonly Uint8Array[]): readonly Ui
   return [...found.values()];
 }
 
-/** As history/append.ts finds them: sources of media, also inside results of tools. */
+/** Finds attachments as history/append.ts does: sources of media, also inside tool results. */
 function attachmentsIn(content: unknown, add: (ref: unknown) => void): void {
   for (const item of list.read(content) ?? []) {
     const block = plainObject.read(item) ?? {};
@@ -34,17 +34,17 @@ function attachmentsIn(content: unknown, add: (ref: unknown) => void): void {
 
 const MEDIA: ReadonlySet<unknown> = new Set(["image", "audio", "document"]);
 
-/** Every blob that is named is linked; a link too many keeps a blob and loses nothing. */
+/** Reports named blobs without a link; an extra link keeps a blob longer and loses nothing. */
 export function compareLinks(
-  look: SecondLook,
+  reporter: IssueReporter,
   parent: Uint8Array,
   names: readonly Uint8Array[],
   links: readonly (Uint8Array | null)[],
 ): void {
-  // A link that leads nowhere is reported by itself, and stands for one of the names.
+  // A link without a blob is reported separately, and belongs to one of the names.
   if (names.length === 0 || links.includes(null)) return;
   const linked = new Set(links.map((sha256) => (sha256 === null ? "" : toHex(sha256))));
   for (const name of names) {
-    if (!linked.has(toHex(name))) look.report("blob-link-missing", [toRef(parent), toRef(name)], {});
+    if (!linked.has(toHex(name))) reporter.report("blob-link-missing", [toRef(parent), toRef(name)], {});
   }
 }

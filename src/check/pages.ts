@@ -1,12 +1,12 @@
-// Rows in pages by key: each read is short, so that nothing waits for the checker and nothing pins the WAL.
+// Reads rows in pages by key: each read is short, so that no writer waits for the checker and no read pins the WAL.
 import { type AskedBlobs, REFS_ASKED } from "../contracts/storage/store-check-queries.ts";
 
 export const PAGE = 1000;
 
-/** A damaged row may have any number; no seq is passed over. */
+/** Lower than any key: a damaged row may have any number, and the check must not skip it. */
 export const BEFORE_ALL = Number.MIN_SAFE_INTEGER;
 
-/** Every row, page after page; `read` is given the last row of the page before. */
+/** Yields every row, page after page; `read` receives the last row of the page before. */
 export async function* rowsOf<R>(read: (last: R | undefined) => Promise<readonly R[]>): AsyncGenerator<R> {
   let last: R | undefined;
   for (;;) {
@@ -24,7 +24,7 @@ export interface VersionParams {
   readonly limit: number;
 }
 
-/** Every version of a session's rows, page after page, each with the row before it, which may be of another first version. */
+/** Yields every version of a session's rows with the row before it, which may be a version of another record. */
 export async function* versionsOf<R extends { readonly first_seq: number; readonly seq: number }>(
   session: number,
   read: (params: VersionParams) => Promise<readonly R[]>,
@@ -41,7 +41,7 @@ export async function* versionsOf<R extends { readonly first_seq: number; readon
   }
 }
 
-/** The parameters of a read that looks up to REFS_ASKED blobs up. */
+/** The parameters of a query for up to REFS_ASKED blobs. */
 export function askedBlobs(numbers: readonly number[]): AskedBlobs {
   return Object.fromEntries(Array.from({ length: REFS_ASKED }, (_, i) => [`blob_${i}`, numbers[i] ?? 0]));
 }

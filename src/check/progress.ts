@@ -1,4 +1,4 @@
-// What a check has looked at so far, and how it reports to its caller: at every step, and repeatedly inside a long one.
+// Counts what a check has done so far and reports it to the caller: at every step, and repeatedly inside a long step.
 import type { Checking, CheckProgress } from "../contracts/check.ts";
 import type { Environment } from "../contracts/environment.ts";
 
@@ -8,7 +8,7 @@ const COUNTS_PER_CLOCK = 256;
 
 export class Progress {
   readonly counts: Record<string, number> = {};
-  /** A second look at the same rows counts nothing. */
+  /** False during the second pass over the same rows. */
   isCounting = true;
   readonly #environment: Environment;
   readonly #onProgress: NonNullable<Parameters<Checking["check"]>[0]>["onProgress"];
@@ -31,7 +31,7 @@ export class Progress {
     this.#reportedAt = this.#began;
   }
 
-  /** What is looked at from here on. */
+  /** Names the step that starts now. */
   begin(at: CheckProgress["at"], session?: string): void {
     this.#step = session === undefined ? { at } : { at, session };
   }
@@ -42,7 +42,7 @@ export class Progress {
     if (++this.#counted % COUNTS_PER_CLOCK === 0) this.#reportIfDue();
   };
 
-  /** Bytes of a blob that were read and hashed. */
+  /** Adds the bytes of a blob that were read and hashed. */
   readonly read = (bytes: number): void => {
     if (!this.isCounting) return;
     this.#bytes += bytes;

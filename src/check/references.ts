@@ -12,7 +12,7 @@ import {
 } from "../contracts/storage/store-check-queries.ts";
 import { toRef } from "../core/bytes.ts";
 import { BlobSet } from "./blob-set.ts";
-import type { SecondLook } from "./findings.ts";
+import type { IssueReporter } from "./findings.ts";
 import { askedBlobs, BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 
 /** Blobs whose references are counted in one pass: four bytes each. */
@@ -22,12 +22,12 @@ const COUNTED_AT_ONCE = 16_777_216;
 const EVENTS_AT_ONCE = 5_000;
 
 /**
- * Blobs with a wrong count that are counted again at one moment, a few by each walk through all rows. The rest is
- * reported if both looks counted the same.
+ * At most so many blobs with a wrong count are counted again in one statement, a few by each pass over all rows. The
+ * rest is reported if both passes counted the same.
  */
 const RECOUNTED_MAX = 4 * REFS_ASKED;
 
-/** Keys before those of all rows. */
+/** Keys lower than those of any row. */
 const FIRST_KEYS: ReferenceKeys = {
   annotations: { session_no: BEFORE_ALL, seq: BEFORE_ALL },
   state: { session_no: BEFORE_ALL, branch: BEFORE_ALL, key: "", seq: BEFORE_ALL },
@@ -38,24 +38,27 @@ const FIRST_KEYS: ReferenceKeys = {
   captures: { no: BEFORE_ALL },
 };
 
-export async function checkReferences(storage: Storage, look: SecondLook): Promise<void> {
+export async function checkReferences(storage: Storage, reporter: IssueReporter): Promise<void> {
   const recounted = { left: RECOUNTED_MAX };
   for (let first = 0, more = true; more; first += COUNTED_AT_ONCE) {
-    const counts = new Counts(first);
+    const counts = new ReferenceCounts(first);
     await countReferences(storage, (no) => counts.add(no));
-    more = await compareCounts(storage, look, counts, recounted);
+    more = await compareCounts(storage, reporter, counts, recounted);
   }
 }
 
-/** The blobs that captures have as their lists of files. */
+/** The blobs that are the file lists of captures. */
 export async function readManifests(storage: Storage): Promise<BlobSet> {
   const found = new BlobSet();
   await eachRowBlob(storage, "captures", (no) => found.add(no));
   return found;
 }
 
-/** How often each blob behind a number was named; the array grows as it is needed, because most stores have few blobs. */
-class Counts {
+/**
+ * Counts the references to each blob with a number above `first`; the array grows on demand, because most stores have
+ * few blobs.
+ */
+class ReferenceCounts {
   readonly first: number;
   #counted = new Int32Array(1024);
 
@@ -83,16 +86,16 @@ class Counts {
   }
 }
 
-/** Whether there are blobs behind the last that was counted. */
+/** Returns whether there are blobs after the last one that was counted. */
 async function compareCounts(
   storage: Storage,
-  look: SecondLook,
-  counts: Counts,
+  reporter: IssueReporter,
+  counts: ReferenceCounts,
   recounted: { left: number },
 ): Promise<boolean> {
   const doubtful: CheckedBlobRow[] = [];
-  const settle = async () => {
-    await reportWrong(storage, look, counts, doubtful.splice(0), recounted.left > 0);
+  const reportDoubtful = async () => {
+    await reportWrong(storage, reporter, counts, doubtful.splice(0), recounted.left > 0);
     recounted.left -= REFS_ASKED;
   };
   let more = false;
@@ -102,16 +105,16 @@ async function compareCounts(
     more = row.no > counts.last;
     if (more) break;
     if (row.refs !== counts.of(row.no)) doubtful.push(row);
-    if (doubtful.length >= REFS_ASKED) await settle();
+    if (doubtful.length >= REFS_ASKED) await reportDoubtful();
   }
-  if (doubtful.length > 0) await settle();
+  if (doubtful.length > 0) await reportDoubtful();
   return more;
 }
 
 async function reportWrong(
   storage: Storage,
-  look: SecondLook,
-  counts: Counts,
+  reporter: IssueReporter,
+  counts: ReferenceCounts,
   doubtful: readonly CheckedBlobRow[],
   isRecounted: boolean,
 ): Promise<void> {
@@ -119,11 +122,11 @@ async function reportWrong(
     ? await storage.query("check.refsOf", askedBlobs(doubtful.map(({ no }) => no)))
     : doubtful.map(({ no, sha256, refs }) => ({ sha256, refs, n: counts.of(no) }));
   for (const { sha256, refs, n } of wrong) {
-    if (refs !== n) look.report("blob-refs-wrong", [toRef(sha256)], { stored: refs, counted: n });
+    if (refs !== n) reporter.report("blob-refs-wrong", [toRef(sha256)], { stored: refs, counted: n });
   }
 }
 
-/** Also rows of sessions that are not there: they refer to their blobs all the same. */
+/** Counts the rows of missing sessions as well: gc counts them too. */
 async function countReferences(storage: Storage, add: (no: number) => void): Promise<void> {
   await eachEventBlob(storage, add);
   for (const table of Object.keys(FIRST_KEYS) as ReferenceTable[]) await eachRowBlob(storage, table, add);

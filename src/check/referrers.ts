@@ -1,5 +1,5 @@
-// Whose the damaged bytes are: a blob's issue also names a few of the rows that refer to it. No index leads from a blob to
-// its rows, so they are looked for afterwards, for many blobs at once and only where there is damage.
+// Finds the rows that refer to damaged blobs: a blob's issue also names a few of them. No index leads from a blob to
+// its rows, so the check searches for them at the end, for many blobs at once and only where there is damage.
 import type { CheckIssue, CheckKind } from "../contracts/check.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { REFS_ASKED } from "../contracts/storage/store-check-queries.ts";
@@ -9,7 +9,7 @@ import { askedBlobs } from "./pages.ts";
 
 const ABOUT_BLOBS: ReadonlySet<CheckKind> = new Set(["blob-hash-mismatch", "blob-missing", "blob-part-missing"]);
 
-/** Every so many blobs are another walk through all rows. */
+/** Each REFS_ASKED blobs need another pass over all rows; this limits the passes. */
 const WALKS_MAX = 4;
 
 export async function withReferrers(storage: Storage, issues: readonly CheckIssue[]): Promise<readonly CheckIssue[]> {

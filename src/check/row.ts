@@ -1,5 +1,5 @@
-// A session's own row, and what stands beside it without an event's seq: tags, names, boards. They are read at one moment
-// of the log and compared with what the log says there.
+// A session's own row, and its rows that no seq links to an event: tags, aliases, boards. They are read at one position
+// of the log and compared with what the log describes there.
 
 import type { CheckedCaptureRow } from "../contracts/storage/capture-queries.ts";
 import type {
@@ -26,23 +26,25 @@ export interface SessionRows {
   readonly captures: readonly CheckedCaptureRow[];
 }
 
-/** A writer may change it all the time; then the rest is checked all the same. */
+/** A writer may change the session all the time; after so many attempts, these rows are not compared. */
 const ATTEMPTS = 10;
 
-/** The session's row, and what stood beside it while its log was no longer than the row says. */
+/**
+ * Reads the session's row and its other rows at one position of the log; sessionRows is null if the log kept growing.
+ */
 export async function readSessionRows(
   storage: Storage,
   found: CheckedSessionRow,
-): Promise<{ readonly session: CheckedSessionRow; readonly beside: SessionRows | null }> {
+): Promise<{ readonly session: CheckedSessionRow; readonly sessionRows: SessionRows | null }> {
   let session = found;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const beside = await readRows(storage, session.no);
+    const sessionRows = await readRows(storage, session.no);
     const [now] = await storage.query("check.session", { id: session.id });
     if (now === undefined || now.deleted_at !== session.deleted_at) break;
-    if (now.seq === session.seq) return { session, beside };
+    if (now.seq === session.seq) return { session, sessionRows };
     session = now;
   }
-  return { session, beside: null };
+  return { session, sessionRows: null };
 }
 
 async function readRows(storage: Storage, no: number): Promise<SessionRows> {
@@ -88,23 +90,23 @@ async function readRows(storage: Storage, no: number): Promise<SessionRows> {
   };
 }
 
-export function checkRow({ look, session }: Subject, expected: ExpectedSession): void {
+export function checkRow({ reporter, session }: Subject, expected: ExpectedSession): void {
   const rows = [session.id];
   if (expected.messages !== session.messages) {
-    look.report("message-count-wrong", rows, { counted: expected.messages, stored: session.messages });
+    reporter.report("message-count-wrong", rows, { counted: expected.messages, stored: session.messages });
   }
   if (expected.stateSeq !== session.state_seq) {
-    look.report("state-seq-wrong", rows, { expected: expected.stateSeq, stored: session.state_seq });
+    reporter.report("state-seq-wrong", rows, { expected: expected.stateSeq, stored: session.state_seq });
   }
   if (expected.branch !== session.branch) {
-    look.report("branch-wrong", rows, { branch: session.branch, expected: expected.branch });
+    reporter.report("branch-wrong", rows, { branch: session.branch, expected: expected.branch });
   }
   const isOwn = session.head_no === null || session.head_session === session.no;
   if (isOwn && expected.head !== session.head) {
-    look.report("current-head-wrong", rows, { head: session.head, expected: expected.head });
+    reporter.report("current-head-wrong", rows, { head: session.head, expected: expected.head });
   }
   const { status = "open", tags = [], kind = "entry", origin = null, cacheId = null, request } = expected.described;
-  const said: Readonly<Record<string, unknown>> = {
+  const logged: Readonly<Record<string, unknown>> = {
     status,
     tags: JSON.stringify(tags),
     kind,
@@ -114,8 +116,8 @@ export function checkRow({ look, session }: Subject, expected: ExpectedSession):
     ...(request === undefined ? {} : { request }),
   };
   const found: Readonly<Record<string, unknown>> = { ...session, tags: JSON.stringify(tagsOf(session)) };
-  for (const column of Object.keys(said)) {
-    if (found[column] !== said[column]) look.report("row-mismatch", rows, { table: "sessions", column });
+  for (const column of Object.keys(logged)) {
+    if (found[column] !== logged[column]) reporter.report("row-mismatch", rows, { table: "sessions", column });
   }
 }
 
@@ -124,25 +126,25 @@ function tagsOf({ tags }: CheckedSessionRow): readonly string[] | undefined {
 }
 
 /**
- * Names that the session has are names it was given; that one is missing says nothing, because another session may have
- * taken it over.
+ * Every alias of the session must have been set in its log. A missing alias is no issue, because another session may
+ * have taken it over since.
  */
 export async function checkSessionRows(
   subject: Subject,
   expected: ExpectedSession,
-  beside: SessionRows,
+  sessionRows: SessionRows,
 ): Promise<void> {
-  const { look, session } = subject;
+  const { reporter, session } = subject;
   const tags = [...new Set(tagsOf(session))].sort();
-  if (JSON.stringify(tags) !== JSON.stringify([...beside.tags].sort())) {
-    look.report("row-mismatch", [session.id], { table: "session_tags", column: "tag" });
+  if (JSON.stringify(tags) !== JSON.stringify([...sessionRows.tags].sort())) {
+    reporter.report("row-mismatch", [session.id], { table: "session_tags", column: "tag" });
   }
-  for (const { name, created_at } of beside.aliases) {
+  for (const { name, created_at } of sessionRows.aliases) {
     const given = expected.aliases.get(name) ?? null;
-    if (given === null) look.report("row-without-event", [name], { table: "aliases", session: session.id });
-    else if (given !== created_at) look.report("row-mismatch", [name], { table: "aliases", column: "created_at" });
+    if (given === null) reporter.report("row-without-event", [name], { table: "aliases", session: session.id });
+    else if (given !== created_at) reporter.report("row-mismatch", [name], { table: "aliases", column: "created_at" });
   }
-  expected.boards.compare(look, beside.boards, beside.tasks);
-  compareRuns(look, session.id, expected.runs, beside.runs);
-  await compareCaptures(subject, expected.captures.expected, beside.captures);
+  expected.boards.compare(reporter, sessionRows.boards, sessionRows.tasks);
+  compareRuns(reporter, session.id, expected.runs, sessionRows.runs);
+  await compareCaptures(subject, expected.captures.expected, sessionRows.captures);
 }

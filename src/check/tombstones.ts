@@ -1,6 +1,6 @@
-// Tombstones: stretches of a deleted session's log that others inherit, or that came with a fork, each from the
-// beginning of a branch on, with the rows of their events. Everything that other sessions read through them is compared
-// like the rows of a living session; what only the rest of the log could show is unknown.
+// Checks tombstones: ranges of a deleted session's log that other sessions inherit, or that were imported with a fork.
+// Each starts at the beginning of a branch and keeps the rows of its events. The rows that other sessions read through
+// them are compared like the rows of a living session; what only the deleted part of the log could prove stays unknown.
 import type { CheckKind } from "../contracts/check.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { CheckedEventRow, CheckedSessionRow } from "../contracts/storage/check-queries.ts";
@@ -12,77 +12,81 @@ import { IN_PART } from "../core/session-lookup.ts";
 import { BEGINS_BRANCH, type ChainFault, checkColumns, checkEvent } from "../log/verify.ts";
 import { findInheritedRanges } from "../sessions/tombstones.ts";
 import { isCyclic } from "./edges.ts";
-import type { SecondLook } from "./findings.ts";
-import { checkContent, dataOf, type KeptRanges, Ledger, Reader } from "./ledger.ts";
+import type { IssueReporter } from "./findings.ts";
+import { checkContent, dataOf, type KeptRanges, Ledger, LedgerReader } from "./ledger.ts";
 import { BEFORE_ALL, PAGE, rowsOf } from "./pages.ts";
 import type { SessionRows } from "./row.ts";
 import type { Subject } from "./subject.ts";
 import type { Survey } from "./survey.ts";
 
-/** Erased with its session, wherever it is inherited. */
+/** The erased_seq of a row that was erased with its session, also for the sessions that inherit it. */
 const EVERYWHERE = Number.MAX_SAFE_INTEGER;
 
 export async function checkKeptRanges(
   survey: Survey,
-  look: SecondLook,
+  reporter: IssueReporter,
   session: CheckedSessionRow,
 ): Promise<KeptRanges> {
   const { storage } = survey;
   const rows = await storage.query("archive.remains", { session: session.no });
   const kept = new Map(rows.map(({ branch, upto }) => [Number(branch), Number(upto)]));
-  // Where a lineage has no beginning, it is unknown what it needs.
+  // A lineage without a beginning does not say which ranges it needs.
   for (const { branch } of await storage.query("branches.needed", { session: session.no })) {
     if (await isCyclic(survey, session.no, branch)) return kept;
   }
   const needs = new Map((await findInheritedRanges(storage, session.no)).map(({ branch, upTo }) => [branch, upTo]));
   for (const branch of new Set([...needs.keys(), ...kept.keys()])) {
     const [needed, upto] = [needs.get(branch) ?? 0, kept.get(branch) ?? 0];
-    if (upto < needed) look.report("remains-short", [session.id], { branch, needed, kept: upto });
-    if (upto > needed) look.report("remains-left", [session.id], { table: "remains", branch, needed, kept: upto });
+    if (upto < needed) reporter.report("remains-short", [session.id], { branch, needed, kept: upto });
+    if (upto > needed) reporter.report("remains-left", [session.id], { table: "remains", branch, needed, kept: upto });
   }
   return kept;
 }
 
-/** A session that is there has all of its log, and keeps nothing in particular for others. */
-export async function checkLiving({ survey, look, session }: Subject): Promise<void> {
+/** Checks that a living session has no kept ranges: it has all of its log. */
+export async function checkLiving({ survey, reporter, session }: Subject): Promise<void> {
   const rows = await survey.storage.query("archive.remains", { session: session.no });
-  if (rows.length > 0) look.report("remains-left", [session.id], { table: "remains" });
+  if (rows.length > 0) reporter.report("remains-left", [session.id], { table: "remains" });
 }
 
-/** What a tombstone says nothing of any more. */
+/** The columns that are NULL in a tombstone. */
 const EMPTY = ["agent_no", "request", "tags", "origin", "cache_id", "head_no", "title"] as const;
 
-export function checkTombstone({ look, session }: Subject, { birth, end }: Ledger, beside: SessionRows | null): void {
+export function checkTombstone(
+  { reporter, session }: Subject,
+  { birth, end }: Ledger,
+  sessionRows: SessionRows | null,
+): void {
   const { described, ...columns } = session;
   const found: Readonly<Record<string, unknown>> = { ...columns, title: described === 1 ? "" : null };
-  const said: Record<string, unknown> = { ...Object.fromEntries(EMPTY.map((column) => [column, null])), ...birth };
-  said.messages = 0;
-  // What came with a fork, and was never deleted here, never stood anywhere.
-  if (session.version === IN_PART) Object.assign(said, { status: "open", branch: 1, state_seq: 0 });
-  for (const column of Object.keys(said)) {
-    if ((found[column] ?? null) !== said[column])
-      look.report("row-mismatch", [session.id], { table: "sessions", column });
+  const logged: Record<string, unknown> = { ...Object.fromEntries(EMPTY.map((column) => [column, null])), ...birth };
+  logged.messages = 0;
+  // A session that was imported in part with a fork, and never deleted here, has no position of its own.
+  if (session.version === IN_PART) Object.assign(logged, { status: "open", branch: 1, state_seq: 0 });
+  for (const column of Object.keys(logged)) {
+    if ((found[column] ?? null) !== logged[column])
+      reporter.report("row-mismatch", [session.id], { table: "sessions", column });
   }
-  if (end > session.seq) look.report("log-beyond-end", [session.id], { seq: end });
+  if (end > session.seq) reporter.report("log-beyond-end", [session.id], { seq: end });
   const left = {
-    boards: beside?.boards,
-    captures: beside?.captures,
-    session_tags: beside?.tags,
-    ...beside?.runs,
+    boards: sessionRows?.boards,
+    captures: sessionRows?.captures,
+    session_tags: sessionRows?.tags,
+    ...sessionRows?.runs,
   };
   for (const [table, rows] of Object.entries(left)) {
-    if (rows !== undefined && rows.length > 0) look.report("remains-left", [session.id], { table });
+    if (rows !== undefined && rows.length > 0) reporter.report("remains-left", [session.id], { table });
   }
 }
 
 export async function readKeptRanges(
   survey: Survey,
-  look: SecondLook,
+  reporter: IssueReporter,
   session: CheckedSessionRow,
   kept: KeptRanges,
 ): Promise<Ledger> {
   const { storage, count } = survey;
-  const stretches = new Stretches(look, session, kept);
+  const stretches = new KeptRangesReader(reporter, session, kept);
   const clears: ErasedEventRow[] = [];
   for await (const event of rowsOf<WholeEventRow>((last) =>
     storage.query("events.whole", { session: session.id, after: last?.seq ?? BEFORE_ALL, limit: PAGE }),
@@ -97,8 +101,8 @@ export async function readKeptRanges(
     storage.query("check.events", { session: session.no, after: last?.seq ?? BEFORE_ALL, limit: PAGE }),
   )) {
     if (event.content === null || !stretches.covers(event.seq)) continue;
-    checkContent(look, session, event);
-    await survey.blob?.(look, rowId(session.id, event.seq), event.content);
+    checkContent(reporter, session, event);
+    await survey.checkBlobOnce?.(reporter, rowId(session.id, event.seq), event.content);
   }
   for (const event of clears) stretches.checkErased(event);
   const { reader, covered } = stretches;
@@ -113,24 +117,24 @@ export function tombstoneKind({ reason }: ChainFault): CheckKind {
 
 type ErasedEventRow = WholeEventRow & { readonly erased_seq: number };
 
-class Stretches {
-  readonly reader = new Reader("remains");
-  /** Seqs whose event is there and is what was written. */
+class KeptRangesReader {
+  readonly reader = new LedgerReader("remains");
+  /** Seqs whose event is stored and verified. */
   readonly covered = new Set<number>();
-  readonly #look: SecondLook;
+  readonly #reporter: IssueReporter;
   readonly #session: CheckedSessionRow;
   readonly #kept: KeptRanges;
-  /** The last event of each branch that is what was written. */
+  /** The last verified event of each branch. */
   readonly #last = new Map<number, number>();
   readonly #broken = new Set<number>();
   readonly #clears = new Map<number, JsonObject>();
-  /** For each clear how many of the messages say that they are gone by it. */
+  /** For each clear: how many message rows name it as the event that erased them. */
   readonly #gone = new Map<number, number>();
   #before: WholeEventRow | null = null;
   #left = false;
 
-  constructor(look: SecondLook, session: CheckedSessionRow, kept: KeptRanges) {
-    this.#look = look;
+  constructor(reporter: IssueReporter, session: CheckedSessionRow, kept: KeptRanges) {
+    this.#reporter = reporter;
     this.#session = session;
     this.#kept = kept;
   }
@@ -139,13 +143,13 @@ class Stretches {
     return this.covered.has(seq);
   }
 
-  /** Whether the event is kept for others, and what was written. */
+  /** Returns whether the event is kept for other sessions and verified. */
   add(event: WholeEventRow): boolean {
     const before = this.#before;
     this.#before = event;
     const { seq, branch } = event;
     if (seq > (this.#kept.get(branch) ?? 0)) {
-      if (!this.#left) this.#look.report("remains-left", [this.#session.id], { table: "events", seq });
+      if (!this.#left) this.#reporter.report("remains-left", [this.#session.id], { table: "events", seq });
       this.#left = true;
       return false;
     }
@@ -153,7 +157,7 @@ class Stretches {
     const wrong = this.#check(event, before);
     if (wrong !== null) {
       this.#broken.add(branch);
-      this.#look.report(tombstoneKind(wrong), [rowId(this.#session.id, wrong.seq)], { ...wrong });
+      this.#reporter.report(tombstoneKind(wrong), [rowId(this.#session.id, wrong.seq)], { ...wrong });
       return false;
     }
     this.#last.set(branch, seq);
@@ -163,7 +167,7 @@ class Stretches {
     return true;
   }
 
-  /** Every message that a clear took is gone, as far as what came before it is kept. */
+  /** Checks that as many messages are erased as each clear says, as far as the events before the clear are kept. */
   #count({ seq, type, body, erased_seq: by }: WholeEventRow): void {
     if (by !== null) this.#gone.set(by, (this.#gone.get(by) ?? 0) + 1);
     if (type !== "messages/cleared") return;
@@ -171,10 +175,10 @@ class Stretches {
     this.#clears.set(seq, clear?.body ?? {});
     const found = this.#gone.get(seq) ?? 0;
     const elsewhere = seq - 1 - this.covered.size;
-    const said = Number(clear?.data.count);
-    if (found <= said && said <= found + elsewhere) return;
+    const logged = Number(clear?.data.count);
+    if (found <= logged && logged <= found + elsewhere) return;
     const details = { table: "events", column: "erased_seq", found };
-    this.#look.report("row-mismatch", [rowId(this.#session.id, seq)], details);
+    this.#reporter.report("row-mismatch", [rowId(this.#session.id, seq)], details);
   }
 
   #check(event: WholeEventRow, before: WholeEventRow | null): ChainFault | null {
@@ -189,32 +193,32 @@ class Stretches {
     if (seq === this.#session.seq && !sameBytes(event.hash, this.#session.chain)) {
       return { seq, reason: "the hash is not the one that the session's row has" };
     }
-    // Of the line that was left before a branch began, the event before it may be gone, and its hash with it.
+    // The event before the first of a branch may be gone, and its hash with it.
     const follows = before?.seq === seq - 1 && this.covers(before.seq);
     if (seq > 1 && !follows) return checkColumns(event);
     const hash = seq === 1 || before === null ? genesis(this.#session.id) : before.hash;
     return checkEvent(event, { seq: seq - 1, hash, branch });
   }
 
-  /** Where a stretch ends before it should. */
+  /** Reports ranges that end too early. */
   end(): void {
     for (const [branch, upto] of this.#kept) {
       const last = this.#last.get(branch);
       if (last === upto || this.#broken.has(branch)) continue;
       const seq = last === undefined ? branch : last + 1;
-      this.#look.report("seq-gap", [rowId(this.#session.id, seq)], { seq, reason: `event ${seq} is missing` });
+      this.#reporter.report("seq-gap", [rowId(this.#session.id, seq)], { seq, reason: `event ${seq} is missing` });
     }
   }
 
-  /** A message is gone because a clear says so; one that came after what is kept is not here to say it. */
+  /** Checks that a clear explains an erased message; a clear after the kept range may be missing. */
   checkErased({ seq, agent, run, erased_seq: by }: ErasedEventRow): void {
     const clear = this.#clears.get(by);
-    const isSaid =
+    const isLogged =
       clear === undefined
         ? by > seq && !this.covers(by)
         : by > seq && clear.agent === agent && (clear.run === undefined || clear.run === run);
-    if (isSaid) return;
+    if (isLogged) return;
     const reason = `the message is gone, and event ${by} is not what cleared it`;
-    this.#look.report("event-mismatch", [rowId(this.#session.id, seq)], { seq, reason });
+    this.#reporter.report("event-mismatch", [rowId(this.#session.id, seq)], { seq, reason });
   }
 }

@@ -1,15 +1,15 @@
-// The rows of a session's work: turns, evals, calls, snapshots, notes and state. Each is looked at by itself, then beside
-// the event that wrote it.
+// Checks the rows of a session's turns, evals, calls, snapshots, notes and clears. Each is checked by itself, then
+// against the event that wrote it.
 import type { CheckKind } from "../contracts/check.ts";
 import type { CheckedCallRow, CheckedClearRow, CheckedEvalRow } from "../contracts/storage/check-queries.ts";
 import { rowId } from "../core/row-id.ts";
 import {
+  type ColumnPair,
   checkBlob,
   checkCommitments,
   compare,
   isErased,
   keptPairs,
-  type Pair,
   type Payload,
   SALT,
   salted,
@@ -23,9 +23,11 @@ interface Version {
   readonly status: string;
 }
 
-/** A version begins, or ends what had begun; what has ended never continues. `begun`: the status of the first one. */
+/**
+ * A record has a first version and at most one later version, which ends it. `begun`: the status of the first version.
+ */
 export function checkVersion(
-  { look, session }: Subject,
+  { reporter, session }: Subject,
   row: Version,
   before: Version | null,
   {
@@ -35,19 +37,19 @@ export function checkVersion(
   }: { readonly kind?: CheckKind; readonly table: string; readonly begun: string },
 ): void {
   const isFirst = before?.first_seq !== row.first_seq;
-  const sound = isFirst ? row.seq === row.first_seq : before?.status === begun && row.status !== begun;
-  if (sound) return;
-  look.report(kind, [rowId(session.id, row.first_seq)], { table, seq: row.seq, status: row.status });
+  const isValid = isFirst ? row.seq === row.first_seq : before?.status === begun && row.status !== begun;
+  if (isValid) return;
+  reporter.report(kind, [rowId(session.id, row.first_seq)], { table, seq: row.seq, status: row.status });
 }
 
 export function checkTurnOf(
-  { look }: Subject,
+  { reporter }: Subject,
   table: string,
   id: string,
   row: { readonly turn_seq: number | null; readonly turn_there: number },
 ): void {
   if (row.turn_seq === null || row.turn_there === 1) return;
-  look.report("turn-missing", [id], { table, turn: row.turn_seq });
+  reporter.report("turn-missing", [id], { table, turn: row.turn_seq });
 }
 
 export async function checkTurns(subject: Subject): Promise<void> {
@@ -55,8 +57,8 @@ export async function checkTurns(subject: Subject): Promise<void> {
   const read = (params: VersionParams) => survey.storage.query("check.turns", params);
   for await (const { row, before } of versionsOf(session.no, read)) {
     if (row.seq === row.first_seq) survey.count("turns");
-    // A caller that aborts a turn and continues from a head inside it writes the end of the turn once more, on the line
-    // that continues.
+    // A caller that aborts a turn and continues from a head inside it writes the end of the turn once more, on the
+    // branch that continues.
     const isAgain =
       row.event_type === "branch/begun" && before?.first_seq === row.first_seq && before.status === "aborted";
     checkVersion(subject, row, isAgain ? { ...row, status: "open" } : before, {
@@ -66,7 +68,7 @@ export async function checkTurns(subject: Subject): Promise<void> {
     });
     const kept = keptPairs(row, before, ["run"], { agent_no: "agent" });
     const isFirst = row.seq === row.first_seq;
-    // The event of a head ends a turn, as the head says.
+    // The event of a head ends a turn with the head's status.
     const byHead = row.head_status === "complete" ? "done" : row.head_status;
     const ended = row.event_type === "branch/begun" ? "aborted" : byHead;
     const types = isFirst ? ["turn/begun"] : ["head/created", "branch/begun"];
@@ -126,7 +128,7 @@ function payloadsOf<N extends string>(
 }
 
 export async function checkEvals(subject: Subject): Promise<void> {
-  const { survey, session, look } = subject;
+  const { survey, session, reporter } = subject;
   const read = (params: VersionParams) => survey.storage.query("check.evals", params);
   for await (const { row, before } of versionsOf(session.no, read)) {
     const id = rowId(session.id, row.first_seq);
@@ -134,9 +136,9 @@ export async function checkEvals(subject: Subject): Promise<void> {
     if (isFirst) survey.count("evals");
     checkVersion(subject, row, before, { table: "evals", begun: "running" });
     checkTurnOf(subject, "evals", id, row);
-    // It may be of a line that went with a deleted session.
+    // The message may be on a branch that was erased with the session.
     if (row.message_seq !== null && row.message_there === 0 && session.deleted_at === null) {
-      look.report("message-missing", [id], { table: "evals", message: row.message_seq });
+      reporter.report("message-missing", [id], { table: "evals", message: row.message_seq });
     }
     const kept = keptPairs(row, before, ["turn_seq", "message_seq"]);
     await checkPayloads(subject, EVALS, row, before, (data, at) => [
@@ -165,7 +167,7 @@ export async function checkCalls(subject: Subject): Promise<void> {
       ["first_seq", row.first_seq, data.call ?? row.seq],
       ["type", row.type, data.type],
       ["status", row.status, data.status],
-      ...numbers.map((name): Pair => [name, row[name], data[name]]),
+      ...numbers.map((name): ColumnPair => [name, row[name], data[name]]),
       ["completed_at", row.completed_at, row.status === "started" ? null : at],
       ...kept,
       ...(isFirst ? turnPair(row, data) : []),
@@ -185,36 +187,46 @@ interface BranchedVersion extends Version {
   readonly event_branch: number | null;
 }
 
-/** A version may end on the line on which its first one began, wherever the session has gone meanwhile. */
-export function branchPair({ ledger }: Subject, row: BranchedVersion, before: BranchedVersion | null): readonly Pair[] {
+/** A later version may belong to the branch of its first version, also when the session has changed branches since. */
+export function branchPair(
+  { ledger }: Subject,
+  row: BranchedVersion,
+  before: BranchedVersion | null,
+): readonly ColumnPair[] {
   const { event_branch: now } = row;
   const begun = before?.first_seq === row.first_seq ? before : null;
   const line = begun === null || now === null || ledger === null ? now : ledger.lineOf(now, begun);
   return [["branch", row.branch, line]];
 }
 
-/** Only what goes with its session is erased: of one that is there, nothing is. */
-function erasedPair({ session }: Subject, { erased_seq }: { readonly erased_seq: number | null }): readonly Pair[] {
+/** Only rows of a deleted session may be erased. */
+function erasedPair(
+  { session }: Subject,
+  { erased_seq }: { readonly erased_seq: number | null },
+): readonly ColumnPair[] {
   const everywhere = session.deleted_at !== null && erased_seq === Number.MAX_SAFE_INTEGER;
   return [["erased_seq", everywhere ? null : erased_seq, null]];
 }
 
-function turnPair(row: { readonly turn_seq: number | null }, data: Readonly<Record<string, unknown>>): readonly Pair[] {
+function turnPair(
+  row: { readonly turn_seq: number | null },
+  data: Readonly<Record<string, unknown>>,
+): readonly ColumnPair[] {
   return [["turn_seq", row.turn_seq, data.turn]];
 }
 
-/** Rows with several payloads, beside their events. */
+/** Compares a row with several payloads with its event. */
 async function checkPayloads<N extends string, R extends CheckedEvalRow | CheckedCallRow>(
   subject: Subject,
   { table, names, types }: PayloadTable<N>,
   row: R & Readonly<Record<`${N}_no`, number | null>> & Readonly<Record<N, Uint8Array | null>>,
   before: (R & Readonly<Record<`${N}_no`, number | null>> & Readonly<Record<N, Uint8Array | null>>) | null,
-  pairs: (data: Readonly<Record<string, unknown>>, at: unknown) => readonly Pair[],
+  pairs: (data: Readonly<Record<string, unknown>>, at: unknown) => readonly ColumnPair[],
 ): Promise<void> {
   const id = rowId(subject.session.id, row.first_seq);
   const payloads = payloadsOf(names, row, row.salts);
   for (const payload of payloads) await checkBlob(subject, table, id, payload);
-  const said = compare(subject, row, {
+  const logged = compare(subject, row, {
     table,
     seq: row.seq,
     branch: row.branch,
@@ -227,10 +239,10 @@ async function checkPayloads<N extends string, R extends CheckedEvalRow | Checke
       ...pairs(data, body.at),
     ],
   });
-  const held = before?.first_seq === row.first_seq ? before : null;
-  if (said === null || row.erased_seq !== null || (held !== null && held.erased_seq !== null)) return;
-  const kept = held === null ? null : payloadsOf(names, held, held.salts);
-  checkCommitments(subject, { table, id }, said, payloads, kept);
+  const previous = before?.first_seq === row.first_seq ? before : null;
+  if (logged === null || row.erased_seq !== null || (previous !== null && previous.erased_seq !== null)) return;
+  const kept = previous === null ? null : payloadsOf(names, previous, previous.salts);
+  checkCommitments(subject, { table, id }, logged, payloads, kept);
 }
 
 export async function checkSnapshots(subject: Subject): Promise<void> {
@@ -241,7 +253,7 @@ export async function checkSnapshots(subject: Subject): Promise<void> {
     checkTurnOf(subject, "snapshots", id, row);
     const payload = { name: "vars", no: row.vars_no, sha256: row.vars, salt: row.salt };
     await checkBlob(subject, "snapshots", id, payload);
-    const said = compare(subject, row, {
+    const logged = compare(subject, row, {
       table: "snapshots",
       seq: row.seq,
       branch: row.branch,
@@ -253,8 +265,8 @@ export async function checkSnapshots(subject: Subject): Promise<void> {
         ["at", row.at, body.at],
       ],
     });
-    if (said !== null && row.erased_seq === null)
-      checkCommitments(subject, { table: "snapshots", id }, said, [payload]);
+    if (logged !== null && row.erased_seq === null)
+      checkCommitments(subject, { table: "snapshots", id }, logged, [payload]);
   }
   function read(after: number) {
     return survey.storage.query("check.snapshots", { session: session.no, after, limit: PAGE });
@@ -268,14 +280,14 @@ export async function checkNotes(subject: Subject): Promise<void> {
     survey.count("annotations");
     const payload = { name: "note", no: row.note_no, sha256: row.note, salt: row.salt };
     await checkBlob(subject, "annotations", id, payload);
-    const said = compare(subject, row, {
+    const logged = compare(subject, row, {
       table: "annotations",
       seq: row.seq,
       types: ["annotation"],
       pairs: () => [],
     });
-    if (said !== null && !isErased(subject, payload))
-      checkCommitments(subject, { table: "annotations", id }, said, [payload]);
+    if (logged !== null && !isErased(subject, payload))
+      checkCommitments(subject, { table: "annotations", id }, logged, [payload]);
   }
   function read(after: number) {
     return survey.storage.query("check.annotations", { session: session.no, after, limit: PAGE });

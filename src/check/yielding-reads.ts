@@ -1,10 +1,10 @@
-// A check is long and in no hurry. An engine in this process answers without giving up the event loop, so the checker
-// gives it up itself, between reads.
+// A check takes long and is not urgent. An engine in this process answers without yielding to the event loop, so the
+// checker yields between reads.
 import type { Blobs } from "../contracts/blobs.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { overrideStorage } from "../core/storage-overrides.ts";
 
-/** So long it keeps the event loop to itself, or for so many reads. */
+/** The checker yields after so many milliseconds, or after so many reads. */
 const SLICE_MS = 8;
 const SLICE_READS = 32;
 

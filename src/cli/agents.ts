@@ -15,12 +15,12 @@ import { choiceOption } from "./option.ts";
 import { safe } from "./terminal.ts";
 
 export const AGENTS_HELP =
-  "FILE is a module (.js, .mjs or .ts) that exports agents made with defineAgent: as its default export, one or a list, " +
-  "or under any names.";
+  "FILE is a module (.js, .mjs or .ts) that exports agents made with defineAgent: one agent or a list as its default export, " +
+  "or agents under any names.";
 
 const ERASED = WORKER_OPTIONS.fields.erased;
 
-/** What happens to a run that has read content which is erased now. */
+/** What a worker does with a run that has read content which is erased now. */
 export const ERASED_OPTION = {
   ...choiceOption(ERASED),
   value: "RULE",
@@ -45,7 +45,7 @@ export async function loadAgents(files: readonly string[], context: LoadContext)
     const found = exportedAgents(await reportSlowLoad(file, context, () => importModule(file, context.io)));
     if (found.length === 0) {
       throw new HoldfastError("InvalidArgument", `${file} exports no agent`, {
-        hint: "export what defineAgent({ id, version, iterate }) gives, as the default or under a name",
+        hint: "export the result of defineAgent({ id, version, iterate }), as the default or under a name",
         details: { file },
       });
     }
@@ -61,16 +61,19 @@ export async function loadAgents(files: readonly string[], context: LoadContext)
   return [...agents.values()];
 }
 
-/** All of the default export, and of the named exports those that look like an agent. */
+/** The default export, whatever it is, and the named exports that look like an agent. */
 function exportedAgents(module: Readonly<Record<string, unknown>>): readonly AgentDefinition[] {
   const { default: main, ...named } = module;
-  const meant = main === undefined ? [] : Array.isArray(main) ? main : [main];
+  const defaults = main === undefined ? [] : Array.isArray(main) ? main : [main];
   const isAgent = (value: unknown) =>
     typeof value === "object" && value !== null && "iterate" in value && typeof value.iterate === "function";
-  return [...meant, ...Object.values(named).filter(isAgent)] as readonly AgentDefinition[];
+  return [...defaults, ...Object.values(named).filter(isAgent)] as readonly AgentDefinition[];
 }
 
-/** Warns about a slow module: one that executes a run at its top level is loaded only when that run has ended. */
+/**
+ * Warns about a slow module: a module that executes a run at its top level finishes loading only when that run has
+ * ended.
+ */
 async function reportSlowLoad<T>(file: string, { output }: LoadContext, work: () => Promise<T>): Promise<T> {
   const slow = setTimeout(() => {
     void output.complaint(
@@ -88,12 +91,12 @@ async function reportSlowLoad<T>(file: string, { output }: LoadContext, work: ()
 }
 
 async function importModule(file: string, io: Io): Promise<Readonly<Record<string, unknown>>> {
-  const place = path.resolve(io.cwd, file);
-  await access(place).catch((error: unknown) => {
+  const resolved = path.resolve(io.cwd, file);
+  await access(resolved).catch((error: unknown) => {
     throw fileFailure(error, file);
   });
   try {
-    return (await import(pathToFileURL(place).href)) as Readonly<Record<string, unknown>>;
+    return (await import(pathToFileURL(resolved).href)) as Readonly<Record<string, unknown>>;
   } catch (error) {
     const { code } = error as { readonly code?: unknown };
     const why = error instanceof Error ? error.message : String(error);

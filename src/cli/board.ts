@@ -1,5 +1,5 @@
-// A task board for people: columns beside each other when the terminal is wide enough for their titles, one list
-// grouped by status otherwise.
+// Prints a task board: columns side by side when the terminal is wide enough for their titles, otherwise one list
+// grouped by status.
 import { type Board, TASK_STATUSES, type Task, type TaskStatus } from "../contracts/tasks.ts";
 import type { Output } from "./output.ts";
 import type { Style } from "./terminal.ts";
@@ -11,7 +11,7 @@ const GAP = 2;
 
 interface NumberedTask {
   readonly task: Task;
-  /** As it can be typed: `holdfast tasks set BOARD 2 succeeded`. */
+  /** The number that users type: `holdfast tasks set BOARD 2 succeeded`. */
   readonly number: number;
 }
 

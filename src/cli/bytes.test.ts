@@ -1,4 +1,5 @@
-// Files that the command line writes: whole, readable by their owner only, and never through a link that somebody planted.
+// Files that the command line writes: whole, readable by their owner only, and never through a link that somebody
+// planted.
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";

@@ -1,4 +1,4 @@
-// Bytes read from files and standard input, and written to files that appear only when they are complete.
+// Reads bytes from files and standard input, and writes files that appear only when they are complete.
 
 import { randomBytes } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
@@ -27,7 +27,7 @@ export async function* fileIn(file: string, io: Io): AsyncGenerator<Uint8Array> 
 /** Larger text is stored as a stream of bytes. */
 const TEXT_MAX_BYTES = 1 << 20;
 
-/** What to store: a string if the media type is text, the bytes are UTF-8 and there are few of them; otherwise the bytes. */
+/** Returns a string if the media type is text and the bytes are short and UTF-8; otherwise the bytes. */
 export async function blobSource(
   file: string,
   mediaType: string | undefined,
@@ -40,13 +40,13 @@ export async function blobSource(
   for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
     head.push(next.value);
     size += next.value.byteLength;
-    if (size > TEXT_MAX_BYTES) return joined(head, pieces);
+    if (size > TEXT_MAX_BYTES) return concatPieces(head, pieces);
   }
   const bytes = Buffer.concat(head);
   return decodeText(bytes) ?? bytes;
 }
 
-async function* joined(head: readonly Uint8Array[], rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* concatPieces(head: readonly Uint8Array[], rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield* head;
   yield* rest;
 }
@@ -55,7 +55,7 @@ export function isTextType(mediaType: string | undefined): boolean {
   return mediaType !== undefined && /^(text\/|application\/json\s*($|;))/i.test(mediaType);
 }
 
-/** Exactly these bytes as text, a byte order mark included; undefined when they are not UTF-8. */
+/** Decodes the bytes and keeps a byte order mark; undefined when they are not UTF-8. */
 export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -71,9 +71,10 @@ export interface BytesOut {
 }
 
 /**
- * Writes beside the target and renames at the end: a damaged blob never takes the place of a good file. The file beside has a
- * random name, is new, and is in the directory that was opened at the beginning; a link in place of the target
- * is replaced and not followed. Readable by its owner only, unless HOLDFAST_FILE_MODE says more.
+ * Writes a temporary file in the target's directory and renames it at the end, so a damaged blob never replaces a good
+ * file. The temporary file has a random name, is new, and is in the directory that was opened at the start; a link at
+ * the target's path is replaced and not followed. Only its owner can read the file, unless HOLDFAST_FILE_MODE allows
+ * more.
  */
 export async function fileOut(file: string, io: Io): Promise<BytesOut> {
   const target = path.resolve(io.cwd, file);
@@ -120,7 +121,7 @@ export async function fileOut(file: string, io: Io): Promise<BytesOut> {
 /** A file name may have 255 bytes, a character of it up to three, and the temporary name is longer. */
 const LONGEST_NAME = 70;
 
-/** A terminal, a pipe, /dev/null: these cannot be replaced by a file. */
+/** Whether the target is a terminal, a pipe or /dev/null, which a rename must not replace. */
 async function isDevice(target: string): Promise<boolean> {
   const found = await stat(target).catch(() => null);
   return found !== null && !found.isFile() && !found.isDirectory();
@@ -135,7 +136,7 @@ async function deviceOut(target: string): Promise<BytesOut> {
   };
 }
 
-/** Not a device or a pipe, which can be written to without loss. */
+/** Whether the path is a regular file; writing to a device or a pipe overwrites nothing. */
 export async function isFile(file: string, io: Io): Promise<boolean> {
   return await stat(path.resolve(io.cwd, file)).then(
     (found) => found.isFile(),
@@ -145,7 +146,10 @@ export async function isFile(file: string, io: Io): Promise<boolean> {
 
 export const FORCE_OPTION = { type: "flag", summary: "replace a file that exists" } as const;
 
-/** Refuses an --out file that exists, before anything is read: it may be the only copy of something. --force allows it. */
+/**
+ * Refuses an --out file that exists, before the command reads anything: the file may be the only copy. --force allows
+ * it.
+ */
 export async function refuseOverwrite({ args, io }: Context): Promise<void> {
   const out = args.text("out");
   if (out === undefined || out === "-" || args.flag("force") || !(await isFile(out, io))) return;
@@ -165,7 +169,7 @@ async function isMissing(directory: string): Promise<boolean> {
 export function missingDirectory(error: unknown, file: string): HoldfastError {
   const directory = path.dirname(file);
   return new HoldfastError("NotFound", `no directory ${directory}, where ${path.basename(file)} should be written`, {
-    hint: `make it first: \`mkdir -p ${quoted(directory)}\``,
+    hint: `create it first: \`mkdir -p ${quoted(directory)}\``,
     details: { file, directory },
     cause: error,
   });
@@ -196,7 +200,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   ".yml": "application/yaml",
 };
 
-/** By the file's extension; undefined: unknown. */
+/** The media type for the file's extension; undefined if it is unknown. */
 export function mediaTypeOf(file: string): string | undefined {
   return MEDIA_TYPES[path.extname(file).toLowerCase()];
 }

@@ -87,7 +87,7 @@ describe("arguments", () => {
     [["stats", "-q"], 'no option "-q"; see `holdfast stats --help`'],
     [["messages"], "holdfast messages needs SESSION; see `holdfast messages --help`"],
     [["messages", "ad", "chat"], 'unexpected "chat"; did you mean "messages add"?'],
-    [["messages", "add", "chat", "two", "words"], 'unexpected "words"; quote a text that holds spaces'],
+    [["messages", "add", "chat", "two", "words"], 'unexpected "words"; put quotes around a text with spaces'],
     [["sessions", "--limit"], "--limit needs a value"],
     [["sessions", "--limit", "--json"], '--limit needs a value; if you mean "--json", write --limit=--json'],
     [["sessions", "--limit", "x"], '--limit takes a whole number from 1 to 1000, not "x"'],

@@ -1,5 +1,6 @@
-// Reads the command line: from argv to a command and its checked arguments. The parser knows all options before it knows the
-// command, so an option may stand before the command's name. For that, an option takes a value in every command or in none.
+// Reads the command line: from argv to a command and its checked arguments. The parser knows all options before it
+// knows the command, so an option may come before the command's name. This requires that an option takes a value in
+// every command or in none.
 import { parseArgs } from "node:util";
 import { didYouMean } from "../core/distance.ts";
 import { type AnySyntax, Arguments, type CommandSyntax, type GroupSyntax, isGroup } from "./command.ts";
@@ -15,7 +16,7 @@ export interface CommandLine {
   readonly named: AnySyntax | undefined;
   /** The command to run; undefined if the user named none, or a group that has no fallback. */
   readonly command: CommandSyntax | undefined;
-  /** As typed: "sessions rm". */
+  /** The command's names as typed, such as "sessions rm". */
   readonly path: string;
   readonly options: readonly TypedOption[];
   readonly operands: readonly string[];
@@ -24,13 +25,13 @@ export interface CommandLine {
 /** One option on the command line. */
 interface TypedOption {
   readonly name: string;
-  /** With its dashes, as typed. */
+  /** The option with its dashes, as typed. */
   readonly typed: string;
   readonly value: string | undefined;
   readonly inline: boolean;
 }
 
-/** Adds the "--" before the arguments of another program, if the user left it out. */
+/** Adds "--" before the arguments of another program if the user left it out. */
 export function addSeparator(argv: readonly string[], commands: readonly AnySyntax[]): readonly string[] {
   const { tokens } = parse(argv, allOptions(commands));
   const [name, first] = tokens.filter(({ kind }) => kind !== "option");
@@ -47,7 +48,7 @@ export function readCommandLine(argv: readonly string[], commands: readonly AnyS
   const word = (["help", "version"] as const).find((one) => one === words[0]);
   if (word !== undefined) options.push({ name: word, typed: word, value: undefined, inline: false });
   const names = word === undefined ? words : words.slice(1);
-  // Reported before an unknown command: the value of an unknown option looks like the name of a command.
+  // An unknown option is reported first, because its value would look like the name of a command.
   const unknown = options.find((one) => all[one.name] === undefined);
   if (unknown !== undefined) {
     const named = findCommands(names, commands);
@@ -72,7 +73,7 @@ const READ_HINT =
 const CONTINUE_HINT =
   "; `holdfast run --request ID -- claude` continues a coding agent's session, `holdfast handover --request ID` prints what it did";
 
-/** Names that are no commands, with the command that does what people look for under them. */
+/** Words that users try as commands, with a hint about the command that does it. */
 const RELATED_COMMANDS: Readonly<Record<string, string>> = {
   search: READ_HINT,
   find: READ_HINT,
@@ -83,7 +84,8 @@ const RELATED_COMMANDS: Readonly<Record<string, string>> = {
   causes: "; `holdfast trace --causes SESSION#SEQ` prints what caused an event",
   tree: "; `holdfast sessions tree` draws sessions with their heads and forks",
   calls: "; `holdfast cost SESSION` adds them up, `holdfast log SESSION --type call/put` lists them",
-  turns: "; `holdfast log SESSION --type turn/begun` lists where they begin, `holdfast heads SESSION` where they ended",
+  turns:
+    "; `holdfast log SESSION --type turn/begun` lists where turns begin, `holdfast heads SESSION` where they ended",
   attach: "; a program attaches sessions with invocations.attach(); `holdfast sessions tree` shows attached sessions",
   spawn: "; a program spawns sessions with invocations.spawn(); `holdfast sessions tree` shows spawned sessions",
 };
@@ -202,7 +204,7 @@ function checkValue(one: TypedOption, spec: OptionSyntax): string {
     throw new UsageError(`${one.typed} needs a value${dashed}`);
   }
   if (value === "" && ID_OPTIONS.has(one.name)) {
-    throw new UsageError(`${one.typed} is empty: give an ID (is the variable that it came from set?)`);
+    throw new UsageError(`${one.typed} is empty: give an ID (is the variable set that you passed?)`);
   }
   if (spec.type === "number") checkNumber(value, one.typed, spec);
   if (spec.choices !== undefined) checkChoice(value, one.typed, spec.choices);
@@ -249,7 +251,7 @@ function adviseOnExtra(
   const subs = group?.name === path ? group.commands.map(({ name }) => name) : [];
   const guess = didYouMean(first, subs, `${group?.name} `);
   if (guess !== "") return guess;
-  if (operands.at(-1)?.name === "TEXT") return "; quote a text that holds spaces";
+  if (operands.at(-1)?.name === "TEXT") return "; put quotes around a text with spaces";
   const shown = group === undefined || operands.length > 0 ? "" : suggestShow(group, extra);
   return shown || `; see \`holdfast ${path} --help\``;
 }

@@ -49,7 +49,7 @@ function findInstallation({ env, script = "", cwd }: Start): Installation {
   };
 }
 
-/** npm sets these variables to the script and the package that it runs: this package's own scripts. */
+/** Whether npm runs one of this package's own scripts: npm sets these variables to the script and the package. */
 function isClone(env: Io["env"]): boolean {
   return env.npm_package_name === "holdfast" && ["holdfast", "demo"].includes(env.npm_lifecycle_event ?? "");
 }

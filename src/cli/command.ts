@@ -8,7 +8,10 @@ import type { CommandOutput, OutputCaptureOptions } from "./output-capture.ts";
 
 interface Operand {
   readonly name: string;
-  /** one: required; optional: may be left out; any: none or more; some: at least one. Only the last operand may be any or some. */
+  /**
+   * one: required; optional: may be left out; any: none or more; some: at least one. Only the last operand may be any
+   * or some.
+   */
   readonly need: "one" | "optional" | "any" | "some";
 }
 
@@ -17,24 +20,24 @@ interface Example {
   readonly does: string;
 }
 
-/** What main() needs to read a command line and to run the command: all of a command without its help. */
+/** What main() needs to parse a command line and to run the command: everything but the help. */
 export interface CommandSyntax {
   readonly name: string;
-  /** Not shown in the overview. */
+  /** The overview does not list the command. */
   readonly hidden?: boolean;
-  /** Other words for it, inside a group. */
+  /** Other names for the command in its group. */
   readonly aliases?: readonly string[];
   readonly options: OptionSyntaxes;
   readonly operands: readonly Operand[];
   /** The command warns if every user of the machine can read the store's files. */
   readonly warnsOfExposedFiles?: boolean;
-  /** The command starts another program: from the first operand on, all arguments are that program's. */
+  /** The command starts another program: all arguments from the first operand on belong to that program. */
   readonly passesArguments?: boolean;
   /** Returns the exit code; undefined is 0. */
   run(context: Context): Promise<number | undefined>;
 }
 
-/** Commands about one noun. The fallback runs if the user names none of them. */
+/** Commands about one noun. The fallback runs if the user names no command of the group. */
 export interface GroupSyntax {
   readonly name: string;
   readonly hidden?: boolean;
@@ -48,18 +51,18 @@ export type AnySyntax = CommandSyntax | GroupSyntax;
 interface CommandHelp {
   readonly name: string;
   readonly summary: string;
-  /** Without "holdfast". */
+  /** Usage lines without "holdfast". */
   readonly usage: readonly string[];
-  /** What the command is for, in sentences. */
+  /** What the command does and when to use it, in sentences. */
   readonly description: string;
   readonly examples: readonly Example[];
-  /** Which command helps next. */
+  /** The commands to use next. */
   readonly next?: string;
 }
 
 export interface Command extends CommandSyntax, CommandHelp {
   readonly options: Options;
-  /** The help of global options that mean something else in this command. */
+  /** Help for global options that mean something else in this command. */
   readonly globalOptionHelp?: Readonly<Record<string, string>>;
 }
 
@@ -85,7 +88,7 @@ export interface Context {
   capture(argv: readonly string[], options?: OutputCaptureOptions): Promise<CommandOutput>;
 }
 
-/** The checked arguments of a command. To read an option that the command does not declare is a bug. */
+/** The checked arguments of a command. Reading an option that the command does not declare is a bug. */
 export class Arguments {
   readonly operands: readonly string[];
   readonly #options: OptionSyntaxes;
@@ -97,10 +100,10 @@ export class Arguments {
     this.operands = operands;
   }
 
-  /** An operand that the command declares as needed, so that it is there. */
+  /** An operand that the command declares as required. */
   operand(index: number): string {
     const value = this.operands[index];
-    if (value === undefined) throw new Error(`operand ${index} is not declared as needed`);
+    if (value === undefined) throw new Error(`operand ${index} is not declared as required`);
     return value;
   }
 
@@ -118,7 +121,7 @@ export class Arguments {
     return value === undefined ? undefined : Number(value);
   }
 
-  /** The value of an option that declares these choices: the command line was refused if it is none of them. */
+  /** The value of an option with these choices; the parser has already refused any other value. */
   choice<C extends string>(name: string, choices: readonly C[]): C | undefined {
     const value = this.text(name);
     return choices.find((one) => one === value);

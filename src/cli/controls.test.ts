@@ -1,5 +1,5 @@
-// What models and tools wrote never steers the terminal that it is shown on, in tables as in JSON: no C0, DEL or C1 control
-// character, and nothing that turns text around, leaves a command as it is.
+// What models and tools wrote never steers the terminal that it is shown on, in tables as in JSON: no C0, DEL or C1
+// control character, and nothing that turns text around, leaves a command as it is.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";

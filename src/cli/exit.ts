@@ -1,5 +1,5 @@
-// The exit codes. Scripts depend on these numbers: --help documents them, and their meaning never changes. A new error code does
-// not compile until it is mapped to one of them.
+// The exit codes. Scripts depend on these numbers: --help documents them, and their meaning never changes. A new error
+// code does not compile until it is mapped to one of them.
 import type { ErrorCode } from "../contracts/errors.ts";
 
 export const EXIT = {
@@ -22,10 +22,10 @@ export const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
   [EXIT.usage, "usage: the command line or its input is wrong; nothing was written"],
   [EXIT.notFound, "not found: no such store, session, run, agent, task, blob, capture, file or directory"],
   [EXIT.refused, "refused: it exists already, another writer changed it, a rule forbids it, or you answered no"],
-  [EXIT.damage, "damage: something stored is not what was written (verify, check)"],
+  [EXIT.damage, "damage: stored data differs from what was written (verify, check)"],
   [
     EXIT.unavailable,
-    "unavailable: the store is busy, unreachable, full, not ours or not permitted, or a program that is needed " +
+    "unavailable: the store is busy, unreachable, full, not a Holdfast store or not permitted, or a required program " +
       "(opencode) is missing or failed",
   ],
   [EXIT.notResumed, "run --must-resume: the session could not be restored; the agent was not started"],

@@ -49,9 +49,9 @@ function describeFailure(error: unknown, withCommands: (text: string) => string)
   };
 }
 
-/** The run that an error is about, where its details name it. */
+/** The run that the error's details name. */
 function findRunId({ details }: HoldfastError): string | undefined {
-  // If runs continue one another, the error is about the last one, unless that is deleted.
+  // In a chain of retries, the error is about the last run, unless that run is deleted.
   const last = details.lastStatus === "deleted" ? undefined : details.last;
   const run = last ?? details.run ?? (details.kind === "run" ? details.id : undefined);
   return typeof run === "string" && run !== "" ? run : undefined;

@@ -1,7 +1,7 @@
-// Failures that only a command line has: wrong usage, output that cannot be written, files of the user that cannot be used.
+// Failures that only a CLI has: wrong usage, output that cannot be written, files of the user that cannot be used.
 import { HoldfastError } from "../contracts/errors.ts";
 
-/** The command line is wrong. There is no hint beside it: the message says what is wrong and what to do. */
+/** The command line is wrong. The message says what is wrong and what to do, so there is no separate hint. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }

@@ -6,19 +6,19 @@ import { EXIT } from "./exit.ts";
 import { type Io, interruption } from "./io.ts";
 
 /**
- * Passes on events as they come, until the user stops it; returns the exit code. If the reader of the output closes it (`| head`),
- * the command notices that with the next event: Node cannot watch a pipe that it only writes to.
+ * Calls `onEvent` for each event until the user stops the command; returns the exit code. If the reader of the output closes it
+ * (`| head`), the command notices that with the next event: Node cannot watch a pipe that it only writes to.
  */
 export async function follow(
   holdfast: Holdfast,
   session: string,
   options: NonNullable<Parameters<Log["tail"]>[1]>,
   io: Io,
-  see: (event: LogEvent) => Promise<void>,
+  onEvent: (event: LogEvent) => Promise<void>,
 ): Promise<number> {
   const { signal, release } = interruption(io);
   try {
-    for await (const event of holdfast.log.tail(session, { ...options, signal })) await see(event);
+    for await (const event of holdfast.log.tail(session, { ...options, signal })) await onEvent(event);
   } finally {
     release();
   }

@@ -1,4 +1,4 @@
-// The text of --help: what a command is for, how to call it, examples that run, and what to do next.
+// The text of --help: the purpose of a command, its usage, examples that run, and the next commands.
 import { type AnyCommand, type Command, isGroup } from "./command.ts";
 import { EXIT_MEANINGS } from "./exit.ts";
 import { GLOBAL_OPTIONS, type Options } from "./option.ts";
@@ -37,7 +37,7 @@ export function overview(sections: readonly Section[], frame: Frame): string[] {
     ...EXIT_MEANINGS.flatMap(([code, meaning]) => entry(String(code), meaning, 4, frame)),
     "",
     style.heading("Try"),
-    "  holdfast demo              watch it survive a kill -9",
+    "  holdfast demo              watch an agent survive kill -9",
     "  holdfast init              create ./holdfast.db",
     "  holdfast COMMAND --help    learn a command",
   ];
@@ -67,16 +67,16 @@ export function commandHelp(command: AnyCommand, path: string, frame: Frame): st
   ];
 }
 
-/** The options of every command, as they are meant in this one. */
+/** The global options, with their meaning in this command. */
 function globalOptions(command: AnyCommand): Options {
-  const means = isGroup(command) ? undefined : command.globalOptionHelp;
-  const meant = Object.entries(GLOBAL_OPTIONS).map(([name, spec]) => {
-    return [name, { ...spec, summary: means?.[name] ?? spec.summary }] as const;
+  const overrides = isGroup(command) ? undefined : command.globalOptionHelp;
+  const options = Object.entries(GLOBAL_OPTIONS).map(([name, spec]) => {
+    return [name, { ...spec, summary: overrides?.[name] ?? spec.summary }] as const;
   });
-  return Object.fromEntries(meant);
+  return Object.fromEntries(options);
 }
 
-/** Broken between words, and not inside a pair of brackets if that can be helped. */
+/** Breaks the usage between words, and inside brackets only if necessary. */
 function usageLines(usage: string, width: number): string[] {
   const whole = usage.replace(/\[[^[\]]*\]/g, (option) => option.replaceAll(" ", NO_BREAK));
   return wrap(`holdfast ${whole}`, width - 6).map((line, i) => {
@@ -129,11 +129,11 @@ function textWidth(frame: Frame): number {
   return Math.max(NARROWEST, Math.min(frame.width, WIDEST));
 }
 
-/** For programs that learn the CLI: `--help --json`. */
+/** The document of `--help --json`, for programs. */
 export function describeCommand(command: AnyCommand): Record<string, unknown> {
   const { name, summary, usage, description, examples } = command;
-  const lesson = { name, summary, usage: usage.map((line) => `holdfast ${line}`), description, examples };
-  if (isGroup(command)) return { ...lesson, commands: command.commands.map(describeCommand) };
+  const document = { name, summary, usage: usage.map((line) => `holdfast ${line}`), description, examples };
+  if (isGroup(command)) return { ...document, commands: command.commands.map(describeCommand) };
   const { aliases = [], operands, options } = command;
-  return { ...lesson, aliases, operands, options };
+  return { ...document, aliases, operands, options };
 }

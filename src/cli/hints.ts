@@ -1,4 +1,4 @@
-// Hints of the library name its calls. The command line prints the command that does the same instead.
+// Hints of the library name API calls. The CLI prints the command that does the same instead.
 import { quoted } from "./terminal.ts";
 
 const COMMANDS: readonly (readonly [RegExp, string])[] = [
@@ -12,12 +12,12 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
   [/\bheads\.list\(\)/, "`holdfast heads SESSION` lists its heads"],
   [
     /\bagents\.update\(\)/,
-    "leave the ID out, or choose another; `holdfast agents show ID` shows the agent that has it",
+    "leave the ID out, or choose another; `holdfast agents show ID` shows the agent with this ID",
   ],
   [/\bagents\.list\(\)/, "`holdfast agents` lists all agents"],
   [
     /\berased: "placeholder"/,
-    "`holdfast worker --agents FILE --erased placeholder` continues with a placeholder in its place; " +
+    "`holdfast worker --agents FILE --erased placeholder` continues with a placeholder for the erased content; " +
       "`holdfast runs cancel RUN` ends the run",
   ],
   [/\bruns\.list\(\)/, "`holdfast runs` lists all runs"],
@@ -33,11 +33,11 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
   [/\bruns\.execute\(\).*\bruns\.cancel\(/, "wait until it ends, or end it: `holdfast runs cancel RUN`"],
   [
     /^Give another id to another piece of work/,
-    "choose another id; `holdfast runs show RUN` shows the run that has it",
+    "choose another id; `holdfast runs show RUN` shows the run with this id",
   ],
   [
     /\bruns\.unpause\(\).*\bruns\.cancel\(\)/,
-    "if it no longer runs where it came from, `holdfast runs unpause RUN` lets it continue here; `holdfast runs cancel RUN` ends it",
+    "if the original store no longer executes it, `holdfast runs unpause RUN` lets it continue here; `holdfast runs cancel RUN` ends it",
   ],
   [
     /\bruns\.cancel\(\)/,
@@ -46,11 +46,11 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /\bretry\(…, \{ limits: \{ (\w+): ([\d.e+]+) \} \}\)/,
-    `give a wider one: \`holdfast runs retry RUN --limits '{"$1": $2}'\``,
+    `give a higher limit: \`holdfast runs retry RUN --limits '{"$1": $2}'\``,
   ],
-  [/^Retry ".*": /, "`holdfast runs retry RUN` retries that one: it knows which steps were done since"],
+  [/^Retry ".*": /, "`holdfast runs retry RUN` retries that run, which knows the steps that were done since"],
   [/\bruns\.decisions\(\)/, "`holdfast runs pending --answered` lists the answers and the people who gave them"],
-  [/\bruns\.get\(\)/, "leave the id out, or choose another; `holdfast runs show RUN` shows the run that has it"],
+  [/\bruns\.get\(\)/, "leave the id out, or choose another; `holdfast runs show RUN` shows the run with this id"],
   [
     /^(".*") has completed it\b/,
     "$1 has completed it: there is nothing to retry; `holdfast runs fork RUN` continues from one of its iterations",
@@ -62,34 +62,36 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
   [/\bruns\.fork\(\)/, "`holdfast runs fork RUN` continues from one of its iterations, in a new session"],
   [/\bruns\.pending\(\)/, "`holdfast runs pending` lists the open questions"],
   [/\bruns\.steps\(\)/, "`holdfast runs show RUN` shows its steps"],
-  [/\ballowMismatch\b/, "run the worker with the agent that began it, or with --allow-mismatch"],
-  [/\btasks\.forceRetry\(\)/, "`holdfast tasks force-retry SESSION TASK` starts it again"],
-  [/\btasks\.create\(\)/, "`holdfast tasks add SESSION TITLE` makes a board"],
-  [/\bbusyMs\b/, "wait for it, then try again"],
+  [/\ballowMismatch\b/, "run the worker with the agent version that began the run, or with --allow-mismatch"],
+  [/\btasks\.forceRetry\(\)/, "`holdfast tasks force-retry SESSION TASK` restarts it"],
+  [/\btasks\.create\(\)/, "`holdfast tasks add SESSION TITLE` creates a board"],
+  [/\bbusyMs\b/, "wait until the store is free, then try again"],
   [
     /\btimeoutMs\b/,
     "narrow the query with constants or an input (a limit does not help), or give it more time: --timeout SECONDS",
   ],
   [/\bmigrate: true\b/, "run `holdfast migrate`"],
   [/\bcreate: true\b/, "run `holdfast init`"],
-  [/\bfileBlobs\(/, "pass --blob-dir DIR (or set HOLDFAST_BLOB_DIR): where this store keeps its blobs"],
-  [/\bcaptures\.list\(\)/, "`holdfast captures` lists all captures; an expired one may have been swept"],
+  [/\bfileBlobs\(/, "pass --blob-dir DIR (or set HOLDFAST_BLOB_DIR), the directory of this store's blobs"],
+  [/\bcaptures\.list\(\)/, "`holdfast captures` lists all captures; a sweep deletes expired ones"],
   [
     /\bcaptures\.expire\(/,
-    "until it is swept, `holdfast captures keep CAPTURE` keeps it; the conversation is in its session",
+    "until a sweep deletes it, `holdfast captures keep CAPTURE` keeps it; the conversation is in its session",
   ],
   [
     /\brestore with `overwrite`/,
-    "continue the session that is here, or restore with --overwrite, which keeps the session that is here beside it",
+    "continue the local session, or restore with --overwrite, which replaces it and keeps a copy",
   ],
   [/\bInstall opencode\b/, "install opencode, or set HOLDFAST_OPENCODE=/path/to/opencode"],
-  [/\bcaptures\.prefer\(/, "`holdfast captures --beside` lists both, `holdfast captures prefer CAPTURE` chooses"],
-  [/\bdetails\.stderr\b/, "--json prints what it wrote to stderr; run the command by hand to see all of it"],
+  [/\bcaptures\.prefer\(/, "`holdfast captures --beside` lists both, `holdfast captures prefer CAPTURE` chooses one"],
+  [/\bdetails\.stderr\b/, "--json prints the program's stderr; run the command by hand to see all of it"],
   [/\bttlMs\b/, "store it again with `holdfast blobs put FILE`, with --pin or a longer --ttl"],
   [/\b(resolve|resolveText|stream)\(\)/, "read it with `holdfast blobs get REF --out FILE`"],
 ];
 
-/** The hint with a command instead of the call, and with the run's id if it is known; undefined: no command does what the call does. */
+/**
+ * Replaces the call in a hint by a command, with the run's id if it is known; undefined if no command does the same.
+ */
 export function commandHint(hint: string, run?: string): string | undefined {
   for (const [call, command] of COMMANDS) {
     const match = call.exec(hint);

@@ -7,7 +7,10 @@ import { fileFailure, UsageError } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { quoted } from "./terminal.ts";
 
-/** The text itself, or standard input for "-". Empty input is refused: mostly the command before the pipe has failed. */
+/**
+ * Returns the text itself, or standard input for "-". Refuses empty input: usually the command before the pipe has
+ * failed.
+ */
 export async function readTextOperand(operand: string, io: Io): Promise<string> {
   if (operand !== "-") return operand;
   const chunks: Buffer[] = [];
@@ -34,7 +37,7 @@ function decode(bytes: Uint8Array, what: string): string {
   }
 }
 
-/** `example` is added to the error: how to write it. */
+/** `example` is appended to the error and shows the right form. */
 export function parseJson(text: string, what: string, example = ""): Json {
   try {
     return JSON.parse(text) as Json;
@@ -43,12 +46,12 @@ export function parseJson(text: string, what: string, example = ""): Json {
   }
 }
 
-/** An error shows so many characters of what is not JSON. */
+/** An error shows at most so many characters of the wrong text. */
 const SHOWN = 40;
 
-/** Any JSON value. The error about a text without quotes shows how to quote it. */
+/** Reads any JSON value. The error about a text without quotes shows how to quote it. */
 export function readJson(text: string, what: string): Json {
-  // A text that begins like JSON has another mistake than missing quotes.
+  // If the text begins like JSON, missing quotes are not the mistake.
   const isBare = text.length <= SHOWN && !/^\s*[[{"]/.test(text);
   return parseJson(text, what, isBare ? `; a text is written ${quoted(JSON.stringify(text))}` : "");
 }

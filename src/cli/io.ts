@@ -1,4 +1,4 @@
-// What the CLI uses of its process: streams, environment, working directory. Tests and the demo pass their own.
+// The process as the CLI uses it: streams, environment, working directory. Tests and the demo pass their own.
 
 export interface OutStream {
   write(chunk: string | Uint8Array, done: (error?: Error | null) => void): boolean;
@@ -9,7 +9,7 @@ export interface OutStream {
 
 export interface InStream extends AsyncIterable<Uint8Array | string> {
   readonly isTTY?: boolean;
-  /** If it is not raw, the terminal echoes the keys and passes them on line by line. */
+  /** Outside raw mode, the terminal echoes keys and sends input line by line. */
   setRawMode?(isRaw: boolean): unknown;
   /** Stops reading, so that the process can end. */
   destroy?(): unknown;
@@ -27,9 +27,9 @@ export interface Io {
   readonly signal?: AbortSignal;
 }
 
-export function processIo(given: Partial<Io> = {}): Io {
+export function processIo(overrides: Partial<Io> = {}): Io {
   return {
-    // Created on first use: most commands read no input.
+    // The streams are created on first use: most commands read no input.
     get stdout() {
       return process.stdout;
     },
@@ -42,7 +42,7 @@ export function processIo(given: Partial<Io> = {}): Io {
     env: process.env,
     cwd: process.cwd(),
     script: process.argv[1],
-    ...given,
+    ...overrides,
   };
 }
 

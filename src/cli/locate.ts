@@ -1,5 +1,5 @@
-// Finds what a user names on the command line: a session by id or alias, a head by its id or the beginning of it, both
-// (`chat-1@hd-1a2b`), a whole locator, and for a fork a message (`chat-1#7`).
+// Resolves names on the command line: a session by id or alias, a head by its id or the beginning of it, both
+// (`chat-1@hd-1a2b`), a full locator, and for a fork a message (`chat-1#7`).
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Head } from "../contracts/heads.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
@@ -13,12 +13,14 @@ const HEAD = /^hd-[0-9a-f]{4,64}…?$/;
 const WITH_HEAD = /^(.+)@(hd-[0-9a-f]{4,64})…?$/s;
 
 export const LOCATOR_HELP =
-  "SESSION is an id, an alias or a coding agent's session id. SESSION@HEAD names one of its heads, and so does HEAD alone; " +
+  "SESSION is an id, an alias or a coding agent's session id. SESSION@HEAD, or HEAD alone, names one of its heads; " +
   "the first digits of a head's id are enough if no other head begins with them (hd-1a2b3c).";
 
-/** A locator with whole ids. If a session has exactly this id or alias, the text names that session, whatever else it looks like. */
+/**
+ * Returns a locator with full ids. A session with exactly this id or alias wins over every other reading of the text.
+ */
 export async function locate(holdfast: Holdfast, text: string): Promise<Locator> {
-  if (text.startsWith("holdfast:")) return wholeLocator(holdfast, text);
+  if (text.startsWith("holdfast:")) return resolveFullLocator(holdfast, text);
   const session = await holdfast.sessions.get({ session: text });
   if (session !== null) return { session: session.id };
   if (HEAD.test(text)) {
@@ -36,8 +38,8 @@ export async function locate(holdfast: Holdfast, text: string): Promise<Locator>
   return { session: id, head: (await findHead(holdfast, digits, id)).id };
 }
 
-/** `holdfast:store#session@head`: the store must be the one that is open. */
-async function wholeLocator(holdfast: Holdfast, text: string): Promise<Locator> {
+/** Resolves `holdfast:store#session@head`; the store must be the open one. */
+async function resolveFullLocator(holdfast: Holdfast, text: string): Promise<Locator> {
   const [, before, digits] = WITH_HEAD.exec(text) ?? [];
   const { session, head } = checkStore(before === undefined ? text : before, holdfast.info);
   const { id } = await needSession(holdfast, session);
@@ -51,9 +53,9 @@ function headIdError(text: string, session: string | null): HoldfastError {
   if (/^hd-[0-9a-f]{0,3}…?$/.test(text)) {
     return new HoldfastError(
       "InvalidArgument",
-      `${text} is too short: a head is named by at least 4 digits of its id`,
+      `${text} is too short: a head's name needs at least 4 digits of its id`,
       {
-        hint: `give more of them; ${lists}`,
+        hint: `give more digits; ${lists}`,
         details: { kind: "head", id: text },
       },
     );
@@ -71,10 +73,10 @@ function headIdError(text: string, session: string | null): HoldfastError {
   );
 }
 
-/** A session followed by a number, as people write a message or a step of it. */
+/** A session followed by a number, as users write a message or a step. */
 const NUMBERED = /^(.+?)[#@:]+([1-9]\d{0,15})$/s;
 
-/** Refuses a message where a session or a head is needed, and shows how to write what was meant. */
+/** Refuses a message where a command needs a session or a head, and shows the right form. */
 async function refuseNumbered(holdfast: Holdfast, text: string): Promise<void> {
   const [, name, seq] = NUMBERED.exec(text) ?? [];
   if (name === undefined || (await holdfast.sessions.get({ session: text })) !== null) return;
@@ -84,18 +86,21 @@ async function refuseNumbered(holdfast: Holdfast, text: string): Promise<void> {
   const isMessage = text.startsWith(`${name}#`);
   throw new HoldfastError("NotFound", `no session ${JSON.stringify(text)}`, {
     hint:
-      `${isMessage ? `${message} names a message, and this takes a session or one of its heads` : `a message is named ${message}`}: ` +
-      `\`holdfast fork ${message}\` continues from it; a head is named ${quoted(`${session.id}@HEAD`)}, and ${listHeadsHint(session.id)}`,
+      `${isMessage ? `${message} names a message, but this command takes a session or a head` : `${message} is the name of a message`}: ` +
+      `\`holdfast fork ${message}\` continues from it; ${quoted(`${session.id}@HEAD`)} names a head, and ${listHeadsHint(session.id)}`,
     details: { session: text },
   });
 }
 
-/** So many messages are searched for the one that was meant. */
+/** A suggestion searches at most so many messages. */
 const LAST_MESSAGES = 1000;
 
-/** Suggests a message instead of one that the session does not show: the one before it, or the inherited one with that number. */
+/**
+ * Suggests a message for a number that the session does not show: the message before it, or the inherited one with that
+ * number.
+ */
 export async function suggestMessage(holdfast: Holdfast, session: string, message: string): Promise<string> {
-  const lists = `\`holdfast messages ${quoted(session)}\` prints the numbers of all`;
+  const lists = `\`holdfast messages ${quoted(session)}\` prints all message numbers`;
   const [, name, digits] = MESSAGE.exec(message) ?? [];
   const [seq, own] = [Number(digits), name === session];
   let [inherited, before]: [string | undefined, string | undefined] = [undefined, undefined];
@@ -104,7 +109,7 @@ export async function suggestMessage(holdfast: Holdfast, session: string, messag
     else if (one.seq < seq) before = one.id;
   }
   if (own && inherited !== undefined) {
-    return `it inherited ${quoted(inherited)}: \`holdfast fork ${quoted(session)} --message ${quoted(inherited)}\`; ${lists}`;
+    return `the session inherits ${quoted(inherited)}: \`holdfast fork ${quoted(session)} --message ${quoted(inherited)}\`; ${lists}`;
   }
   if (own && before !== undefined)
     return `\`holdfast fork ${quoted(before)}\` continues from the last message before it; ${lists}`;
@@ -115,9 +120,9 @@ function listHeadsHint(session: string | null): string {
   return `\`holdfast heads ${session === null ? "SESSION" : quoted(session)}\` lists its heads`;
 }
 
-/** A fork shows the heads that it inherits, and they belong to the session that published them. */
+/** A fork shows the heads that it inherits, but they belong to the session that published them. */
 function describeOtherHead({ id, session }: Head): string {
-  return `it is a head of another session: ${quoted(`${session}@${id.slice(0, 11)}`)}`;
+  return `it belongs to another session: ${quoted(`${session}@${id.slice(0, 11)}`)}`;
 }
 
 async function findHead(holdfast: Holdfast, text: string, session: string | null): Promise<Head> {
@@ -140,7 +145,7 @@ async function findHead(holdfast: Holdfast, text: string, session: string | null
 
 const MESSAGE = /^(.+)#([1-9]\d{0,15})$/s;
 
-/** Where a fork begins: a locator, or a message of a session. */
+/** Resolves the point of a fork: a locator, or a message of a session. */
 export async function locateFork(
   holdfast: Holdfast,
   text: string,
@@ -154,14 +159,14 @@ export async function locateFork(
   return { at: { session: id }, message: `${id}${text.slice(name.length)}` };
 }
 
-/** SESSION#SEQ with the session's id instead of the name that the user gave it. The store checks any other text. */
+/** Replaces the name in SESSION#SEQ by the session's id. The store checks any other text. */
 export async function locateEvent(holdfast: Holdfast, text: string): Promise<string> {
   const [, name, seq] = MESSAGE.exec(text) ?? [];
   if (name === undefined || name.startsWith("holdfast:")) return text;
   return `${(await needSession(holdfast, name)).id}#${seq}`;
 }
 
-/** Enough of a head's id to name it, for tables and trees. */
+/** The beginning of a head's id, which is enough to name the head in tables and trees. */
 export function shortHead(id: string): string {
   return `${id.slice(0, 11)}…`;
 }

@@ -1,6 +1,6 @@
-// The `holdfast` command: main() parses the command line, runs one command, reports failures and returns the exit code. It never
-// ends the process itself, so that output is flushed and the store is closed. An import does nothing: entry.ts in a clone and
-// bin/holdfast.js in the package call main().
+// The `holdfast` command: main() parses the command line, runs one command, reports failures and returns the exit code.
+// It never ends the process itself, so that output is flushed and the store is closed. Importing this file does
+// nothing: entry.ts in a clone and bin/holdfast.js in the package call main().
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { realEnvironment } from "../core/environment.ts";
 import { type AnyCommand, type CommandSyntax, type Context, isGroup } from "./command.ts";
@@ -14,15 +14,15 @@ import { packageVersion } from "./package-files.ts";
 import { COMMANDS, loadHelp } from "./registry.ts";
 import { chooseStore, collectExposedFiles, openStore, storeOptions, warnOfExposedFiles } from "./store.ts";
 
-export async function main(args: string[], given: Partial<Io> = {}): Promise<number> {
+export async function main(args: string[], overrides: Partial<Io> = {}): Promise<number> {
   const argv = addSeparator(args, COMMANDS);
-  const io = processIo(given);
+  const io = processIo(overrides);
   // main() looks for --json itself: if the command line cannot be parsed, that failure must be JSON too.
   const output = new Output(io, argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined).includes("--json"));
   try {
     return await dispatch(readCommandLine(argv, COMMANDS), io, output);
   } catch (error) {
-    // Loaded only now: most commands succeed, and start faster without it.
+    // Loaded on failure only: most commands succeed, and start faster without this module.
     const { reportFailure } = await import("./failure-report.ts");
     return await reportFailure(error, output, Boolean(io.env.HOLDFAST_DEBUG));
   } finally {

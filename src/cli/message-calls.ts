@@ -1,4 +1,4 @@
-// Which model call wrote which message, for `messages --calls`.
+// Finds the model call that wrote each message, for `messages --calls`.
 import type { Call } from "../contracts/calls.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { MessageAt } from "../contracts/lineage.ts";
@@ -7,7 +7,7 @@ import { formatUsd } from "./spending.ts";
 /** Calls by the ids of the messages they wrote. */
 export type MessageCalls = ReadonlyMap<string, Call>;
 
-/** Only messages of runs name the call that wrote them. */
+/** Finds calls for messages of runs; other messages do not name the call that wrote them. */
 export async function findMessageCalls(holdfast: Holdfast, messages: readonly MessageAt[]): Promise<MessageCalls> {
   const found = new Map<string, Call>();
   for (const message of messages) {
@@ -28,7 +28,7 @@ export function withCalls(messages: readonly MessageAt[], calls: MessageCalls | 
   return { messages: named, calls: [...new Map([...calls.values()].map((call) => [call.id, call])).values()] };
 }
 
-/** "call chat-1#7, fake-1, $0.25". */
+/** For example "call chat-1#7, fake-1, $0.25". */
 export function formatCall({ id, model, costUsd }: Call): string {
   return [`call ${id}`, model, costUsd === null ? null : formatUsd(costUsd)].filter((part) => part !== null).join(", ");
 }

@@ -1,8 +1,8 @@
-// The options of commands: how each is written, and what --help says of it. An option whose value a verb takes gets its bounds and
-// choices from the verb's schema in the catalogue.
+// The options of commands: their syntax and their help. An option whose value goes to an API verb takes its bounds and
+// choices from the verb's schema.
 import { LIMITS } from "../contracts/limits.ts";
 
-/** How an option is written. */
+/** The syntax of an option. */
 export interface OptionSyntax {
   /** flag takes no value; list may be given several times. */
   readonly type: "flag" | "text" | "number" | "list";
@@ -34,7 +34,7 @@ export const GLOBAL_OPTIONS = {
   "blob-dir": {
     type: "text",
     value: "DIR",
-    summary: "where blob bytes live, for a store that keeps them in files  (default $HOLDFAST_BLOB_DIR)",
+    summary: "the directory of blobs, for a store that keeps them in files  (default $HOLDFAST_BLOB_DIR)",
   },
   json: { type: "flag", summary: "print one JSON document; errors are JSON on stderr" },
   help: { type: "flag", short: "h", summary: "explain the command" },
@@ -51,10 +51,10 @@ export function numberOption({ min, max }: { readonly min: number; readonly max:
   return { type: "number", min, max };
 }
 
-/** How many rows of a list a command prints, and from which on. */
+/** Options for the number of rows of a list, and where the page begins. */
 export function pageOptions(limit: number) {
   return {
     limit: { type: "number", min: 1, max: LIMITS.page, summary: `at most so many (default ${limit})` },
-    cursor: { type: "text", summary: "continue at this cursor, which is printed below a page that is not the last" },
+    cursor: { type: "text", summary: "print the next page; the note below a page shows its cursor" },
   } as const satisfies Readonly<Record<string, OptionSpec>>;
 }

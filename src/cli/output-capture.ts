@@ -14,10 +14,10 @@ export interface OutputCaptureOptions {
   readonly script?: string;
   readonly stdin?: InStream;
   readonly signal?: AbortSignal;
-  /** Makes stdout and stderr a terminal of that width. */
+  /** Makes stdout and stderr terminals of this width. */
   readonly columns?: number;
-  /** Told each piece of stdout as it comes. */
-  readonly seen?: (text: string) => void;
+  /** Called with each piece of stdout as it is written. */
+  readonly onStdout?: (text: string) => void;
 }
 
 export async function captureOutput(
@@ -25,7 +25,7 @@ export async function captureOutput(
   argv: readonly string[],
   options: OutputCaptureOptions = {},
 ): Promise<CommandOutput> {
-  const stdout = collector(options.columns, options.seen);
+  const stdout = collector(options.columns, options.onStdout);
   const stderr = collector(options.columns);
   const code = await main([...argv], {
     stdout: stdout.stream,
@@ -41,13 +41,13 @@ export async function captureOutput(
 
 function collector(
   columns: number | undefined,
-  seen?: OutputCaptureOptions["seen"],
+  onStdout?: OutputCaptureOptions["onStdout"],
 ): { readonly stream: OutStream; text(): string } {
   const chunks: Buffer[] = [];
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
       chunks.push(chunk);
-      seen?.(chunk.toString("utf8"));
+      onStdout?.(chunk.toString("utf8"));
       done();
     },
   });

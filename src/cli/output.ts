@@ -6,13 +6,16 @@ import type { Io, OutStream } from "./io.ts";
 import type { Frame } from "./table.ts";
 import { type Style, safeJson, styleFor, wrapWhole } from "./terminal.ts";
 
-/** Text is not broken into narrower lines than that, and no table is made narrower. */
+/** The least widths of text and of tables, however narrow the terminal is. */
 const NARROWEST = 40;
 const NARROWEST_TABLE = 20;
 
 /** Added to a command whose password is hidden: the user must fill it in. */
 const FILL_IN = "(replace *** by the password)";
-/** In backticks, as in wrapWhole. Hints of the library say npx: they are printed by programs of projects that have the package. */
+/**
+ * A command in backticks, as in wrapWhole. The library's hints say npx, because programs of projects with the package
+ * print them.
+ */
 const COMMAND = /`(?:npx )?holdfast ((?:\\.|'[^']*'|[^`'\\])*)`/gs;
 
 /** A hint of the library that names a package: it is for a program's project. */
@@ -21,7 +24,7 @@ const INSTALL = /\bnpm install ([a-z][\w-]*)/g;
 export class Output {
   readonly json: boolean;
   readonly style: Style;
-  /** Columns of the terminal; infinite when a program or a file reads. */
+  /** Columns of the terminal; infinite for a pipe or a file. */
   readonly width: number;
   readonly interactive: boolean;
   readonly #io: Io;
@@ -43,7 +46,7 @@ export class Output {
     this.#frameWidth = Math.max(NARROWEST_TABLE, columns);
   }
 
-  /** Created on first use: most commands write no errors. */
+  /** The error stream, created on first use: most commands write no errors. */
   get #errors(): ErrorStream {
     if (this.#errorStream !== undefined) return this.#errorStream;
     const { stderr, env } = this.#io;
@@ -60,29 +63,29 @@ export class Output {
     return this.#errors.style;
   }
 
-  /** How the user calls this command line: in hints, "holdfast" may not be a command that the user has. */
+  /** How the user starts this CLI, for hints: "holdfast" may not be on the user's PATH. */
   get command(): string {
     this.#command ??= commandName(this.#io);
     return this.#command;
   }
 
-  /** The options that name the store: hints repeat them, so that the next command uses the same store. */
+  /** Sets the options that name the store: hints repeat them, so that the next command uses the same store. */
   setStoreOptions(options: string): void {
     this.#store = options;
   }
 
-  /** As text after a command. */
+  /** The options that name the store, as text to append to a command. */
   get storeOptions(): string {
     return this.#store;
   }
 
-  /** A command that the user can copy as it is. */
+  /** A full command that the user can copy. */
   commandLine(words: string): string {
     const isNamed = words.includes(" --store ") || words.includes(this.#store);
     return `${this.command} ${words}${isNamed ? "" : this.#store}`;
   }
 
-  /** Text whose `holdfast …` and `npm install …` commands the user can copy as they are. */
+  /** Completes the `holdfast …` and `npm install …` commands in a text, so that the user can copy them. */
   withCommands(text: string): string {
     const installing = text.replace(INSTALL, (_, name: string) => installCommand(name, this.#io));
     const copied = installing.replace(COMMAND, (_, words: string) => `\`${this.commandLine(words)}\``);
@@ -94,7 +97,7 @@ export class Output {
     return { width: this.#frameWidth, style: this.style };
   }
 
-  /** The command's answer: the value as JSON, or the lines made from it. */
+  /** Prints the command's answer: the value as JSON, or as lines. */
   async answer(value: unknown, lines: () => readonly string[]): Promise<void> {
     if (this.json) await this.document(value);
     else await this.lines(lines());
@@ -104,7 +107,7 @@ export class Output {
     await this.bytes(`${safeJson(value, 2)}\n`);
   }
 
-  /** One JSON document a line, for commands that never end by themselves. */
+  /** Prints one JSON document per line, for commands that print many. */
   async record(value: unknown): Promise<void> {
     await this.bytes(`${safeJson(value)}\n`);
   }
@@ -121,7 +124,7 @@ export class Output {
     await write(this.#stdout, chunk);
   }
 
-  /** A note for people, on stderr: programs read only stdout. */
+  /** Prints a note for people on stderr, because programs read only stdout. */
   async note(text: string): Promise<void> {
     if (this.json) return;
     for (const line of wrapWhole(this.withCommands(text), this.#errors.width))
@@ -133,7 +136,7 @@ export class Output {
     if (cursor !== null) await this.note(`more: add --cursor '${cursor}'`);
   }
 
-  /** An error or a hint on stderr, wrapped to the terminal's width and indented under its first words. */
+  /** Prints an error or a hint on stderr, wrapped to the terminal's width and indented under its first words. */
   async complaint(before: string, paint: (text: string) => string, text: string): Promise<void> {
     const [first = "", ...rest] = wrapWhole(text, Math.max(NARROWEST / 2, this.#errors.width - before.length - 1));
     const indent = " ".repeat(/^ */.exec(before)?.[0].length ?? 0);
@@ -172,7 +175,7 @@ function withErrorListener(stream: OutStream): OutStream {
   return stream;
 }
 
-/** Infinite when a program or a file reads. */
+/** Columns of the terminal; infinite for a pipe or a file. */
 function columnsOf({ isTTY, columns = 80 }: OutStream): number {
   return isTTY === true ? columns : Number.POSITIVE_INFINITY;
 }

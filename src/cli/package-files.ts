@@ -1,11 +1,11 @@
-// Files of the package that this code belongs to: src/ in a clone, or the files that were built from it.
+// Locates files of this package: src/ in a clone, or the built files.
 import { existsSync, readFileSync } from "node:fs";
 import * as path from "node:path";
 import { fileURLToPath } from "node:url";
 
 const SELF = fileURLToPath(import.meta.url);
 
-/** The programs that this one starts: in a clone, and built. */
+/** The programs that the CLI starts: their file in a clone, and their built file. */
 const PROGRAMS = {
   holdfast: ["src/cli/entry.ts", "bin/holdfast.js"],
   "demo-agent": ["src/cli/demo/agent.ts", "dist/demo-agent.js"],
@@ -22,7 +22,7 @@ export function packageVersion(): string {
   return isNamed ? String(manifest.version) : "unknown";
 }
 
-/** The nearest folder above this file with a package.json: the depth differs between a clone and a build. */
+/** The nearest parent folder with a package.json: its distance differs between a clone and a build. */
 function packageFolder(): string {
   let folder = path.dirname(SELF);
   while (!existsSync(path.join(folder, "package.json")) && folder !== path.dirname(folder)) {

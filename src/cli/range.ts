@@ -7,7 +7,7 @@ import { formatCount } from "./units.ts";
 
 const DEFAULT_LAST = 50;
 
-/** `noun` is what is listed, in the plural. */
+/** `noun` is the plural of the listed items. */
 export function rangeOptions(noun: string, most?: number): Options {
   return {
     // 0 is for --follow: only what is new.
@@ -15,7 +15,7 @@ export function rangeOptions(noun: string, most?: number): Options {
     after: {
       type: "text",
       value: "SEQ",
-      summary: `only ${noun} after this seq, or after the one with this id (chat-1#7); 0 is from the start`,
+      summary: `only ${noun} after this seq, or after the event with this id (chat-1#7); 0 is from the start`,
     },
     limit: {
       type: "number",
@@ -23,15 +23,15 @@ export function rangeOptions(noun: string, most?: number): Options {
       ...(most === undefined ? {} : { max: most }),
       summary: "at most N, counted from the start",
     },
-    follow: { type: "flag", short: "f", summary: `print new ${noun} until Ctrl-C (--json: one document a line)` },
+    follow: { type: "flag", short: "f", summary: `print new ${noun} until Ctrl-C (--json: one document per line)` },
   };
 }
 
 /** A log continues after a seq. Messages also continue after an id, because a fork shows messages of several logs. */
 export type Range<After = number> =
-  /** From a point on. */
+  /** The items from a position on. */
   | { readonly after?: After; readonly limit?: number; readonly last?: never }
-  /** The end of it. */
+  /** The last items. */
   | { readonly last: number; readonly after?: never; readonly limit?: never };
 
 /** The range of one session's log: an id in --after must be an event of that session. */
@@ -39,18 +39,18 @@ export function readRange(args: Arguments, session: string): Range {
   return rangeOf(args, readAfterSeq(args, session));
 }
 
-/** `7` or `chat-1#7`, as the seq in this session's log. */
+/** Reads `7` or `chat-1#7` as a seq of this session's log. */
 export function readAfterSeq(args: Arguments, session: string): number | undefined {
   const after = readAfter(args);
   if (typeof after !== "string") return after;
   if (after.startsWith(`${session}#`)) return Number(after.slice(session.length + 1));
-  throw new UsageError(`--after names an event of another session: "${after}" is none of "${session}"`);
+  throw new UsageError(`--after names an event of another session: "${after}" is not in "${session}"`);
 }
 
 const OWN = /^#?(\d{1,15})$/;
 const ANY = /^.+#[1-9]\d{0,14}$/s;
 
-/** `7`, or what `messages` prints: `chat-1#7`, also of a session that this one inherits from. */
+/** Accepts `7`, or an id as `messages` prints it: `chat-1#7`, also of a session that this one inherits from. */
 export function readMessageRange(args: Arguments): Range<number | string> {
   return rangeOf<number | string>(args, readAfter(args));
 }
@@ -61,7 +61,7 @@ function readAfter(args: Arguments): number | string | undefined {
   const seq = OWN.exec(text)?.[1];
   if (seq !== undefined) return Number(seq);
   if (ANY.test(text)) return text;
-  throw new UsageError(`--after takes a seq, or an id as it is shown, such as chat-1#7; not "${text}"`);
+  throw new UsageError(`--after takes a seq, or an id such as chat-1#7, not "${text}"`);
 }
 
 function rangeOf<After>(args: Arguments, after: After | undefined): Range<After> {
@@ -74,7 +74,7 @@ function rangeOf<After>(args: Arguments, after: After | undefined): Range<After>
   return { ...(after === undefined ? {} : { after }), ...(limit === undefined ? {} : { limit }) };
 }
 
-/** Tells the user that there is more than was printed, unless the user chose where to begin. */
+/** Notes that there is more than was printed, unless the user chose where to begin. */
 export async function noteRest(
   output: Output,
   range: Range<number | string>,

@@ -1,5 +1,5 @@
-// Reads messages up to the first damaged one, so that it does not hide those before it. The error says how to read the messages
-// after it.
+// Reads messages up to the first damaged one, so that damage does not hide the messages before it. The error says how
+// to read those after the damage.
 
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { HistoryRange } from "../contracts/history.ts";
@@ -20,7 +20,7 @@ export interface ReadableMessages<M extends MessageAt = Message> {
   readonly total: number;
 }
 
-/** What messages are read from. */
+/** Where messages are read from: a session now, or at a head. */
 interface MessageSource<M> {
   read(part: NonNullable<Parameters<View["messages"]>[0]>): Promise<readonly M[]>;
   count(): Promise<number>;
@@ -40,7 +40,7 @@ export function readUpToDamage(
   return readSource({ read, count, hint: makeHint({ session }, agent) }, range);
 }
 
-/** The same at a head, where messages that were erased since are marked. */
+/** Reads the messages at a head; messages that were erased since are marked. */
 export async function readAtUpToDamage(
   holdfast: Holdfast,
   at: Locator,
@@ -103,7 +103,7 @@ async function readPages<M extends MessageAt>(
   while (messages.length < most) {
     const limit = Math.min(size, most - messages.length);
     const last = messages.at(-1);
-    // By id: inherited messages have seqs of another log.
+    // Positions are ids, because inherited messages have seqs of another log.
     const start = last === undefined ? { after: from, offset: skipped } : { after: last.id };
     try {
       const page = await read({ ...start, limit });
@@ -129,7 +129,7 @@ function makeHint({ session, head }: Locator, agent: string | undefined): (error
   const named = quoted(head === undefined ? session : `${session}@${head.slice(0, 11)}`);
   return ({ details }) => {
     const after = quoted(`${details.session ?? session}#${details.seq}`);
-    return `only a backup has its text; \`holdfast messages ${named}${only} --after ${after}\` reads what follows it`;
+    return `only a backup has this message's text; \`holdfast messages ${named}${only} --after ${after}\` prints the messages after it`;
   };
 }
 

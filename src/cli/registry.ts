@@ -35,15 +35,15 @@ import type { Section } from "./help.ts";
 
 export const SECTIONS: readonly Section[] = [
   { title: "Start", commands: [demo, init] },
-  { title: "What agents keep", commands: [sessions, messages, state, tasks, agents, blobs] },
-  { title: "What agents do", commands: [runs, worker] },
+  { title: "Data of agents", commands: [sessions, messages, state, tasks, agents, blobs] },
+  { title: "Runs of agents", commands: [runs, worker] },
   {
     title: "Continuing from an earlier point",
     commands: [heads, publish, fork, resume, rewind, compact, context, diff],
   },
-  { title: "What happened, and is it whole?", commands: [log, trace, query, cost, verify, check] },
+  { title: "History and integrity", commands: [log, trace, query, cost, verify, check] },
   { title: "Coding agents", commands: [run, capture, restore, captures, handover, importLocal] },
-  { title: "From store to store", commands: [exportSession, importArchive] },
+  { title: "Export and import", commands: [exportSession, importArchive] },
   { title: "Upkeep", commands: [stats, gc, migrate] },
 ];
 

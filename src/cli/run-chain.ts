@@ -1,16 +1,16 @@
-// How runs continue one another: a retry, a rewind or a fork names the run it continues in its first event.
+// Links between runs: the first event of a retry, a rewind or a fork names the run that it continues.
 import type { Holdfast } from "../contracts/holdfast.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { Run } from "../contracts/run-record.ts";
 import type { Step } from "../contracts/steps.ts";
 import { plainObject } from "../core/decode.ts";
 
-/** One of two runs of which the later continues the earlier. */
+/** A link between a run and another run that it continues, or that continues it. */
 export interface RunLink {
   readonly run: string;
   readonly session: string;
   readonly how: "retry" | "rewind" | "fork";
-  /** The later run continues after this iteration of the earlier one; 0: from its beginning. */
+  /** The later run continues after this iteration of the earlier run; 0: from the beginning. */
   readonly iteration: number;
 }
 
@@ -21,7 +21,7 @@ export interface LaterRun extends RunLink {
 
 type RunKey = Pick<Run, "id" | "session">;
 
-/** The run that it continues; null: none. */
+/** The run that this run continues; null if it continues none. */
 export async function findPredecessor({ runs }: Holdfast, { id, session: own }: RunKey): Promise<RunLink | null> {
   const [created] = await runs.events(id, { limit: 1 });
   const from = plainObject.read(created?.data.from);
@@ -34,7 +34,10 @@ const FORKS_QUERY =
   "[:find [?id ...] :in $ ?source :where [?s :session/id ?source] [?d :derivation/source-session ?s] " +
   "[?d :derivation/target-session ?t] [?t :session/id ?id]]";
 
-/** The runs that continue it, oldest first: retries and rewinds in its own session, forks in those forked from it. */
+/**
+ * The runs that continue this run, oldest first: retries and rewinds in its session, forks in sessions forked from
+ * that.
+ */
 export async function findSuccessors(holdfast: Holdfast, run: RunKey): Promise<readonly LaterRun[]> {
   const forks = await holdfast.query(FORKS_QUERY, [run.session]);
   const sessions = new Set([run.session, ...(Array.isArray(forks) ? forks.map(String) : [])]);
@@ -60,10 +63,10 @@ async function runsIn({ runs }: Holdfast, session: string): Promise<readonly Run
 }
 
 /**
- * What a run that continues after that iteration repeats although it is not declared safe to repeat: tools that have, or
- * may have, done their work, and children. The steps of the runs that it retries count too, and those of every retry or
- * rewind that continued one of them: the work was done once, whichever run did it. A place that several runs did is named
- * once, as the last of them did it.
+ * Finds the steps that a run repeats if it continues after that iteration, although they are not declared safe to
+ * repeat: tools that had, or may have had, their effect, and spawned runs. Steps of the runs that it retries count too,
+ * and those of every retry or rewind that continued one of these runs, because any of them may have had the effect. If
+ * several runs executed the same position, the result lists the last execution.
  */
 export async function findRepeatedSteps(holdfast: Holdfast, run: RunKey, iteration: number): Promise<readonly Step[]> {
   const repeated = new Map<string, Step>();
@@ -76,7 +79,7 @@ export async function findRepeatedSteps(holdfast: Holdfast, run: RunKey, iterati
   return [...repeated.values()];
 }
 
-/** The runs it retries, itself, and the retries and rewinds that continue any of these; the oldest first. */
+/** The runs that this run retries, the run itself, and all retries and rewinds that continue them, oldest first. */
 async function findChain(holdfast: Holdfast, run: RunKey): Promise<readonly string[]> {
   const inSession = (await runsIn(holdfast, run.session)).toSorted((a, b) => a.createdAt - b.createdAt);
   const links = new Map<string, RunLink | null>();
@@ -106,7 +109,7 @@ export interface InterruptedRun {
   readonly steps: readonly Step[];
 }
 
-/** A worker asks about these steps when it continues the run. `only`: look at this run alone. */
+/** Finds interrupted runs, with the steps that a worker will ask about. `only` limits the search to one run. */
 export async function findInterruptedRuns(
   holdfast: Holdfast,
   only: Run | undefined,

@@ -9,9 +9,9 @@ import type { Style } from "./terminal.ts";
 import { quoted } from "./terminal.ts";
 import { formatCount, formatSpan, formatTime, plural } from "./units.ts";
 
-export const RUN_HELP = "RUN is a run's id, or the beginning of it, as long as no other begins with it.";
+export const RUN_HELP = "RUN is a run's id, or the beginning of the id if no other id begins with it.";
 
-/** Finds a run by its id or by the beginning of it. A whole id is tried first. */
+/** Finds a run by its id or by the beginning of it. An exact id wins. */
 export async function needRun(holdfast: Holdfast, text: string): Promise<Run> {
   const beginning = text.replace(/…$/, "");
   const known = (await holdfast.runs.get(text)) ?? (beginning === text ? null : await holdfast.runs.get(beginning));
@@ -26,7 +26,7 @@ export async function needRun(holdfast: Holdfast, text: string): Promise<Run> {
   }
   if (others.length === 0) return run;
   throw new HoldfastError("InvalidArgument", `${plural(found.length, "run")} begin with "${beginning}"`, {
-    hint: `give more of it: ${found
+    hint: `give more characters: ${found
       .slice(0, 5)
       .map(({ id }) => id.slice(0, beginning.length + 6))
       .join(", ")}`,
@@ -39,8 +39,8 @@ async function findRunsByPrefix(holdfast: Holdfast, beginning: string): Promise<
   if (beginning === "") return [];
   const found: Run[] = [];
   for (let cursor: string | undefined; ; ) {
-    const place = cursor === undefined ? {} : { cursor };
-    const page = await holdfast.runs.list({ limit: LIMITS.page, ...place });
+    const position = cursor === undefined ? {} : { cursor };
+    const page = await holdfast.runs.list({ limit: LIMITS.page, ...position });
     found.push(...page.items.filter(({ id }) => id.startsWith(beginning)));
     if (page.next === null) return found;
     cursor = page.next;
@@ -55,21 +55,24 @@ export async function needDecision(holdfast: Holdfast, text: string): Promise<st
   const { id } = await needRun(holdfast, text);
   const [decision, ...others] = (await holdfast.runs.pending({ run: id })).items;
   if (decision === undefined) {
-    throw new HoldfastError("NotFound", `run "${id}" asks nothing`, {
+    throw new HoldfastError("NotFound", `run "${id}" has no open question`, {
       hint: "`holdfast runs pending` lists the open questions",
       details: { kind: "decision", run: id },
     });
   }
   if (others.length === 0) return decision.id;
   const all = [decision, ...others].map((one) => one.id);
-  throw new UsageError(`run "${id}" asks ${all.length} things: name one of ${all.map(quoted).join(", ")}`);
+  throw new UsageError(`run "${id}" has ${all.length} open questions: name one of ${all.map(quoted).join(", ")}`);
 }
 
-/** Ids that the store generated. Their beginning is enough to name them. */
+/** Ids that the store generated. The beginning of such an id is enough to name the run. */
 const GENERATED_ID = /^run_(?:[0-9a-z]{20}|[0-9a-f]{32})$/;
 const SHORTEST_NAME = "run_qddb5fz3".length;
 
-/** Shortens generated ids to the beginning that tells them apart and that commands accept. Ids that a caller chose stay whole. */
+/**
+ * Shortens generated ids to the shortest distinct beginnings, which commands accept. Ids that a caller chose stay
+ * whole.
+ */
 export function shortNames(ids: readonly string[]): (id: string) => string {
   const all = [...new Set(ids)].filter((id) => GENERATED_ID.test(id));
   let length = SHORTEST_NAME;
@@ -77,12 +80,15 @@ export function shortNames(ids: readonly string[]): (id: string) => string {
   return (id) => (GENERATED_ID.test(id) ? id.slice(0, length) : id);
 }
 
-/** A run with the iteration it is in, or ended in, beside the number completed. */
+/** A run with the iteration that it is in, or ended in. */
 export interface RunWithIteration extends Run {
   readonly currentIteration: number;
 }
 
-/** The last iteration is never complete: it ends with the run. A run that was stopped may have been between two iterations. */
+/**
+ * Finds the iteration of a run. The last iteration ends with the run and is never complete; a stopped run may have been
+ * between two.
+ */
 export async function withCurrentIteration(holdfast: Holdfast, run: Run): Promise<RunWithIteration> {
   const { id, iteration, stopReason } = run;
   const mayBeBetween = stopReason !== null && stopReason !== "done" && stopReason !== "failed";
@@ -90,7 +96,7 @@ export async function withCurrentIteration(holdfast: Holdfast, run: Run): Promis
   return { ...run, currentIteration: isIn ? iteration + 1 : iteration };
 }
 
-/** "ended in iteration 3; the 2 before it are complete". */
+/** For example "ended in iteration 3; the 2 before it are complete". */
 export function describeIteration({ currentIteration: at, iteration, endedAt }: RunWithIteration): string {
   if (at === 0) return "ended before its first";
   if (at === iteration) return `ended after iteration ${formatCount(at)}, which is complete`;
@@ -101,14 +107,14 @@ export function describeIteration({ currentIteration: at, iteration, endedAt }: 
 
 export interface ReasonOptions {
   readonly nameOf?: (id: string) => string;
-  /** Times are given relative to this one, in few words. */
+  /** If given, times are short and relative to this one. */
   readonly now?: number;
 }
 
-/** What a run waits for, until when, or why it ended. */
+/** Says what a run waits for, until when, or why it ended. */
 export function describeReason(run: Run, { nameOf = (id: string) => id, now }: ReasonOptions = {}): string {
-  if (run.held && run.endedAt === null) return "held: it came with an archive; runs unpause lets it go on here";
-  if (run.cancelRequested && run.endedAt === null) return "is to be cancelled";
+  if (run.held && run.endedAt === null) return "held: it was imported; runs unpause lets it continue here";
+  if (run.cancelRequested && run.endedAt === null) return "will be cancelled";
   if (run.status === "paused" && run.pausedUntil !== null) {
     return now === undefined ? `until ${formatTime(run.pausedUntil)}` : `for ${formatSpan(run.pausedUntil - now)} more`;
   }
@@ -130,7 +136,7 @@ export function describeReason(run: Run, { nameOf = (id: string) => id, now }: R
   }
   if (run.owner !== null) return "";
   if (run.wakesAt !== null) return describeRetryTime(run.wakesAt, now);
-  // A worker with another agent, or with another version of it, does not take the run.
+  // A worker with another agent, or another version of it, does not claim the run.
   return describeNeededWorker(run, now);
 }
 
@@ -139,10 +145,12 @@ function describeNeededWorker({ agent, agentVersion }: Run, now: number | undefi
 }
 
 function describeRetryTime(at: number, now: number | undefined): string {
-  return now === undefined ? `tried again at ${formatTime(at)}` : `tried again in ${formatSpan(Math.max(0, at - now))}`;
+  return now === undefined
+    ? `next attempt at ${formatTime(at)}`
+    : `next attempt in ${formatSpan(Math.max(0, at - now))}`;
 }
 
-/** "tool pay"; of what has no name of its own, its kind. */
+/** For example "tool pay"; for steps without a name, the kind alone. */
 export function stepName({ kind, name }: Pick<Step, "kind" | "name">): string {
   return kind === name ? kind : `${kind} ${name}`;
 }
@@ -153,8 +161,8 @@ export function paintStatus(text: string, { status }: Pick<Run, "status">, style
   return status === "running" ? text : style.warn(text);
 }
 
-/** What to do next, after a command about a run: the command itself executes nothing. */
-export const NEXT_WORKER = "A worker takes it from here: run your program again, or holdfast worker --agents FILE.";
+/** The next step after a command about a run, because the command itself executes nothing. */
+export const NEXT_WORKER = "A worker continues the run: run your program again, or holdfast worker --agents FILE.";
 
-/** What happens to a run that can continue and that no worker has. */
-export const GOES_ON = "goes on when you run your program again, or as soon as a worker takes it";
+/** Says when a run that can continue, and that no worker has claimed, is executed. */
+export const NEXT_EXECUTION = "continues when you run your program again, or as soon as a worker claims it";

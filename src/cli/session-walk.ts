@@ -1,4 +1,4 @@
-// Walks sessions: all of a store, page by page, or one with all that it invoked.
+// Walks sessions: all sessions of a store, page by page, or one session and all that it invoked.
 import { isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { Page } from "../contracts/json.ts";
@@ -10,13 +10,13 @@ interface PageStart {
 }
 
 /**
- * Visits every session, newest first; a session that is erased meanwhile may still be visited. If a session's row cannot be read,
- * `damaged` gets its id and the walk continues; without `damaged` the walk fails.
+ * Visits every session, newest first; it may still visit a session that is erased meanwhile. If a session's row cannot
+ * be read, it calls `onDamaged` with the id and continues; without `onDamaged` it fails.
  */
 export async function eachSession(
   holdfast: Holdfast,
   visit: (session: Session) => Promise<void>,
-  damaged?: (id: string, why: string) => Promise<void>,
+  onDamaged?: (id: string, why: string) => Promise<void>,
 ): Promise<void> {
   let limit: number = LIMITS.page;
   for (let start: PageStart | undefined = {}; start !== undefined; ) {
@@ -25,12 +25,12 @@ export async function eachSession(
       for (const session of page.items) await visit(session);
       start = page.next === null ? undefined : { cursor: page.next };
     } catch (error) {
-      const bad = damaged === undefined ? undefined : readDamagedSession(error);
-      if (damaged === undefined || bad === undefined) throw error;
-      // Read one by one up to the damaged session, then continue in pages after it.
+      const bad = onDamaged === undefined ? undefined : readDamagedSession(error);
+      if (onDamaged === undefined || bad === undefined) throw error;
+      // The walk reads one by one up to the damaged session, then continues in pages after it.
       if (limit > 1) limit = 1;
       else {
-        await damaged(bad.session, bad.why);
+        await onDamaged(bad.session, bad.why);
         start = bad.next === null ? undefined : { cursor: bad.next };
         limit = LIMITS.page;
       }
@@ -41,7 +41,7 @@ export async function eachSession(
 interface DamagedSession {
   readonly session: string;
   readonly why: string;
-  /** The cursor of the page after it; null if it was not read from a list. */
+  /** The cursor of the page after the session; null if the session was not read from a list. */
   readonly next: string | null;
 }
 
@@ -52,10 +52,12 @@ export function readDamagedSession(error: unknown): DamagedSession | undefined {
   return { session, why: error.message, next: typeof next === "string" ? next : null };
 }
 
-/** The ids of a session, first, and of all sessions that it invoked, directly or through others. Erased ones are left out. */
+/**
+ * Returns the ids of a session and of all sessions that it invoked, directly or through others, without erased ones.
+ */
 export async function listWithInvoked(holdfast: Holdfast, session: string): Promise<readonly string[]> {
   const found = new Set([session]);
-  // The loop also visits what is added to the set meanwhile.
+  // The loop also visits members that it adds to the set.
   for (const member of found) {
     const { sessions } = await holdfast.sessions.tree({ session: member }, { limit: 1 });
     const own = sessions.find(({ id }) => id === member);

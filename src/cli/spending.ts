@@ -1,18 +1,18 @@
-// Tokens and cost for people. Unknown amounts are shown as unknown, never as 0.
+// Formats tokens and cost. Unknown amounts are shown as unknown, never as 0.
 import type { Spending } from "../contracts/archive.ts";
 import { formatCount, plural } from "./units.ts";
 
-/** "$0.2500", "at least $0.25 (2 of 5 calls unknown)", "unknown". */
+/** For example "$0.25", "at least $0.25 (2 of 5 calls unknown)" or "unknown". */
 export function formatCost({ calls, costUsd, unknownCosts }: Spending): string {
   if (calls === 0) return "nothing";
   if (unknownCosts === calls) return "unknown";
   if (unknownCosts === 0) return formatUsd(costUsd);
-  // Rounded down: "at least" must hold.
+  // The amount is rounded down, so that "at least" is true.
   const known = formatUsd(costUsd, "floor");
   return `at least ${known} (${formatCount(unknownCosts)} of ${plural(calls, "call")} unknown)`;
 }
 
-/** Small sums with as many digits as they need. */
+/** Formats amounts below one dollar with up to three significant digits. */
 export function formatUsd(usd: number, roundingMode: "floor" | "halfExpand" = "halfExpand"): string {
   if (usd === 0 || usd >= 1)
     return `$${usd.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2, roundingMode })}`;

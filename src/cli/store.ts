@@ -17,12 +17,12 @@ import { quoted, safe, safeLine } from "./terminal.ts";
 const DEFAULT_STORE = "./holdfast.db";
 
 export interface StoreChoice {
-  /** For open(): a path is absolute, so that the directory of the process does not matter. */
+  /** The URL for open(). Paths are absolute, so that the directory of the process does not matter. */
   readonly url: string;
-  /** As the user wrote it, without a password: for people. */
+  /** The store as the user wrote it, without a password, for messages. */
   readonly name: string;
   readonly blobDirectory: string | undefined;
-  /** Rights of the files that the store creates; undefined: only its owner may read and write them. */
+  /** Permissions of the files that the store creates; undefined: only the owner may read and write them. */
   readonly fileMode: number | undefined;
 }
 
@@ -37,21 +37,21 @@ export function chooseStore(store: string | undefined, blobDirectory: string | u
   };
 }
 
-/** Environment variables with which another command or process chooses the same store. */
+/** Environment variables that make another command or process choose the same store. */
 export function storeEnvironment(choice: StoreChoice): { HOLDFAST_STORE: string; HOLDFAST_BLOB_DIR: string } {
   return { HOLDFAST_STORE: choice.url, HOLDFAST_BLOB_DIR: choice.blobDirectory ?? "" };
 }
 
 /**
- * The options that name the store, as text after a command. A password stays hidden: if the user copies such a line, the server
- * refuses it, whereas a line without --store would use another store.
+ * The options that name the store, as text after a command. A password stays hidden: if the user copies such a line,
+ * the server refuses it, whereas a line without --store would use another store.
  */
 export function storeOptions(name: string | undefined, blobDirectory: string | undefined): string {
   const store = name === undefined ? "" : ` --store ${quoted(name)}`;
   return store + (blobDirectory === undefined ? "" : ` --blob-dir ${quoted(blobDirectory)}`);
 }
 
-/** A text that may contain a password is no path: open() refuses it without showing it. */
+/** A text that may contain a password does not count as a path: open() refuses it without showing it. */
 function isPath(url: string): boolean {
   if (mayHoldPassword(url)) return false;
   return url !== "" && url !== ":memory:" && !/^(file|postgres|postgresql):|^[a-z][a-z0-9+.-]+:\/\//i.test(url);
@@ -71,7 +71,8 @@ export async function openStore(choice: StoreChoice, options: OpenOptions = {}):
   if (choice.url === ":memory:") {
     throw new UsageError("a store in memory is lost when the command ends; name a file with --store FILE");
   }
-  // Loaded here, so that --help does not wait for a database engine. Not index.ts: a command needs no models and no tool loop.
+  // The engine is loaded here, so that --help does not wait for a database engine. Not index.ts: a command needs no models and no
+  // tool loop.
   const { blobsIn, open } = await import("../open.ts");
   const mode = choice.fileMode === undefined ? {} : { fileMode: choice.fileMode };
   const blobs = choice.blobDirectory === undefined ? {} : { blobs: blobsIn(choice.blobDirectory, mode) };
@@ -90,7 +91,7 @@ export async function openStore(choice: StoreChoice, options: OpenOptions = {}):
   }
 }
 
-/** null if there is no store yet. */
+/** Opens the store; null if there is none yet. */
 export async function openIfThere(context: Context, options: OpenOptions = {}): Promise<Holdfast | null> {
   try {
     return await context.open(options);
@@ -101,8 +102,8 @@ export async function openIfThere(context: Context, options: OpenOptions = {}): 
 }
 
 /**
- * Creates a store if there is none. Only commands do this that import what would be lost otherwise. The note, after `before`, lets
- * the user notice a mistake in --store.
+ * Creates the store. Only commands that import sessions or save work that would be lost do this. The note, after
+ * `before`, lets the user notice a mistake in --store.
  */
 export async function createStore(context: Context, options: OpenOptions = {}, before = ""): Promise<Holdfast> {
   const holdfast = await context.open({ ...options, create: true });
@@ -115,7 +116,7 @@ export function fileModeOf(env: Io["env"]): number {
   return givenFileMode(env) ?? FILE_MODE;
 }
 
-/** undefined: the variable is not set. */
+/** Returns undefined if the variable is not set. */
 function givenFileMode({ HOLDFAST_FILE_MODE: text }: Io["env"]): number | undefined {
   if (!text) return undefined;
   try {
@@ -138,7 +139,7 @@ export function collectExposedFiles(files: Set<string>): Environment["log"] {
   };
 }
 
-/** To be called after the store was closed: closing it removes some of the files. */
+/** Call this after the store was closed: closing removes some of the files. */
 export async function warnOfExposedFiles(files: ReadonlySet<string>, output: Output): Promise<void> {
   const left = [...files].filter((file) => existsSync(file));
   if (left.length === 0) return;

@@ -5,20 +5,20 @@ import { displayWidth, padEnd, padStart, safeLine, truncate, wrap, wrapWords } f
 
 export interface Column<Row> {
   readonly title: string;
-  /** The cell's text; made safe here. */
+  /** The cell's text, which the table escapes. */
   cell(row: Row): string;
   readonly align?: "right";
-  /** Those with the highest number shrink first; 0 (default) never. */
+  /** Columns with the highest number shrink first; columns with 0 (the default) never shrink. */
   readonly shrink?: number;
-  /** Never narrower than this (default 8); 0: left out rather than made a sliver. */
+  /** The least width (default 8); with 0 the column is left out rather than shown very narrow. */
   readonly min?: number;
-  /** Never left out; others go before this one is made narrower than its min. */
+  /** The column is never left out; other columns are left out before this one gets narrower than its min. */
   readonly keep?: true;
-  /** Those with the highest number are left out first, and of equal ones (0 by default) the last. */
+  /** Columns with the highest number are left out first; among equal ones (0 by default) the last column. */
   readonly drop?: number;
-  /** Of the first column: a cell that does not fit is not cut but gets a line of its own. */
+  /** For the first column: a cell that does not fit is not cut but gets its own line. */
   readonly whole?: true;
-  /** A cell that does not fit continues in lines below instead of being cut. */
+  /** A cell that does not fit continues on the lines below instead of being cut. */
   readonly wrap?: true;
   readonly colour?: (text: string, row: Row, style: Style) => string;
 }
@@ -30,10 +30,10 @@ export interface Frame {
   readonly indent?: number;
 }
 
-/** The column of ids: wide enough for generated ids, and for `claude-code/` and a UUID. A cut id cannot be copied. */
+/** The column of ids: wide enough for generated ids, and for `claude-code/` and a UUID. Users cannot copy a cut id. */
 export const ID = { shrink: 9, min: 48, keep: true, whole: true } as const;
 
-/** The column of event ids. It leaves room for the other columns: a long id gets a line of its own. */
+/** The column of event ids. It is narrow, so that other columns have room: a long id gets its own line. */
 export const EVENT_ID = { shrink: 1, min: 8, keep: true, whole: true } as const;
 
 const GAP = 2;
@@ -41,12 +41,12 @@ const MIN = 8;
 
 interface FittedColumn<Row> {
   readonly column: Column<Row>;
-  /** Safe, one for each row. */
+  /** The escaped cells, one for each row. */
   readonly cells: readonly string[];
   readonly width: number;
 }
 
-/** Lines, the titles first. Columns whose cells are all empty are left out. */
+/** Returns the lines of a table, titles first. Columns whose cells are all empty are left out. */
 export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], frame: Frame): string[] {
   const indent = frame.indent ?? 0;
   const filled = columns
@@ -113,17 +113,17 @@ function maxWidth(texts: readonly string[]): number {
   return width;
 }
 
-/** Shrinks columns, then leaves out those that may be left out, and cuts the rest if nothing else helps. */
+/** Shrinks columns, then leaves out optional ones, and cuts the rest if nothing else helps. */
 function fitColumns<Row>(columns: readonly FittedColumn<Row>[], width: number): readonly FittedColumn<Row>[] {
-  const taken = shrinkColumns(columns, width, ({ min }) => min ?? MIN);
-  if (totalWidth(taken) <= width) return taken;
-  const [victim] = columns
+  const fitted = shrinkColumns(columns, width, ({ min }) => min ?? MIN);
+  if (totalWidth(fitted) <= width) return fitted;
+  const [dropped] = columns
     .filter(({ column }) => column.keep !== true)
     .toReversed()
     .toSorted((a, b) => (b.column.drop ?? 0) - (a.column.drop ?? 0));
-  if (victim === undefined) return shrinkColumns(columns, width, () => MIN);
+  if (dropped === undefined) return shrinkColumns(columns, width, () => MIN);
   return fitColumns(
-    columns.filter((one) => one !== victim),
+    columns.filter((one) => one !== dropped),
     width,
   );
 }
@@ -132,7 +132,7 @@ function totalWidth<Row>(columns: readonly FittedColumn<Row>[]): number {
   return columns.reduce((sum, { width }) => sum + width + GAP, -GAP);
 }
 
-/** Shrinks columns, one after the other, until they fit. */
+/** Shrinks columns one after the other until they fit. */
 function shrinkColumns<Row>(
   columns: readonly FittedColumn<Row>[],
   width: number,
@@ -143,18 +143,18 @@ function shrinkColumns<Row>(
   for (const one of order) {
     const total = totalWidth(fitting);
     if (total <= width || (one.column.shrink ?? 0) === 0) return fitting;
-    const wanted = one.width - (total - width);
+    const needed = one.width - (total - width);
     const least = Math.min(min(one.column), one.width);
-    const isDropped = least === 0 && wanted < MIN;
+    const isDropped = least === 0 && needed < MIN;
     fitting = fitting.flatMap((other) => {
       if (other !== one) return [other];
-      return isDropped ? [] : [{ ...one, width: Math.max(least, wanted) }];
+      return isDropped ? [] : [{ ...one, width: Math.max(least, needed) }];
     });
   }
   return fitting;
 }
 
-/** "name  value" lines with the values aligned and never cut: long ones continue below. An empty value is left out. */
+/** Returns "name  value" lines with aligned values that are never cut: long values continue below. Empty ones are left out. */
 export function facts(pairs: readonly (readonly [string, string])[], frame: Frame): string[] {
   const shown = pairs.filter(([, value]) => value !== "");
   const names = maxWidth(shown.map(([name]) => name));

@@ -4,27 +4,27 @@ import { styleText } from "node:util";
 import { quoteArgument } from "../core/shell.ts";
 import type { Io, OutStream } from "./io.ts";
 
-/** ZWNJ and ZWJ shape ordinary words and emoji, and do nothing else. */
+/** ZWNJ and ZWJ only shape words and emoji. */
 const HARMLESS_FORMATS = ["\u200c", "\u200d"];
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** For text of several lines: line breaks and tabs stay. */
+/** Escapes text of several lines: line breaks and tabs stay. */
 export function safeText(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(UNSAFE, (c) => (c === "\n" || c === "\t" ? c : escapeCharacter(c)));
 }
 
-/** For one line: line breaks and tabs are escaped too. */
+/** Escapes one line: line breaks and tabs are escaped too. */
 export function safeLine(text: string): string {
   return text.replace(UNSAFE, escapeCharacter);
 }
 
 /**
- * JSON in which no character steers a terminal, is invisible or turns text around: C1 controls and DEL among them, which
- * JSON.stringify leaves as they are. A program that parses it gets the same value.
+ * JSON without characters that control a terminal, are invisible or reverse text, such as C1 controls and DEL, which
+ * JSON.stringify does not escape. A program that parses it gets the same value.
  */
 export function safeJson(value: unknown, indent?: number): string {
   const text = JSON.stringify(value, null, indent) ?? "null";
-  // Line breaks and tabs in texts are escaped by then: those that are left were made by the indent.
+  // JSON.stringify has escaped line breaks and tabs in texts; the remaining ones belong to the indent.
   return text.replace(UNSAFE, (c) => (c === "\n" || HARMLESS_FORMATS.includes(c) ? c : escapeUnits(c)));
 }
 
@@ -34,12 +34,12 @@ function escapeUnits(character: string): string {
   }).join("");
 }
 
-/** safe`erased session ${id}`: our own words as they are, values as one safe line. */
+/** A template tag, as in safe`erased session ${id}`: it escapes the values and keeps the template's text. */
 export function safe(words: TemplateStringsArray, ...values: readonly (string | number)[]): string {
   return words.map((word, i) => word + (i < values.length ? safeLine(String(values[i])) : "")).join("");
 }
 
-/** As a word of a shell command that can be copied. */
+/** Quotes an argument for a shell command that users can copy. */
 export function quoted(argument: string): string {
   return quoteArgument(argument);
 }
@@ -56,7 +56,10 @@ const PRINTABLE_ASCII = /^[ -~]*$/;
 
 let segmenter: Intl.Segmenter | undefined;
 
-/** Characters as people see them. The segmenter is made when a text needs it: making one takes longer than most commands. */
+/**
+ * Yields characters as people see them. The segmenter is created on demand, because creating it takes longer than most
+ * commands.
+ */
 function* graphemes(text: string): Iterable<string> {
   if (PRINTABLE_ASCII.test(text)) {
     yield* text;
@@ -66,7 +69,7 @@ function* graphemes(text: string): Iterable<string> {
   for (const { segment } of segmenter.segment(text)) yield segment;
 }
 
-/** Columns the text takes; it must be safe already. */
+/** How many columns the text takes; it must be escaped already. */
 export function displayWidth(text: string): number {
   if (PRINTABLE_ASCII.test(text)) return text.length;
   let width = 0;
@@ -95,7 +98,7 @@ function segmentWidth(segment: string): number {
   return wide || segment.includes("\ufe0f") || /\p{Emoji_Presentation}/u.test(segment) ? 2 : 1;
 }
 
-/** At most `width` columns, with "…" where something was left out. */
+/** Cuts the text to `width` columns, with "…" at the end if it was cut. */
 export function truncate(text: string, width: number): string {
   if (width === Number.POSITIVE_INFINITY || displayWidth(text) <= width) return text;
   if (width < 1) return "";
@@ -110,7 +113,7 @@ export function truncate(text: string, width: number): string {
   return `${kept.join("")}…`;
 }
 
-/** Lines of at most `width` columns, broken between words where that is possible. */
+/** Breaks the text into lines of at most `width` columns, between words if possible. */
 export function wrap(text: string, width: number): string[] {
   const lines = text.split("\n");
   if (width === Number.POSITIVE_INFINITY) return lines;
@@ -131,30 +134,30 @@ function wrapLine(line: string, width: number, pieces: (word: string, width: num
   return [...lines, current.trimEnd()];
 }
 
-/** Breaks one line only at spaces: a word stays whole, so that it can be copied. */
+/** Breaks one line only at spaces: words stay whole, so that users can copy them. */
 export function wrapWords(text: string, width: number): string[] {
   return wrapLine(text, Math.max(width, 1), (word) => [word]);
 }
 
-/** JSON in one line; with spaces where it may be broken if it is longer than that. */
+/** JSON on one line; if it is longer than `width`, with spaces at which it may be broken. */
 export function jsonLine(value: unknown, width: number): string {
   const text = safeJson(value);
-  // A line break is never part of a text in it: that is escaped.
+  // Line breaks inside texts are escaped, so every line break here belongs to the indent.
   return text.length <= width ? text : safeJson(value, 1).replace(/\n */g, " ");
 }
 
-/** A command in backticks. Its quoted arguments may contain backticks too. */
+/** Matches a command in backticks, whose quoted arguments may also contain backticks. */
 const COMMAND = /`((?:\\.|'[^']*'|[^`'\\])*)`/gs;
-/** A code point that is no character, so that no text contains it. */
+/** A noncharacter code point, which no text contains. */
 const GLUE = "\ufdd0";
 
-/** Like wrap, but text in backticks stays whole: a command in two lines cannot be copied. */
+/** Like wrap, but text in backticks stays whole: users cannot copy a command that is split over two lines. */
 export function wrapWhole(text: string, width: number): string[] {
   const glued = text.replace(COMMAND, (command) => command.replaceAll(" ", GLUE));
   return wrap(glued, width).map((line) => line.replaceAll(GLUE, " "));
 }
 
-/** A ref stays whole, so that it can be copied. Where the terminal breaks it, it is still copied as one. */
+/** Matches a ref, which stays whole: if the terminal itself wraps it, users can still copy it in one piece. */
 const REF = /(sha256:[0-9a-f]{64} *)/;
 
 function breakWord(word: string, width: number): string[] {
@@ -165,7 +168,7 @@ function breakWord(word: string, width: number): string[] {
     .flatMap((part) => (REF.test(part) ? [part] : breakAnywhere(part, width)));
 }
 
-/** After a slash if there is one, because people read a path part by part. */
+/** Breaks a word, after a slash if there is one, because people read a path part by part. */
 function breakAnywhere(word: string, width: number): string[] {
   const pieces: string[] = [];
   let current = "";
@@ -207,7 +210,7 @@ type Format = Parameters<typeof styleText>[0];
 
 export function styleFor(stream: OutStream, env: Io["env"]): Style {
   const coloured = stream.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
-  // styleText would look at process.stdout, which is not always where we write.
+  // By default styleText would check process.stdout, but the output may be another stream.
   const as = (format: Format) => (text: string) =>
     coloured && text !== "" ? styleText(format, text, { validateStream: false }) : text;
   return {

@@ -82,10 +82,10 @@ test("what only waits is drawn as waiting: for what, until when, and what came o
   expect(lastStep([3601, "step/done", { step: 2 }])?.text).toBe("timed out: no signal came");
   expect(lastStep([9, "run/cancelled"])?.text).toMatch(/^waiting for signal ok until .*; the run ended first$/);
   const drawn = (data: object) => buildTimeline(events([1, "step/started", data])).at(-1)?.text;
-  expect(drawn(wait)).toBe("waiting for signal ok, however long it takes");
+  expect(drawn(wait)).toBe("waiting for signal ok, without a timeout");
   expect(drawn({ ...place, kind: "sleep", name: "sleep", until: 0 })).toBe("asleep until 1970-01-01 00:00:00Z");
   expect(drawn({ ...place, kind: "spawn", name: "child", run: "run_1" })).toBe("waiting for its child run_1");
-  expect(drawn(place)).toBe("begun, end not known");
+  expect(drawn(place)).toBe("begun, outcome unknown");
 });
 
 test("a recorded read is drawn with how much it gave, and where in the log it looked", () => {
@@ -101,7 +101,7 @@ test("a run that was recovered was not given back by its worker", () => {
     ({ text }) => text,
   );
   expect(said).toEqual([
-    "recovered: its worker was gone; for another to take",
-    "given back, for another worker to take",
+    "recovered: its worker was gone; another worker can claim it",
+    "released; another worker can claim it",
   ]);
 });

@@ -1,5 +1,5 @@
-// The timeline of a run, built from its events: iterations and their steps, attempts, the workers that took it over, and what people
-// decided.
+// Builds the timeline of a run from its events: iterations and their steps, attempts, takeovers by workers, and
+// decisions of people.
 import type { Decision } from "../contracts/decisions.ts";
 
 import type { Json, JsonObject } from "../contracts/json.ts";
@@ -13,27 +13,27 @@ import { formatSpan, formatTime } from "./units.ts";
 type Tone = "good" | "bad" | "warn" | "plain";
 
 export interface Moment {
-  /** iteration: a heading of those that follow; step: one try of one; run: of the run as a whole. */
+  /** iteration: a heading for the moments that follow; step: one attempt of a step; run: an event of the whole run. */
   readonly kind: "iteration" | "step" | "run";
   readonly iteration: number;
   readonly at: number;
-  /** "tool pay"; of others empty. */
+  /** For steps, for example "tool pay"; otherwise empty. */
   readonly step: string;
-  /** Its place in the iteration; of others null. */
+  /** For steps, the path in the iteration; otherwise null. */
   readonly path: string | null;
   text: string;
   tone: Tone;
-  /** How long it took, when that is known; without the time in which a person was asked. */
+  /** The duration, if known, without the time that people took to answer. */
   ms: number | null;
-  /** How long a person took to answer about it; null: no person was asked, or has answered yet. */
+  /** How long a person took to answer about it; null: no question was asked or answered yet. */
   waitedMs: number | null;
 }
 
-/** Of one run, oldest first; `events` are in order. */
+/** Builds the timeline of one run, oldest moment first; `events` must be in order. */
 export function buildTimeline(events: readonly LogEvent[]): readonly Moment[] {
-  const telling = new TimelineBuilder();
-  for (const event of events) telling.apply(event);
-  return telling.moments;
+  const builder = new TimelineBuilder();
+  for (const event of events) builder.apply(event);
+  return builder.moments;
 }
 
 class TimelineBuilder {
@@ -42,11 +42,11 @@ class TimelineBuilder {
   readonly #steps = new Map<number, Moment>();
   /** When the last attempt of a step began; null: unknown. */
   readonly #begun = new Map<Moment, number | null>();
-  /** Steps that only wait, and have not ended. */
+  /** Steps that only wait and have not ended. */
   readonly #waiting = new Set<Moment>();
-  /** Since when a person is asked, by the seq of the step. */
+  /** When the open question of a step was asked, by the seq of the step. */
   readonly #asked = new Map<number, number>();
-  /** Steps that were asked about before their first try, and have not begun. */
+  /** Steps that wait for approval before their first attempt and have not begun. */
   readonly #approvals = new Set<Moment>();
   /** When the first of the open questions was asked. */
   #askedSince = 0;
@@ -68,7 +68,7 @@ class TimelineBuilder {
     const waited = this.#trackWait(event, step);
     if (step !== undefined) this.#updateStep(step, event);
     const described = describeEvent(event, step, waited, this.#questionReason(event, step));
-    // The last iteration has no checkpoint: it ends with the run.
+    // The last iteration has no checkpoint, because it ends with the run.
     if (/^run\/(completed|failed|cancelled)$/.test(type)) {
       if (this.#heading !== null) setDuration(this.#heading, at);
       this.#heading = null;
@@ -85,7 +85,9 @@ class TimelineBuilder {
     return this.#approvals.has(step) ? "approval" : "in-doubt";
   }
 
-  /** How long a person took to answer; of several questions at once, the time in which any was open counts once. */
+  /**
+   * Returns how long a person took to answer; time in which several questions are open counts once for the iteration.
+   */
   #trackWait(event: LogEvent, step: Moment | undefined): number | null {
     const { type, data, at } = event;
     const seq = isApproval(event) ? event.seq : Number(data.step);
@@ -98,7 +100,7 @@ class TimelineBuilder {
     this.#asked.delete(seq);
     if (step !== undefined) {
       step.waitedMs = (step.waitedMs ?? 0) + at - since;
-      // The answer ends the step or starts it again, so how long the step itself took is not known.
+      // The answer ends the step or starts it again, so the step's own duration is unknown.
       this.#begun.set(step, null);
     }
     if (this.#heading !== null && this.#asked.size === 0) {
@@ -115,7 +117,7 @@ class TimelineBuilder {
     }
     const isOver = type !== "step/started";
     const waits = isOver || isApproval(event) ? null : describeWaitingStep(data);
-    const open = isApproval(event) ? APPROVAL : "begun, end not known";
+    const open = isApproval(event) ? APPROVAL : "begun, outcome unknown";
     const step = this.#add({
       kind: "step",
       at,
@@ -129,15 +131,15 @@ class TimelineBuilder {
     this.#begun.set(step, isApproval(event) ? null : at);
     if (waits !== null) this.#waiting.add(step);
     if (isApproval(event)) this.#approvals.add(step);
-    if (Number(attempt) > 1) step.text = `try ${attempt}${isOver ? "" : `: ${step.text}`}`;
+    if (Number(attempt) > 1) step.text = `attempt ${attempt}${isOver ? "" : `: ${step.text}`}`;
     if (type === "step/failed") markFailed(step, data);
     this.#steps.set(seq, step);
     this.#trackWait(event, step);
   }
 
-  /** Updates a step that has begun with an event about it. */
+  /** Updates the moment of a begun step with a later event about the step. */
   #updateStep(step: Moment, { type, at, data }: LogEvent): void {
-    const tries = /^try \d+/.exec(step.text)?.[0] ?? "";
+    const tries = /^attempt \d+/.exec(step.text)?.[0] ?? "";
     if (type === "step/done" || type === "step/failed") {
       const begun = this.#begun.get(step) ?? null;
       step.ms = begun === null ? null : at - begun;
@@ -146,7 +148,7 @@ class TimelineBuilder {
     }
     if (type === "step/failed") markFailed(step, data);
     if (type === "step/again" || type === "step/begun") this.#begun.set(step, at);
-    if (type === "step/begun") step.text = [tries, "begun, end not known"].filter(Boolean).join(": ");
+    if (type === "step/begun") step.text = [tries, "begun, outcome unknown"].filter(Boolean).join(": ");
     if (type === "run/answered" && this.#approvals.has(step) && data.verdict === "retry") {
       step.text = [tries, "approved, not begun yet"].filter(Boolean).join(": ");
     }
@@ -189,17 +191,17 @@ class TimelineBuilder {
 
 const APPROVAL = "waits for approval";
 
-/** The intent of a step that asks a person before its first try. */
+/** Whether the event is the intent of a step that needs approval before its first attempt. */
 function isApproval({ type, data }: LogEvent): boolean {
   return type === "step/started" && data.approval === true;
 }
 
-/** What a step that is recorded with its end gave: which message, or what was read. */
+/** Describes the result of a step that is recorded only at its end: its message, or what it read. */
 function describeRecordedStep({ type, data, seq }: LogEvent): string {
   return type === "message/added" ? `${data.role} message #${seq}` : describeRead(data);
 }
 
-/** Where in the log a recorded read looked, and how much it gave; of other steps empty. */
+/** Describes a recorded read: how much it returned and the position in the log; empty for other steps. */
 function describeRead({ kind, name, position }: JsonObject): string {
   const at = kind === "read" ? plainObject.read(position) : undefined;
   if (at === undefined) return "";
@@ -208,20 +210,20 @@ function describeRead({ kind, name, position }: JsonObject): string {
   return `${count} ${what}${count === 1 ? "" : "s"} at #${seq}`;
 }
 
-/** What a step that only waits is waiting for, and until when; null: it does something. */
+/** Says what a waiting step waits for, and until when; null for other steps. */
 function describeWaitingStep({ kind, name, until, run }: JsonObject): string | null {
   const end = typeof until === "number" ? ` until ${formatTime(until)}` : "";
-  if (kind === "wait") return `waiting for signal ${name}${end === "" ? ", however long it takes" : end}`;
+  if (kind === "wait") return `waiting for signal ${name}${end === "" ? ", without a timeout" : end}`;
   if (kind === "sleep") return `${name === "pause" ? "pausing" : "asleep"}${end}`;
   return kind === "spawn" ? `waiting for its child ${run}` : null;
 }
 
-/** A wait that a signal ended names it. */
+/** Whether a wait timed out: a wait that a signal ended names the signal. */
 function hasTimedOut({ step }: Moment, data: JsonObject): boolean {
   return step.startsWith("wait ") && data.signal === undefined;
 }
 
-/** Sets how long the iteration took, without the time that people took, which is in its text. */
+/** Sets the duration of the iteration without the time that people took, which is in its text. */
 function setDuration(heading: Moment, at: number): void {
   heading.ms = Math.max(0, at - heading.at - (heading.waitedMs ?? 0));
   if (heading.waitedMs !== null) heading.text = `people took ${formatSpan(heading.waitedMs)}`;
@@ -240,11 +242,11 @@ function markFailed(step: Moment, data: JsonObject): void {
 type MomentText = Pick<Moment, "text" | "tone">;
 
 const VERDICTS: Readonly<Record<Decision["reason"], Readonly<Record<string, string>>>> = {
-  "in-doubt": { retry: "do it again", result: "it happened", fail: "it did not happen, and shall not" },
+  "in-doubt": { retry: "execute it again", result: "it happened", fail: "it did not happen and must not" },
   approval: { retry: "go ahead", result: "use this result instead", fail: "refused" },
 };
 
-/** null: the step's own moment says it already. */
+/** Describes an event of the run; null if the step's own moment already shows it. */
 function describeEvent(
   { type, data, agent }: LogEvent,
   step: Moment | undefined,
@@ -257,21 +259,22 @@ function describeEvent(
     case "run/claimed":
       if (data.status === "recovering")
         return { text: `its worker was gone; taken over by ${ownerWords(String(data.owner))}`, tone: "warn" };
-      return { text: `taken by ${ownerWords(String(data.owner))}`, tone: "plain" };
+      return { text: `claimed by ${ownerWords(String(data.owner))}`, tone: "plain" };
     case "run/released":
-      if (data.recovered === true) return { text: "recovered: its worker was gone; for another to take", tone: "warn" };
-      if (data.error !== undefined) return { text: `given back: ${errorMessage(data)}`, tone: "bad" };
-      return { text: "given back, for another worker to take", tone: "plain" };
+      if (data.recovered === true)
+        return { text: "recovered: its worker was gone; another worker can claim it", tone: "warn" };
+      if (data.error !== undefined) return { text: `released: ${errorMessage(data)}`, tone: "bad" };
+      return { text: "released; another worker can claim it", tone: "plain" };
     case "run/waiting":
       return describeWaits(data.waits);
     case "run/paused":
       return { text: `paused until ${formatTime(Number(data.wake_at))}`, tone: "warn" };
     case "run/pausing":
-      return { text: "asked to pause when its iteration ends", tone: "plain" };
+      return { text: "will pause when its iteration ends", tone: "plain" };
     case "run/unpaused":
-      return { text: "woken from its pause", tone: "plain" };
+      return { text: "its pause was ended", tone: "plain" };
     case "run/cancelling":
-      return { text: "asked to end", tone: "plain" };
+      return { text: "cancellation requested", tone: "plain" };
     case "run/woken":
       return { text: `its child ${data.child} has ended`, tone: "plain" };
     case "run/signalled":
@@ -281,7 +284,7 @@ function describeEvent(
     case "step/asked":
       return { text: `a person is asked: did ${step?.step ?? "it"} happen?`, tone: "warn" };
     case "step/again":
-      return { text: `${step?.step ?? "the step"} is done again, under the same key`, tone: "warn" };
+      return { text: `${step?.step ?? "the step"} is executed again under the same key`, tone: "warn" };
     default:
       return describeEnd(type, data);
   }
@@ -307,27 +310,27 @@ function describeAnswer(
   return `${person} decided on ${step?.step ?? "it"}${after}: ${describeVerdict(verdict, reason)}${reasonGiven}`;
 }
 
-/** What the verdict means to the person who answers. */
+/** The meaning of a verdict, as the person chose it. */
 export function describeVerdict(verdict: Json | undefined, reason: Decision["reason"]): string {
   return VERDICTS[reason][String(verdict)] ?? String(verdict);
 }
 
 function describeSource({ from, parent }: JsonObject): string {
   const { run, iteration, retry } = (from ?? {}) as JsonObject;
-  if (retry === true) return `, taking up ${run}`;
+  if (retry === true) return `, a retry of ${run}`;
   if (run !== undefined)
     return `, from ${run} ${iteration === 0 ? "at its beginning" : `after iteration ${iteration}`}`;
   return parent === undefined ? "" : `, spawned by ${parent}`;
 }
 
-/** Waits for decisions are left out: the step's own moment has them. */
+/** Describes what a run waits for, without decisions, which the step's own moment shows. */
 function describeWaits(waits: Json | undefined): MomentText | null {
   const listed = (typeof waits === "string" ? JSON.parse(waits) : []) as readonly (readonly [string, string])[];
   const others = listed.filter(([kind]) => kind !== "decision").map(([kind, what]) => `${kind} ${what}`);
   return others.length === 0 ? null : { text: `waits for ${others.join(", ")}`, tone: "warn" };
 }
 
-/** The last iterations, with the moments of the run between them. */
+/** Keeps the last `most` iterations, with the moments of the run between them. */
 export function lastIterations(moments: readonly Moment[], most: number): readonly Moment[] {
   const last = moments.at(-1)?.iteration ?? 0;
   return moments.filter(({ iteration }) => iteration > last - most);
@@ -361,7 +364,7 @@ function columns(begun: number, nameOf: (id: string) => string): readonly Column
     { title: "TOOK", align: "right", cell: ({ ms }) => (ms === null ? "" : formatSpan(ms)) },
     {
       title: "WHAT",
-      // Room for the id of a worker, which is not broken then.
+      // Wide enough for a worker's id, so that it is not split.
       keep: true,
       wrap: true,
       shrink: 3,
@@ -372,7 +375,7 @@ function columns(begun: number, nameOf: (id: string) => string): readonly Column
   ];
 }
 
-/** Since the run began: to the hundredth of a second in its first minute. */
+/** The time since the run began: in hundredths of a second during the first minute. */
 function offset(ms: number): string {
   return ms < 60_000 ? `${(Math.max(0, ms) / 1000).toFixed(2)} s` : formatSpan(ms);
 }

@@ -11,7 +11,7 @@ import type { Output } from "./output.ts";
 export interface TranscriptHead extends Head {
   readonly marks: readonly HeadMark[];
   readonly current: boolean;
-  /** The message shown before it; null: it is before the first message. */
+  /** The message before the head; null: the head is before the first message. */
   readonly after: string | null;
 }
 
@@ -21,10 +21,10 @@ export interface EventPosition {
   readonly seq: number;
 }
 
-/** The messages that are shown, what they follow, and whether more messages follow them. */
+/** The messages that are shown, the position they start after, and whether more messages follow. */
 export interface ShownMessages {
   readonly messages: readonly MessageAt[];
-  /** Heads before the first message are shown if they come after this; "first": none, because earlier messages are not shown. */
+  /** Heads before the first message are shown if they come after this position; "first": none of them is shown. */
   readonly startsAfter: EventPosition | "start" | "first";
   readonly isCut: boolean;
 }
@@ -33,16 +33,16 @@ export interface ShownMessages {
 export async function findTranscriptHeads(
   holdfast: Holdfast,
   at: Locator,
-  stretch: ShownMessages,
+  shown: ShownMessages,
   output: Output,
 ): Promise<readonly TranscriptHead[]> {
-  if (stretch.messages.length === 0) return [];
+  if (shown.messages.length === 0) return [];
   try {
     const view = await holdfast.sessions.at(at);
     const heads = await view.heads();
-    const names = new Set([...heads, ...stretch.messages].map(({ session }) => session));
+    const names = new Set([...heads, ...shown.messages].map(({ session }) => session));
     const line = names.size > 1 ? await findAncestors(holdfast, at.session) : [at.session];
-    return placeHeads(heads, stretch, line).map(({ head, after }) => {
+    return placeHeads(heads, shown, line).map(({ head, after }) => {
       return { ...head, marks: marksOf(head), current: head.id === view.session.head, after };
     });
   } catch (error) {

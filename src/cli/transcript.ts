@@ -1,4 +1,4 @@
-// Messages as people read them: a line with id, role, agent and age, and the content below it, indented.
+// Formats messages for people: a line with id, role, agent and age, and the indented content below it.
 import type { Call } from "../contracts/calls.ts";
 import type { MessageAt } from "../contracts/lineage.ts";
 import type { ContentBlock, Media } from "../contracts/messages.ts";
@@ -9,15 +9,16 @@ import { safeLine, safeText, truncate, wrap } from "./terminal.ts";
 import { formatAge, formatBytes } from "./units.ts";
 
 const INDENT = "    ";
-/** Arguments and results of tools can be whole files; `--json` has all of it. */
+/** Tool arguments and results can be whole files, so they are cut; `--json` prints all of them. */
 const TOOL_TEXT_MAX = 600;
 
 export function messageLines(message: MessageAt, now: number, output: Output, call?: Call): string[] {
   const { style } = output;
   const isErased = "erased" in message;
   const run = isErased || message.run === undefined ? "" : `, run ${message.run}`;
-  const who = `${style.strong(safeLine(message.role))} ${safeLine(`(${message.agent}${run})`)}`;
-  const head = `${style.name(safeLine(message.id))} ${who} ${style.faint(formatAge(isErased ? message.at : messageTimeOf(message), now))}`;
+  const author = `${style.strong(safeLine(message.role))} ${safeLine(`(${message.agent}${run})`)}`;
+  const age = style.faint(formatAge(isErased ? message.at : messageTimeOf(message), now));
+  const head = `${style.name(safeLine(message.id))} ${author} ${age}`;
   const writer = call === undefined ? [] : wrap(safeLine(`by ${formatCall(call)}`), output.width - INDENT.length);
   if (isErased) return [head, `${INDENT}${style.faint("(erased)")}`];
   return [head, ...writer.map((line) => INDENT + style.faint(line)), ...contentLines(message.content, output)];
@@ -54,7 +55,7 @@ export function blockText(block: ContentBlock): string {
   }
 }
 
-/** The ref is at the end, outside the brackets, where it is easy to copy. */
+/** The ref comes last, outside the brackets, where it is easy to copy. */
 function mediaText(kind: string, words: string | undefined, media: Media): string {
   const size = "size" in media && media.size !== undefined ? formatBytes(media.size) : "";
   const facts = [words === undefined ? "" : JSON.stringify(words), media.mediaType ?? "", size].filter(

@@ -1,5 +1,5 @@
-// Sessions drawn as a tree: heads and branches under their session, forks where they leave it, what it invoked. Every
-// line fits the terminal.
+// Draws sessions as a tree: under each session its heads, branches, forks and invocations in the order of the log.
+// Every line fits the terminal.
 import type { Tree, TreeSession } from "../contracts/archive.ts";
 import { rowId } from "../core/row-id.ts";
 import { shortHead } from "./locate.ts";
@@ -8,10 +8,10 @@ import type { Style } from "./terminal.ts";
 import { displayWidth, safeLine, truncate } from "./terminal.ts";
 import { plural } from "./units.ts";
 
-/** Something in the tree: a line made of pieces, and what is below it. */
-interface Node {
+/** A node of the tree: a line made of pieces, and the nodes below it. */
+interface TreeNode {
   readonly pieces: readonly Piece[];
-  readonly below: readonly Node[];
+  readonly below: readonly TreeNode[];
 }
 
 export interface Piece {
@@ -20,22 +20,22 @@ export interface Piece {
 }
 
 export interface DrawingOptions {
-  /** The session that was asked for. */
+  /** The session that the user named. */
   readonly marked: string | null;
-  /** The head that was asked for. */
+  /** The head that the user named. */
   readonly head?: string | null;
-  /** Newest heads of a branch that are shown. */
+  /** How many of the newest heads of a branch are shown. */
   readonly heads: number;
 }
 
 export function treeLines(tree: Tree, drawing: DrawingOptions, frame: Frame): string[] {
-  const family = new TreeBuilder(tree, drawing, frame.style);
-  return family.roots().flatMap((root) => drawNode(root, frame));
+  const builder = new TreeBuilder(tree, drawing, frame.style);
+  return builder.roots().flatMap((root) => drawNode(root, frame));
 }
 
-function drawNode(node: Node, frame: Frame): string[] {
+function drawNode(node: TreeNode, frame: Frame): string[] {
   const lines: string[] = [];
-  const draw = ({ pieces, below }: Node, first: string, rest: string) => {
+  const draw = ({ pieces, below }: TreeNode, first: string, rest: string) => {
     lines.push(fitLine(first, pieces, frame));
     below.forEach((one, i) => {
       const last = i === below.length - 1;
@@ -48,7 +48,7 @@ function drawNode(node: Node, frame: Frame): string[] {
 
 /** Fits the pieces into one line: a piece that is too long is cut, and the rest is left out. */
 export function fitLine(lead: string, pieces: readonly Piece[], { width, style }: Frame): string {
-  // If the tree is too deep for the terminal, its left part is cut, so that names have room.
+  // If the tree is too deep for the terminal, the left part of the line is cut, so that names have room.
   const most = Math.floor(width / 2);
   const prefix = lead.length > most ? `…${lead.slice(1 - most)}` : lead;
   let line = style.faint(prefix);
@@ -62,15 +62,15 @@ export function fitLine(lead: string, pieces: readonly Piece[], { width, style }
   return line.trimEnd();
 }
 
-type Edge = { readonly seq: number; readonly rank: number; readonly node: () => Node };
+type Edge = { readonly seq: number; readonly rank: number; readonly node: () => TreeNode };
 
 class TreeBuilder {
   readonly #sessions: ReadonlyMap<string, TreeSession>;
   readonly #drawing: DrawingOptions;
-  /** Some sessions are not in the tree, so one that is missing here may exist. */
+  /** Whether the tree leaves out sessions, so that a missing one may exist. */
   readonly #isCut: boolean;
   readonly #style: Style;
-  /** Sessions that are drawn already: a second line to one of them only names it. */
+  /** Sessions that are already drawn; a second reference to one of them only names it. */
   readonly #drawn = new Set<string>();
 
   constructor({ sessions, more }: Tree, drawing: DrawingOptions, style: Style) {
@@ -81,15 +81,15 @@ class TreeBuilder {
     this.#style = style;
   }
 
-  roots(): readonly Node[] {
+  roots(): readonly TreeNode[] {
     const all = [...this.#sessions.values()];
     const first = all.filter((session) => this.#parent(session) === null).map((session) => this.#session(session, []));
-    // Sessions that invoke each other in a circle have no first one: begin anywhere.
+    // Sessions that invoke each other in a circle have no root, so any of them becomes one.
     const rest = all.flatMap((session) => (this.#drawn.has(session.id) ? [] : [this.#session(session, [])]));
     return [...first, ...rest];
   }
 
-  /** The session that it is drawn under: the one that it was forked from, or the one that invoked it. */
+  /** The session under which this one is drawn: its fork source, or its caller. */
   #parent(session: TreeSession): string | null {
     if (session.from !== null && this.#sessions.has(session.from.session)) return session.from.session;
     if (session.kind === "entry") return null;
@@ -99,7 +99,7 @@ class TreeBuilder {
     return callers.find(({ id }) => id !== session.id)?.id ?? null;
   }
 
-  #session(session: TreeSession, before: readonly Piece[]): Node {
+  #session(session: TreeSession, before: readonly Piece[]): TreeNode {
     const { faint, name, strong, warn } = this.#style;
     this.#drawn.add(session.id);
     const isMarked = session.id === this.#drawing.marked;
@@ -121,8 +121,8 @@ class TreeBuilder {
     return { pieces, below: first === undefined ? [] : this.#branch(session, first) };
   }
 
-  /** What lies on a branch, in the order of the log. */
-  #branch(session: TreeSession, branch: TreeSession["branches"][number]): readonly Node[] {
+  /** The heads, branches, forks and invocations on a branch, in the order of the log. */
+  #branch(session: TreeSession, branch: TreeSession["branches"][number]): readonly TreeNode[] {
     const leaves = (from: { readonly session: string; readonly branch: number } | null) =>
       from?.session === session.id && from.branch === branch.branch;
     const edges: Edge[] = [
@@ -143,8 +143,8 @@ class TreeBuilder {
   #heads(session: TreeSession, { heads }: TreeSession["branches"][number]): readonly Edge[] {
     const { faint, good, bad, name, warn } = this.#style;
     const most = this.#drawing.heads;
-    const { head: asked } = this.#drawing;
-    const shown = heads.filter(({ id }, i) => i >= heads.length - most || id === session.head || id === asked);
+    const { head: markedHead } = this.#drawing;
+    const shown = heads.filter(({ id }, i) => i >= heads.length - most || id === session.head || id === markedHead);
     const left = heads.length - shown.length;
     const older: Edge = {
       seq: 0,
@@ -157,8 +157,8 @@ class TreeBuilder {
         { text: status === "aborted" ? "○ " : "● ", paint: isCurrent ? good : faint },
         { text: shortHead(id), paint: name },
         { text: ` ${rowId(session.id, seq)}`, paint: faint },
-        ...(id === asked ? [{ text: " ←", paint: warn }] : []),
-        ...(isCurrent && (asked ?? null) === null ? [{ text: " current", paint: good }] : []),
+        ...(id === markedHead ? [{ text: " ←", paint: warn }] : []),
+        ...(isCurrent && (markedHead ?? null) === null ? [{ text: " current", paint: good }] : []),
         ...(status === "aborted" ? [{ text: " aborted", paint: bad }] : []),
         ...(summary === null ? [] : [{ text: ` ${summary}` }]),
       ];
@@ -167,23 +167,23 @@ class TreeBuilder {
     return left === 0 ? edges : [older, ...edges];
   }
 
-  #subBranch(session: TreeSession, branch: TreeSession["branches"][number]): Node {
+  #subBranch(session: TreeSession, branch: TreeSession["branches"][number]): TreeNode {
     const { faint, good } = this.#style;
     const text = `branch ${branch.branch}`;
     const pieces = [
       { text },
       { text: branch.from === null ? "" : ` from ${rowId(branch.from.session, branch.from.seq)}`, paint: faint },
-      ...(branch.branch === session.branch ? [{ text: " the session is here", paint: good }] : []),
+      ...(branch.branch === session.branch ? [{ text: " current", paint: good }] : []),
     ];
     return { pieces, below: this.#branch(session, branch) };
   }
 
-  #fork(session: TreeSession): Node {
+  #fork(session: TreeSession): TreeNode {
     const at = session.from === null ? "" : ` at ${rowId(session.from.session, session.from.seq)}: `;
     return this.#session(session, [{ text: session.from?.type ?? "fork" }, { text: at, paint: this.#style.faint }]);
   }
 
-  #invocation(caller: TreeSession, one: TreeSession["invocations"][number]): Node {
+  #invocation(caller: TreeSession, one: TreeSession["invocations"][number]): TreeNode {
     const { faint, bad } = this.#style;
     const label = one.label === null ? "" : ` ${JSON.stringify(one.label)}`;
     const status = {
@@ -192,8 +192,8 @@ class TreeBuilder {
     };
     const before: Piece[] = [{ text: `${one.type}${label}` }, status, { text: " → ", paint: faint }];
     const callee = one.callee === null ? undefined : this.#sessions.get(one.callee);
-    const hangsHere = callee !== undefined && this.#parent(callee) === caller.id && !this.#drawn.has(callee.id);
-    if (hangsHere) return this.#session(callee, before);
+    const isDrawnHere = callee !== undefined && this.#parent(callee) === caller.id && !this.#drawn.has(callee.id);
+    if (isDrawnHere) return this.#session(callee, before);
     const absent = one.callee === null || this.#isCut ? "" : " (not here)";
     const elsewhere = callee === undefined ? absent : " (drawn elsewhere)";
     return { pieces: [...before, { text: one.callee ?? "?" }, { text: elsewhere, paint: faint }], below: [] };

@@ -1,4 +1,4 @@
-// Verifies sessions one by one and continues after damage, so that one damaged session hides no other.
+// Verifies sessions one by one and continues after damage, so that a damaged session does not hide another.
 import type { CheckKind } from "../contracts/check.ts";
 import { HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
@@ -16,56 +16,56 @@ export interface Finding {
   readonly session: string;
   readonly ok: boolean;
   readonly events: number;
-  /** The chain head, when all is well. */
+  /** The chain head, if the chain is valid. */
   readonly hash?: string;
   readonly badSeq?: number;
-  /** The session that the seq is of, when it is inherited from that one. */
+  /** The session of badSeq, if the event is inherited. */
   readonly source?: string;
   readonly reason?: string;
   readonly note?: string;
-  /** What was read besides the log, when that was asked for. */
+  /** Counts of the content that --blobs verified. */
   readonly content?: Content;
 }
 
-/** How many of each kind of row, and of the blobs they name. */
+/** How many rows of each kind, and blobs that they name, were read. */
 type Content = Readonly<Record<string, number>>;
 
 export type Anchors = ReadonlyMap<string, Anchor>;
 
 export interface Verification {
-  /** None: all there are. */
+  /** Empty: all sessions. */
   readonly sessions: readonly string[];
   readonly anchors: Anchors;
   readonly from: Anchors;
-  /** Also what the events commit to: every payload, on whichever line. */
+  /** Whether to verify every payload that the events commit to, on all branches. */
   readonly content: boolean;
   progress(sessions: number, events: number): Promise<void>;
 }
 
-export async function verifyAll(holdfast: Holdfast, wanted: Verification): Promise<readonly Finding[]> {
+export async function verifyAll(holdfast: Holdfast, verification: Verification): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   let events = 0;
   const visit = async (session: string, rowDamage?: string, head?: string) => {
-    const found = await verifySession(holdfast, session, wanted, head);
+    const found = await verifySession(holdfast, session, verification, head);
     const finding = rowDamage === undefined || !found.ok ? found : { ...found, ok: false, reason: rowDamage };
     findings.push(finding);
     events += finding.events;
-    await wanted.progress(findings.length, events);
+    await verification.progress(findings.length, events);
   };
-  if (wanted.sessions.length > 0) {
-    for (const named of wanted.sessions) {
+  if (verification.sessions.length > 0) {
+    for (const named of verification.sessions) {
       const { why, ...at } = await locateSession(holdfast, named);
-      await visit(at.head === undefined ? needAnchor(at.session, wanted.anchors) : at.session, why, at.head);
+      await visit(at.head === undefined ? needAnchor(at.session, verification.anchors) : at.session, why, at.head);
     }
     return findings;
   }
   await eachSession(holdfast, ({ id }) => visit(id), visit);
   const seen = new Set(findings.map(({ session }) => session));
-  for (const session of wanted.anchors.keys()) if (!seen.has(session)) await visit(session);
+  for (const session of verification.anchors.keys()) if (!seen.has(session)) await visit(session);
   return findings;
 }
 
-/** The session to verify, and the damage of its row if it has any. */
+/** Resolves the session to verify, with the damage of its row if it has any. */
 async function locateSession(holdfast: Holdfast, named: string): Promise<Locator & { readonly why?: string }> {
   try {
     return await locate(holdfast, named);
@@ -76,7 +76,7 @@ async function locateSession(holdfast: Holdfast, named: string): Promise<Locator
   }
 }
 
-/** Refuses a session without an anchor: it would look as if it was verified against one. */
+/** Refuses a session without an anchor, because its result would look anchored. */
 function needAnchor(session: string, anchors: Anchors): string {
   if (anchors.size > 0 && !anchors.has(session))
     throw new UsageError(`the --anchor file has no anchor for "${session}"`);
@@ -86,12 +86,12 @@ function needAnchor(session: string, anchors: Anchors): string {
 async function verifySession(
   holdfast: Holdfast,
   session: string,
-  wanted: Verification,
+  verification: Verification,
   head: string | undefined,
 ): Promise<Finding> {
-  const anchor = wanted.anchors.get(session);
-  const trusted = wanted.from.get(session);
-  // An anchor before the trusted point would not be looked at: then the whole chain is verified.
+  const anchor = verification.anchors.get(session);
+  const trusted = verification.from.get(session);
+  // Verification from a trusted point would skip an earlier anchor, so the whole chain is verified then.
   let events = 0;
   const from = trusted !== undefined && anchor !== undefined && anchor.seq < trusted.seq ? undefined : trusted;
   try {
@@ -99,14 +99,14 @@ async function verifySession(
     const report = await holdfast.log.verify(at, {
       ...(anchor === undefined ? {} : { anchor }),
       ...(from === undefined ? {} : { from }),
-      // Where all are verified, what one inherits from another is looked at there.
-      ...(wanted.sessions.length === 0 ? { inherited: "deleted" } : {}),
+      // If all sessions are verified, inherited events are verified in their own session.
+      ...(verification.sessions.length === 0 ? { inherited: "deleted" } : {}),
     });
     if (!report.ok) return report;
     events = report.events;
-    const content = wanted.content ? { content: await readPayloads(holdfast, session) } : {};
-    const held = head === undefined ? [] : [`holds head ${shortHead(head)}`];
-    const notes = [...(anchor === undefined ? [] : [`anchored at ${anchor.seq}`]), ...held];
+    const content = verification.content ? { content: await readPayloads(holdfast, session) } : {};
+    const headNotes = head === undefined ? [] : [`contains head ${shortHead(head)}`];
+    const notes = [...(anchor === undefined ? [] : [`anchored at ${anchor.seq}`]), ...headNotes];
     const note = notes.length === 0 ? {} : { note: notes.join(", ") };
     return { ok: true, session, events: report.events, hash: report.hash, ...content, ...note };
   } catch (error) {
@@ -140,17 +140,17 @@ async function damageFinding(
     }
     case "SessionDeleted":
     case "NotFound": {
-      // A session that was listed before and is missing now was erased. One with an anchor and without a tombstone is lost.
+      // A session that was listed before and is missing now was erased. With an anchor but no tombstone, it is lost.
       const isErased = anchor === undefined || (await hasTombstone(holdfast, session));
       if (isErased) return { ok: true, session, events: 0, note: "erased; nothing to verify" };
-      return { ok: false, session, events: 0, badSeq: 1, reason: "there is an anchor, but no such session" };
+      return { ok: false, session, events: 0, badSeq: 1, reason: "the anchored session does not exist" };
     }
     default:
       throw error;
   }
 }
 
-/** Issues about payloads. `holdfast check` reports those about rows too. */
+/** The kinds of issues about payloads; `holdfast check` also reports those about rows. */
 const PAYLOAD_ISSUES: ReadonlySet<CheckKind> = new Set([
   "blob-missing",
   "blob-part-missing",
@@ -159,7 +159,7 @@ const PAYLOAD_ISSUES: ReadonlySet<CheckKind> = new Set([
   "commitment-mismatch",
 ]);
 
-/** Reads all payloads that the session's rows name, as the checker does: on all branches, and inherited ones. */
+/** Reads all payloads that the session's rows name, as the checker does: on all branches, and inherited payloads. */
 async function readPayloads(holdfast: Holdfast, session: string): Promise<Content> {
   const { issues, counts } = await holdfast.check({ session });
   const bad = issues.filter(({ kind }) => PAYLOAD_ISSUES.has(kind));
@@ -169,27 +169,27 @@ async function readPayloads(holdfast: Holdfast, session: string): Promise<Conten
     return content;
   }
   const [row = "", ...more] = first.rows;
-  const place = first.rows.find((one) => one.startsWith(`${session}#`));
+  const eventId = first.rows.find((one) => one.startsWith(`${session}#`));
   const source = more.length === 0 ? undefined : more[0];
   const where = source === undefined ? row : `${source}: ${row}`;
   const others = bad.length === 1 ? "" : `, and ${plural(bad.length - 1, "more issue")} of payloads`;
   throw new HoldfastError("BlobCorrupted", `${where}: ${MEANING[first.kind] ?? first.kind}${others}`, {
     details: {
       issues: bad.length,
-      ...(place === undefined ? {} : { seq: Number(place.slice(session.length + 1)) }),
+      ...(eventId === undefined ? {} : { seq: Number(eventId.slice(session.length + 1)) }),
     },
   });
 }
 
 const MEANING: Readonly<Partial<Record<CheckKind, string>>> = {
-  "blob-missing": "the payload it names is not there",
-  "blob-part-missing": "a part of the payload is not there",
-  "blob-hash-mismatch": "its bytes do not have its hash",
-  "head-final-missing": "its final value is not there",
+  "blob-missing": "the payload that it names does not exist",
+  "blob-part-missing": "a part of the payload does not exist",
+  "blob-hash-mismatch": "the bytes do not have the blob's hash",
+  "head-final-missing": "its final value does not exist",
   "commitment-mismatch": "it names another payload than its event committed to",
 };
 
-/** One anchor or a list of them, as `holdfast log anchor` prints them. */
+/** Reads one anchor or a list of anchors, as `holdfast log anchor` prints them. */
 export async function readAnchors(file: string | undefined, io: Io): Promise<Anchors> {
   if (file === undefined) return new Map();
   const value = parseJson(await readTextFile(file, io), file);
@@ -197,12 +197,12 @@ export async function readAnchors(file: string | undefined, io: Io): Promise<Anc
   const anchors = list.map((one) => {
     if (!isAnchor(one)) {
       throw new UsageError(
-        `${file} holds no anchor: \`holdfast log anchor\` prints one, with its session, seq and hash`,
+        `${file} contains no anchor: \`holdfast log anchor\` prints one, with its session, seq and hash`,
       );
     }
     return [one.session, one] as const;
   });
-  if (anchors.length === 0) throw new UsageError(`${file} holds no anchor`);
+  if (anchors.length === 0) throw new UsageError(`${file} contains no anchor`);
   return new Map(anchors);
 }
 

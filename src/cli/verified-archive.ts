@@ -1,5 +1,6 @@
-// An archive for a store that does not exist yet. It is read twice: first to verify all of it, then to import it. Standard input can
-// be read only once, so the first read copies it into a folder that only the user can read.
+// Verifies an archive before a new store is created for it. The archive is read twice: to verify all of it, then to
+// import it. Standard input can be read only once, so the first read copies it into a folder that only the user can
+// read.
 import { type FileHandle, mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
@@ -9,7 +10,7 @@ import { fileIn } from "./bytes.ts";
 import { fileFailure } from "./failure.ts";
 import type { Io } from "./io.ts";
 
-/** Verifies the archive and passes it on; "-" is standard input. */
+/** Verifies the archive and calls `use` with it; "-" is standard input. */
 export async function withVerifiedArchive<T>(
   file: string,
   io: Io,
@@ -24,7 +25,7 @@ export async function withVerifiedArchive<T>(
     const copy = path.join(folder, "archive");
     const handle = await open(copy, "wx", 0o600);
     try {
-      await verify(copied(fileIn(file, io), handle, copy));
+      await verify(copyWhileReading(fileIn(file, io), handle, copy));
     } finally {
       await handle.close();
     }
@@ -40,8 +41,8 @@ async function verify(archive: AsyncIterable<Uint8Array>): Promise<void> {
   await checkArchive(environment, () => openScratch({ environment }), archive);
 }
 
-/** Copies piece by piece while the reader asks for more, so that input that is no archive is refused at its first line. */
-async function* copied(
+/** Copies piece by piece as the reader reads, so that input that is no archive is refused at its first line. */
+async function* copyWhileReading(
   pieces: AsyncIterable<Uint8Array>,
   handle: FileHandle,
   file: string,

@@ -1,5 +1,5 @@
-// The terms a recursive rule is made of: one for each way through its branches, with at most one call of the rules that
-// are recursive together. What cannot be brought to this form is refused, for WITH RECURSIVE cannot say it.
+// Splits a recursive rule into arms: one for each path through its branches, with at most one call of the rules that
+// are recursive together. Rules that do not fit this form are refused, because WITH RECURSIVE cannot express them.
 import type { Clause, Component, Rule, RuleBranch, RuleCall } from "./ast.ts";
 import { fresh, instantiate } from "./expand.ts";
 import { invalidQuery } from "./form.ts";
@@ -8,7 +8,7 @@ import { callSites } from "./strata.ts";
 
 export interface Arm {
   readonly rule: string;
-  /** What stands for the rule's parameters in the clauses. */
+  /** The names of the rule's parameters in the clauses. */
   readonly params: readonly string[];
   readonly clauses: readonly Clause[];
   /** The call of a rule of the same component; not among the clauses. */
@@ -22,14 +22,14 @@ export function armsOf(component: Component, build: Build): readonly Arm[] {
     refuseNeeds(rule);
     const params = Array.from({ length: rule.arity }, (_, i) => fresh(`?p${i}`, build));
     const bodies = rule.branches.flatMap((branch) => splitBranch(branch, params, component, build));
-    return linearised(rule, params, bodies, component, build);
+    return linearizeArms(rule, params, bodies, component, build);
   });
 }
 
 function refuseNeeds(rule: Rule): void {
   if (rule.needs.length === 0) return;
   const allowed =
-    "bind it in every branch by a pattern; only rules that do not call themselves can take what they need";
+    "bind it in every branch by a pattern; only rules that do not call themselves can take bound arguments";
   const problem = `the recursive rule ${rule.name} does not bind its parameter ${(rule.needs[0] ?? 0) + 1} by itself`;
   throw invalidQuery(rule.branches[0]?.at, problem, allowed);
 }
@@ -45,23 +45,23 @@ function splitBranch(
   return split(instantiate(branch, params, build), component.rules);
 }
 
-/** An `or` that calls the component becomes as many bodies; its names are fresh, so that they may stand beside others. */
+/** Splits an `or` that calls the component into one body per branch; names are fresh, so they cannot collide. */
 function split(clauses: Body, group: readonly string[]): readonly Body[] {
   return clauses.reduce<readonly Body[]>(
     (bodies, clause) => {
-      const ways = waysOf(clause, group);
+      const ways = alternativesOf(clause, group);
       return bodies.flatMap((body) => ways.map((way) => [...body, ...way]));
     },
     [[]],
   );
 }
 
-function waysOf(clause: Clause, group: readonly string[]): readonly Body[] {
+function alternativesOf(clause: Clause, group: readonly string[]): readonly Body[] {
   if (clause.kind !== "or" || !callSites([clause]).some(({ name }) => group.includes(name))) return [[clause]];
   return clause.branches.flatMap((branch) => split(branch, group));
 }
 
-function linearised(
+function linearizeArms(
   rule: Rule,
   params: readonly string[],
   bodies: readonly Body[],
@@ -81,7 +81,7 @@ function linearised(
       throw nonLinear(rule, body);
     }
     if (!isTransitive(params, call, second)) throw nonLinear(rule, body);
-    // (r a b) (r b c) says no more than one step and (r b c): the steps are the branches that do not call r.
+    // (r a b) (r b c) is equivalent to one step and (r b c), where the steps are the branches that do not call r.
     const steps = call.args.map((arg) => (arg.kind === "variable" ? arg.name : ""));
     return rule.branches
       .flatMap((branch) => splitBranch(branch, steps, component, build))
@@ -94,11 +94,11 @@ function nonLinear(rule: Rule, body: Body): Error {
   const problem = `the rule ${rule.name} calls itself, or rules that call it, twice in one branch`;
   const allowed =
     "WITH RECURSIVE takes one such call in a branch: write [(r ?a ?c) step from ?a to ?b … (r ?b ?c)]; " +
-    "only [(r ?a ?c) (r ?a ?b) (r ?b ?c)], with nothing else, is understood as it is";
+    "only [(r ?a ?c) (r ?a ?b) (r ?b ?c)], with nothing else, is accepted unchanged";
   return invalidQuery(body.find((clause) => clause.kind === "rule")?.at, problem, allowed);
 }
 
-/** (r x y) (r y z) in the head's order, x and z being the head's own and y neither. */
+/** Whether the calls are (r x y) (r y z), where x and z are the head's parameters and y is not. */
 function isTransitive(params: readonly string[], first: RuleCall, second: RuleCall): boolean {
   const name = (call: RuleCall, i: number) => {
     const arg = call.args[i];

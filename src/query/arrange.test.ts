@@ -51,11 +51,11 @@ describe("a variable", () => {
     ["get-else", "[(get-else $ ?n :x/y 0) ?m]", "?n in get-else is not bound"],
     ["missing?", "[(missing? $ ?n :x/y)]", "?n in missing? is not bound"],
     ["not-join", "(not-join [?n] [?n :x/y 1])", "?n in not is not bound"],
-    ["not", "(not [?n :x/y 1])", "not shares no variable with the clauses beside it: its own are ?n"],
+    ["not", "(not [?n :x/y 1])", "not shares no variable with the other clauses: it names only ?n"],
     [
       "not without variables",
       '(not [[:x/id "a"] :x/y 1])',
-      "not shares no variable with the clauses beside it: it names none",
+      "not shares no variable with the other clauses: it names no variable",
     ],
     ["a predicate in a not", "(not [?e :x/y 1] [(< ?n 1)])", "?n in (< …) is not bound"],
     ["a predicate in not-join", "(not-join [?e] [?e :x/y 1] [(< ?v 1)])", "?v in (< …) is not bound"],

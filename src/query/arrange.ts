@@ -1,16 +1,16 @@
-// Which variable is bound where. Takes the clauses of a body as they were written and gives them in an order in which each
-// finds its variables bound, with the scopes of `not` and `or` worked out. Written order does not matter to the meaning.
+// Orders the clauses of a body so that each finds its variables bound, and resolves the
+// scopes of `not` and `or`. The written order of clauses does not change the meaning of a query.
 import { LIMITS } from "../contracts/limits.ts";
 import type { Clause, Not, Or } from "./ast.ts";
 import { invalidQuery, overLimit, type SourcePosition, shorten } from "./form.ts";
 
-/** A clause as written. What a `not` or an `or` shares with the outside is known only when the outside is. */
+/** A clause as written. The variables that a `not` or an `or` shares with the outside are resolved later. */
 export type Draft = Exclude<Clause, Not | Or> | DraftNot | DraftOr;
 
 interface DraftNot {
   readonly kind: "not";
   readonly at: SourcePosition | undefined;
-  /** Null for `not`, which joins on what it shares; `not-join` says it. */
+  /** The variables that `not-join` names; null for `not`, which joins on all shared variables. */
   readonly join: readonly string[] | null;
   readonly body: readonly Draft[];
 }
@@ -24,14 +24,14 @@ export interface DraftOr {
 
 export interface ArrangedClauses {
   readonly clauses: readonly Clause[];
-  /** What had to be taken from outside, out of `outer`. */
+  /** The variables of `outer` that the body takes from outside. */
   readonly needs: ReadonlySet<string>;
   readonly binds: ReadonlySet<string>;
 }
 
 /**
- * `bound` are bound before the body, `outer` can be taken from outside if the body does not bind them itself. Greedy: the
- * first clause that is ready comes next, so that a body already in order stays as it is.
+ * `bound` variables are bound before the body; `outer` ones can be taken from outside if the body does not bind them.
+ * Greedy: the first ready clause comes next, so a body that is in order keeps its order.
  */
 export function arrangeClauses(
   drafts: readonly Draft[],
@@ -115,21 +115,21 @@ function describe(clause: Clause): string {
   }
 }
 
-/** What a clause can bind for the clauses beside it. */
+/** The variables that a clause can bind for its sibling clauses. */
 function bindable(draft: Draft): readonly string[] {
   if (draft.kind === "not") return [];
   if (draft.kind !== "or") return draft.binds;
   return draft.join === null ? draft.branches.flat().flatMap(bindable) : draft.join.free;
 }
 
-/** Every variable of a clause that the clauses beside it can see. */
+/** Every variable of a clause that its sibling clauses can see. */
 function mentions(draft: Draft): readonly string[] {
   if (draft.kind === "not") return draft.join ?? draft.body.flatMap(mentions);
   if (draft.kind !== "or") return [...draft.needs, ...draft.binds];
   return draft.join === null ? draft.branches.flat().flatMap(mentions) : [...draft.join.required, ...draft.join.free];
 }
 
-/** How many of the clauses can bind each name. */
+/** Counts the clauses that can bind each name. */
 function countBinders(drafts: readonly Draft[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const draft of drafts)
@@ -141,14 +141,14 @@ function resolveNot(draft: DraftNot, offers: ReadonlySet<string>): Clause {
   const mentioned = [...new Set(draft.body.flatMap(mentions))];
   const join = draft.join ?? mentioned.filter((name) => offers.has(name));
   if (join.length === 0) {
-    const seen = mentioned.length === 0 ? "it names none" : `its own are ${shorten(mentioned.join(" "))}`;
-    throw invalidQuery(draft.at, `not shares no variable with the clauses beside it: ${seen}`, boundText(offers));
+    const seen = mentioned.length === 0 ? "it names no variable" : `it names only ${shorten(mentioned.join(" "))}`;
+    throw invalidQuery(draft.at, `not shares no variable with the other clauses: ${seen}`, boundText(offers));
   }
   const body = arrangeClauses(draft.body, join, new Set());
   return { kind: "not", join, body: body.clauses, needs: join, binds: [], at: draft.at };
 }
 
-/** Every branch of an `or` must use the same variables: the union would have holes otherwise. */
+/** Every branch of an `or` must use the same variables, because each becomes a row of the same UNION. */
 function resolveOr(draft: DraftOr, offers: ReadonlySet<string>): Clause {
   const branches = draft.branches.map((branch) => arrangeClauses(branch, [], offers));
   const uses = (branch: ArrangedClauses, name: string) => branch.binds.has(name) || branch.needs.has(name);
@@ -157,7 +157,7 @@ function resolveOr(draft: DraftOr, offers: ReadonlySet<string>): Clause {
   for (const [i, branch] of branches.entries()) {
     const absent = join.filter((name) => !uses(branch, name));
     if (absent.length === 0) continue;
-    const allowed = "every branch uses the same variables; or-join says which ones leave it";
+    const allowed = "every branch uses the same variables; or-join names those that the outside sees";
     throw invalidQuery(draft.at, `branch ${i + 1} of or does not use ${shorten(absent.join(" and "))}`, allowed);
   }
   return orClause(draft, join, branches, []);

@@ -180,7 +180,9 @@ export type FindElement =
   | (PlacedNode & { readonly kind: "aggregate"; readonly name: AggregateName; readonly of: string })
   | (PlacedNode & { readonly kind: "pull"; readonly of: string; readonly pattern: PullPattern });
 
-/** The answer is a set of rows of the elements' variables and those of :with; aggregates group it by the other elements. */
+/**
+ * The answer is a set of rows of the elements' variables and those of :with; aggregates group it by the other elements.
+ */
 export interface Find {
   readonly shape: "relation" | "collection" | "tuple" | "scalar";
   readonly elements: readonly FindElement[];

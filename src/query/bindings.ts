@@ -1,4 +1,4 @@
-// What terms and variables are bound to while clauses are compiled, and several SELECTs as one.
+// Resolves terms and variables to SQL values while clauses are compiled, and unites several SELECTs.
 
 import type { Clause, Lookup, Term } from "./ast.ts";
 import { attributeOf } from "./catalogue.ts";
@@ -25,7 +25,7 @@ function commonType(values: readonly Value[], name: string, at: SourcePosition |
   );
 }
 
-/** The same names out of several SELECTs, as one: types that differ become one that holds both. */
+/** Unites several SELECTs of the same names; different types become a type that covers both. */
 export function union(branches: readonly Scope[], names: readonly string[], at: SourcePosition | undefined): Domain {
   const values = new Map<string, { type: Type; columns: readonly string[] }>();
   let width = 0;
@@ -48,7 +48,7 @@ export function union(branches: readonly Scope[], names: readonly string[], at: 
   return { text: unite(texts), values, columns: Array.from({ length: width }, (_, i) => `c${i}`) };
 }
 
-/** What a term stands for; undefined for `_` and for a variable that is not bound yet. */
+/** The value of a term; undefined for `_` and for a variable that is not bound yet. */
 export function termValue(term: Term, scope: Scope): Value | undefined {
   switch (term.kind) {
     case "blank":
@@ -67,7 +67,7 @@ function lookupValue({ attribute, value, at }: Lookup, scope: Scope): Value {
   const { fragments } = scope.build;
   if (!found.identity) {
     const allowed = "a lookup ref names an entity by its id: [:session/id …]";
-    throw invalidQuery(at, `${found.name} does not tell entities apart`, allowed);
+    throw invalidQuery(at, `${found.name} does not identify an entity`, allowed);
   }
   const constant = constantValue(value, fragments);
   const type: Type = { is: "entity", kind: found.kind };
@@ -79,20 +79,20 @@ function lookupValue({ attribute, value, at }: Lookup, scope: Scope): Value {
   return { type, columns: columnTypes(type).map((one) => sql`CAST(NULL AS ${raw(fragments[one])})`) };
 }
 
-/** The clauses that have to do with these variables, directly or through others; tests are left out. */
+/** The binding clauses that are connected with these variables, directly or through other variables. */
 export function connected(clauses: readonly Clause[], names: readonly string[]): readonly Clause[] {
   const binding = clauses.filter((clause) => clause.binds.length > 0);
   const reached = new Set(names);
-  const taken = new Set<Clause>();
+  const selected = new Set<Clause>();
   for (let grown = true; grown; ) {
     grown = false;
     for (const clause of binding) {
       const mentioned = [...clause.binds, ...clause.needs];
-      if (taken.has(clause) || !mentioned.some((name) => reached.has(name))) continue;
-      taken.add(clause);
+      if (selected.has(clause) || !mentioned.some((name) => reached.has(name))) continue;
+      selected.add(clause);
       for (const name of mentioned) reached.add(name);
       grown = true;
     }
   }
-  return binding.filter((clause) => taken.has(clause));
+  return binding.filter((clause) => selected.has(clause));
 }

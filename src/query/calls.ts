@@ -1,4 +1,4 @@
-// Predicates `[(< ?a ?b)]` and functions `[(+ ?a ?b) ?c]`: which there are, and what each takes.
+// Parses predicates `[(< ?a ?b)]` and functions `[(+ ?a ?b) ?c]`, and checks their arguments.
 import { LIMITS } from "../contracts/limits.ts";
 import type { Clause, FunctionName, PredicateName, Variable } from "./ast.ts";
 import { type Form, invalidQuery, isSymbol, type Sequence } from "./form.ts";
@@ -34,14 +34,14 @@ const FUNCTIONS: Readonly<Record<FunctionName, Arity>> = {
   "upper-case": [1, 1],
 };
 
-/** Those with arguments of their own kind. */
+/** Calls with special arguments. */
 const SPECIAL = ["missing?", "get-else", "ground"];
 
 export const CALL_NAMES: readonly string[] = [...Object.keys(PREDICATES), "!=", ...Object.keys(FUNCTIONS), ...SPECIAL];
 
 export type CallClause = Extract<Clause, { kind: "predicate" | "missing" | "function" | "get-else" | "ground" }>;
 
-/** A vector that begins with a list. */
+/** Parses a vector that begins with a list. */
 export function parseCall(clause: Sequence): CallClause {
   const [call, ...outputs] = clause.items;
   const head = call?.kind === "list" ? call.items[0] : undefined;
@@ -70,7 +70,7 @@ function isKey<K extends string>(table: Readonly<Record<K, unknown>>, name: stri
   return Object.hasOwn(table, name);
 }
 
-/** Clojure's own names for the same are understood. */
+/** Accepts Clojure's own names for the same functions. */
 function plainName(name: string): string {
   const plain = name.replace(/^clojure\.(?:string|core)\//, "");
   return plain === "!=" ? "not=" : plain;
@@ -94,7 +94,7 @@ function checkArity(name: string, args: readonly Form[], [least, most]: Arity, c
 
 function refuseOutput(name: string, output: Form | undefined): void {
   if (output === undefined) return;
-  throw invalidQuery(output.at, `the predicate ${name} gives no value to bind to ${show(output)}`);
+  throw invalidQuery(output.at, `the predicate ${name} returns no value to bind to ${show(output)}`);
 }
 
 function scalarOutput(name: string, output: Form | undefined, clause: Form): Variable {
@@ -116,7 +116,7 @@ function functionCall(name: FunctionName, args: readonly Form[], output: Form | 
   return { kind: "function", name, args: parsed, to, needs: variablesOf(parsed), binds: [to], at: clause.at };
 }
 
-/** `$` may be left out: there is one database. */
+/** `$` is optional, because there is only one database. */
 function withoutSource(args: readonly Form[]): readonly Form[] {
   return isSymbol(args[0], "$") ? args.slice(1) : args;
 }

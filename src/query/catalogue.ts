@@ -1,5 +1,5 @@
-// The catalogue: every attribute a query can name, and nothing else. Names stay when tables change; a new version of the
-// catalogue only adds. Text of messages and other payloads are no facts: a fact names them by ref.
+// The catalogue: every attribute a query can name, and nothing else. Names stay when tables change; a new version of
+// the catalogue only adds names. The text of messages and other payloads cannot be queried: facts contain their refs.
 import type { Querying } from "../contracts/query.ts";
 
 import { editDistance } from "../core/distance.ts";
@@ -57,12 +57,12 @@ export function attributesOf(kind: KindName): readonly Attribute[] {
   return own.filter((one) => !(one.name.endsWith("-id") && own.some((other) => `${other.name}-id` === one.name)));
 }
 
-/** Every attribute, for people. */
+/** Lists every attribute for Querying.facts(). */
 export function factNames(): readonly Awaited<ReturnType<Querying["facts"]>>[number][] {
   return attributes().map(({ name, kind, type, many }) => ({ name, of: kind, type: typeText(type), many }));
 }
 
-/** For listings: what an attribute's values are. */
+/** The type of an attribute's values, for listings. */
 function typeText(type: ValueType): string {
   return type.is === "entity" ? `→ ${type.kind}` : type.is;
 }

@@ -1,5 +1,5 @@
-// Predicates, functions and tables of constants to SQL. Arithmetic is that of doubles, as in JSON; what has no result (a
-// division by zero, a part of a text that is not there) is no fact.
+// Compiles predicates, functions and tables of constants to SQL. Arithmetic uses doubles, as in JSON; a call without a
+// result (a division by zero, a range outside of a text) yields no row.
 import type { Argument, Constant, FunctionCall, FunctionName, Predicate, Rows } from "./ast.ts";
 import { invalidQuery, type SourcePosition } from "./form.ts";
 import { checkLength, isLong, level } from "./levels.ts";
@@ -19,7 +19,10 @@ import {
   valueFrom,
 } from "./values.ts";
 
-/** From this many cells on, of a table or of all of them, a table is one parameter: engines count parameters, not bytes. */
+/**
+ * A table with more cells, or one beyond the total, becomes a single parameter, because engines limit the number of
+ * parameters.
+ */
 const MANY_CELLS = 2000;
 const ALL_CELLS = 10_000;
 
@@ -32,7 +35,7 @@ function argument(arg: Argument, scope: Scope): Value {
 
 const describe = (arg: Argument) => (arg.kind === "variable" ? arg.name : "a constant");
 
-/** The arguments as something that can be written several times. */
+/** The arguments, each short enough to be repeated in the SQL. */
 function argumentsOf({ args, at }: Predicate | FunctionCall, scope: Scope): readonly Value[] {
   if (args.some((arg) => isLong(argument(arg, scope)))) level(scope, at);
   return args.map((arg) => argument(arg, scope));
@@ -108,7 +111,7 @@ export function compileFunction(clause: FunctionCall, scope: Scope): void {
 interface Result {
   readonly result: Sql;
   readonly type: Type;
-  /** There may be none. */
+  /** Whether the call may have no result. */
   readonly partial?: boolean;
 }
 
@@ -165,14 +168,14 @@ function part(values: readonly Value[], at: SourcePosition | undefined, fragment
   const [whole, from, until] = values;
   if (whole === undefined || from === undefined) throw new Error("bug: subs has two arguments");
   const own = text(whole, "subs", at, fragments);
-  const place = (value: Value) => sql`CAST(${number(value, "subs", at, fragments)} AS ${raw(fragments.offset)})`;
-  const start = place(from);
-  const end = until === undefined ? sql`length(${own})` : place(until);
+  const offset = (value: Value) => sql`CAST(${number(value, "subs", at, fragments)} AS ${raw(fragments.offset)})`;
+  const start = offset(from);
+  const end = until === undefined ? sql`length(${own})` : offset(until);
   const inside = sql`${start} >= 0 AND ${end} >= ${start} AND ${end} <= length(${own})`;
   return sql`CASE WHEN ${inside} THEN substr(${own}, ${start} + 1, ${end} - ${start}) END`;
 }
 
-/** One row is so many constants; more are a table to read from. */
+/** Binds a single row as constants; more rows become a table to read from. */
 export function compileGround(table: Rows, scope: Scope): void {
   const { columns, at } = table;
   const { fragments } = scope.build;
@@ -223,7 +226,7 @@ function plainType(type: Type): "int" | "real" | "text" {
   return type.is === "int" || type.is === "real" ? type.is : type.is === "boolean" ? "int" : "text";
 }
 
-/** The keywords of a table are the words that enumerations hold. */
+/** A keyword of a table is stored as the enumeration's word, without the colon. */
 function cell(constant: Constant | undefined): number | string {
   if (constant === undefined) return 0;
   return constant.type === "keyword" ? constant.value.slice(1) : constantParam(constant);

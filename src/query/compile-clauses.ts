@@ -1,5 +1,5 @@
-// Clauses to SQL: a pattern is a row of a table, a negation NOT EXISTS, alternatives a UNION or, when they bind nothing
-// new, a condition.
+// Compiles clauses to SQL: a pattern is a row of a table, a negation NOT EXISTS, alternatives a UNION or, when they
+// bind nothing new, a condition.
 import { LIMITS } from "../contracts/limits.ts";
 import type { Clause, EntityTerm, GetElse, Not, Or, Pattern, Term } from "./ast.ts";
 import { connected, termValue, union } from "./bindings.ts";
@@ -26,7 +26,7 @@ import {
 import { or, raw, type Sql, sql } from "./sql.ts";
 import { attributeValue, columnsAs, constantValue, mergeTypes, textOf, type Value, valueFrom } from "./values.ts";
 
-/** What binds goes before what tests, and what reads most goes last. */
+/** Clauses that bind come before those that test, and clauses that read most come last. */
 const RANK: Readonly<Record<Clause["kind"], number>> = {
   ground: 0,
   pattern: 1,
@@ -39,13 +39,13 @@ const RANK: Readonly<Record<Clause["kind"], number>> = {
   not: 6,
 };
 
-/** Takes all of the clauses into the SELECT, each when what it needs is bound. */
+/** Adds all clauses to the SELECT, each when its needed variables are bound. */
 export function compileBody(clauses: readonly Clause[], scope: Scope): void {
   let waiting = clauses.flatMap((clause) => expand(clause, scope.build));
   while (waiting.length > 0) {
     const ready = waiting.filter((clause) => clause.needs.every((name) => scope.vars.has(name)));
     const [first, ...others] = ready;
-    if (first === undefined) throw new Error("bug: clauses wait for what nothing binds");
+    if (first === undefined) throw new Error("bug: clauses need variables that nothing binds");
     const next = others.reduce((best, one) => (RANK[one.kind] < RANK[best.kind] ? one : best), first);
     compileClause(next, scope);
     checkJoins(next, scope);
@@ -54,13 +54,13 @@ export function compileBody(clauses: readonly Clause[], scope: Scope): void {
   }
 }
 
-/** Engines join so many and no more, and one of them counts only when it runs. */
+/** Engines limit the number of joined tables, and one engine reports that only when the query runs. */
 function checkJoins({ at }: Clause, { items }: Scope): void {
   if (items.length <= LIMITS.queryJoins) return;
   throw overLimit(at, "queryJoins", "the number of tables that are joined", items.length);
 }
 
-/** Rules that do not call themselves are written out where they are called. */
+/** Replaces calls of non-recursive rules by the rules' clauses. */
 function expand(clause: Clause, build: Build): readonly Clause[] {
   if (++build.clauses > LIMITS.queryClauses * 10) {
     throw overLimit(clause.at, "queryClauses", "the number of clauses with all rules written out", build.clauses);
@@ -123,7 +123,7 @@ function addOnce(scope: Scope, condition: Sql): void {
   if (!scope.where.some((one) => one.text === condition.text)) scope.where.push(condition);
 }
 
-/** The row that holds the attribute of the entity: one that is there already, when each entity has one. */
+/** The alias of the row with the entity's attribute: an existing one if each entity has a single row. */
 function rowOf(attribute: Attribute, term: Term, scope: Scope): string {
   const { source, kind } = attribute;
   const given = termValue(term, scope);
@@ -232,8 +232,8 @@ function compileOr(clause: Or, scope: Scope): void {
 }
 
 /**
- * A query inside FROM cannot see the rows beside it. What it needs of them it finds again by itself: all values that the
- * clauses taken in so far allow. The join with the rows themselves then leaves the right ones.
+ * A query inside FROM cannot see the other rows of the SELECT. It computes the values that it needs of them again: all
+ * values that the clauses compiled so far allow. The join with the rows themselves then keeps the right ones.
  */
 function addDomain(scope: Scope, inside: Scope, needed: readonly string[], at: SourcePosition | undefined): void {
   const around = insideFrom(scope, [...scope.vars.keys()]);
@@ -241,13 +241,13 @@ function addDomain(scope: Scope, inside: Scope, needed: readonly string[], at: S
   const clauses = connected(scope.done, needed);
   const mentioned = new Set([...needed, ...clauses.flatMap((clause) => [...clause.needs, ...clause.binds])]);
   for (const one of scope.domains)
-    if ([...one.values.keys()].some((name) => mentioned.has(name))) begin(domain, one, at);
+    if ([...one.values.keys()].some((name) => mentioned.has(name))) addDomainItem(domain, one, at);
   compileBody(clauses, domain);
-  begin(inside, union([domain], needed, at), at);
+  addDomainItem(inside, union([domain], needed, at), at);
 }
 
-/** What the SELECT begins with no clause of its own says: a query inside it that needs it begins with it as well. */
-function begin(scope: Scope, domain: Domain, at: SourcePosition | undefined): void {
+/** Adds a domain that no clause of the SELECT binds. A query inside it that needs the domain adds it again. */
+function addDomainItem(scope: Scope, domain: Domain, at: SourcePosition | undefined): void {
   scope.domains.push(domain);
   const alias = addItem(scope, sql`(${domain.text})`, "n", domain.columns);
   for (const [name, { type, columns }] of domain.values) {

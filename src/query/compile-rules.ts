@@ -1,6 +1,6 @@
-// Recursive rules as WITH RECURSIVE: sets, so that cycles end. A call whose arguments are narrowed by constants gets a
-// table of its own that begins at them, so that a query for one session's ancestors does not compute those of all
-// sessions.
+// Compiles recursive rules to WITH RECURSIVE with set semantics, so that cycles end. A call whose arguments are
+// narrowed by constants gets a its own table that starts from them, so that a query for one session's ancestors does
+// not compute those of all sessions.
 
 import { LIMITS } from "../contracts/limits.ts";
 import { type Arm, armsOf } from "./arms.ts";
@@ -26,7 +26,7 @@ export function compileRuleCall(call: RuleCall, scope: Scope): void {
   const { build } = scope;
   const making = build.current.get(call.name);
   if (making !== undefined && !scope.arm) {
-    const problem = `the recursive call of ${call.name} stands where alternatives need its result`;
+    const problem = `alternatives need the result of the recursive call of ${call.name}`;
     throw invalidQuery(call.at, problem, "write the alternatives as branches of the rule");
   }
   const seeded = making === undefined ? seededTable(call, scope) : null;
@@ -61,7 +61,7 @@ function componentOf(name: string, build: Build): Component {
   return component;
 }
 
-/** All that the rule says, found once for all calls. */
+/** The full table of the rule, compiled once for all calls. */
 function wholeTable(call: RuleCall, build: Build): RuleTable {
   const known = build.tables.get(call.name);
   if (known !== undefined) return known;
@@ -76,8 +76,8 @@ function wholeTable(call: RuleCall, build: Build): RuleTable {
 type Types = ReadonlyMap<string, readonly Type[]>;
 
 /**
- * One named query of the rules' arms. Which types the parameters have is found by trying: those of the arms that do not
- * recur first, until nothing changes.
+ * Compiles the rules' arms to one named query. The types of the parameters are inferred by iteration: first from the
+ * arms that do not recur, then from all arms until nothing changes.
  */
 function recursiveTables(
   arms: readonly Arm[],
@@ -151,7 +151,7 @@ function mergeArms(types: Types, arms: readonly Arm[], scopes: readonly Scope[])
   );
 }
 
-/** PostgreSQL compares types and collations of the terms to the letter. */
+/** PostgreSQL requires equal types and collations in all terms of a recursive query. */
 function exact(cell: Sql, type: "int" | "real" | "text" | "bytes", { fragments }: Build): Sql {
   return sql`CAST(${cell} AS ${raw(fragments[type])})${raw(type === "text" ? fragments.collate : "")}`;
 }
@@ -204,7 +204,7 @@ function pushRecursive(
   build.named.push({ name, text: sql`${head} AS (${text})` });
 }
 
-/** The places of a call that constants narrow, with what binds them. */
+/** The argument positions of a call that constants narrow, with the values or the query that binds them. */
 interface Seed {
   readonly places: readonly number[];
   readonly values: ReadonlyMap<number, Value>;
@@ -230,7 +230,7 @@ function seededTable(call: RuleCall, scope: Scope): RuleTable | null {
   return contextTable(call, arms, seedOf(call, narrowed, scope), build);
 }
 
-/** By a constant, or by a variable that clauses lead from a constant to. */
+/** Whether a constant narrows the argument, directly or through clauses that connect it with a constant. */
 function isNarrowed(call: RuleCall, i: number, scope: Scope): boolean {
   const term = call.args[i];
   if (term === undefined || term.kind === "blank") return false;
@@ -250,13 +250,13 @@ function isAnchor(clause: Clause): boolean {
   return [clause.entity, clause.value].some((term) => term.kind === "constant" || term.kind === "lookup");
 }
 
-/** The recursive call passes the parameter on as it is. */
+/** Whether the recursive call passes the parameter on unchanged. */
 function isKept({ params, call }: Arm, i: number): boolean {
   const arg = call?.args[i];
   return arg?.kind === "variable" && arg.name === params[i];
 }
 
-/** The recursive call has other values in these places, and passes everything else on. */
+/** Whether the recursive call changes only these argument positions and passes all others on. */
 function isContext(arm: Arm, places: readonly number[]): boolean {
   const used = new Set(arm.clauses.flatMap((clause) => [...clause.needs, ...clause.binds]));
   return arm.params.every((param, i) => {
@@ -289,7 +289,7 @@ function seedOf(call: RuleCall, places: readonly number[], scope: Scope): Seed {
   return { places, values: new Map(), text, columns: new Map(columns) };
 }
 
-/** The SELECT begins at the seed: its parameters are those. */
+/** Binds the parameters of the SELECT to the seed. */
 function addSeed(seed: Seed, scope: Scope, params: readonly string[]): void {
   for (const [i, value] of seed.values) bind(scope, params[i] ?? "", value, undefined);
   if (seed.text === null) return;
@@ -305,8 +305,8 @@ function addSeed(seed: Seed, scope: Scope, params: readonly string[]): void {
 }
 
 /**
- * `r(a, c)` where `r(a, c) :- step(a, b), r(b, c)`: first all places that steps lead to from the seed, each with where
- * it began, then what the other branches say there.
+ * For `r(a, c)` with `r(a, c) :- step(a, b), r(b, c)`: first computes all values that steps reach from the seed, each
+ * with its start, then evaluates the other branches at these values.
  */
 function contextTable(call: RuleCall, arms: readonly Arm[], seed: Seed, build: Build): RuleTable {
   const width = seed.places.length;
@@ -331,11 +331,11 @@ function contextTable(call: RuleCall, arms: readonly Arm[], seed: Seed, build: B
     if (arm.call === null) addSeed(seed, scope, spread(seed, start));
   }).get(rule);
   Object.assign(build, { aliases: inner.aliases, clauses: inner.clauses, cells: inner.cells, chars: inner.chars });
-  if (places === undefined) throw new Error("bug: there are no places");
+  if (places === undefined) throw new Error("bug: the table of reached values is missing");
   return answersAt(call, arms, seed, places, build);
 }
 
-/** The seed's names at the places of the call. */
+/** Puts the seed's names at their argument positions in the call. */
 function spread(seed: Seed, names: readonly string[]): readonly string[] {
   const all: string[] = [];
   for (const [k, i] of seed.places.entries()) all[i] = names[k] ?? "";
@@ -352,7 +352,7 @@ function answersAt(call: RuleCall, arms: readonly Arm[], seed: Seed, places: Rul
     const alias = addItem(scope, raw(places.name), "r", columns);
     const valueAt = (k: number): Value => {
       const param = places.params[k];
-      if (param === undefined) throw new Error("bug: a place is missing");
+      if (param === undefined) throw new Error("bug: a parameter is missing");
       return valueFrom(
         param.type,
         param.columns.map((name) => `${alias}.${name}`),
@@ -360,7 +360,7 @@ function answersAt(call: RuleCall, arms: readonly Arm[], seed: Seed, places: Rul
     };
     for (const [k, i] of seed.places.entries()) {
       bind(scope, arm.params[i] ?? "", valueAt(width + k), call.at);
-      // Bound like any other, so that it goes along when the SELECT becomes a level.
+      // Bound like any other variable, so that it stays available when the SELECT becomes a level.
       bind(scope, names[i] ?? "", valueAt(k), call.at);
     }
     build.compileBody(arm.clauses, scope);

@@ -1,5 +1,5 @@
-// A query to one SELECT with parameters. The set of rows comes first; it is made distinct only where it might not be,
-// aggregated, ordered and cut, and only then are ids written as people read them.
+// Compiles a query to one SELECT with parameters. The set of rows comes first; it is made distinct only if it might not
+// be, aggregated, ordered and limited, and only then are keys converted to readable ids.
 import { LIMITS } from "../contracts/limits.ts";
 import type { SqlFragments } from "../contracts/storage/storage.ts";
 import type { AggregateName, Clause, FindElement, Order, PullPattern, Query } from "./ast.ts";
@@ -13,7 +13,7 @@ import { type Build, bodyText, isDistinct, newScope, type Scope } from "./scope.
 import { isColumn, join, param, raw, type Sql, sql } from "./sql.ts";
 import { only, textOf, typeName, type Value, valueFrom } from "./values.ts";
 
-/** How a column of the answer, or several, become what the caller gets. */
+/** How columns of the answer become a value that the caller gets. */
 export type Output =
   | { readonly kind: "value"; readonly boolean: boolean; readonly isUsd?: boolean }
   | { readonly kind: "pull"; readonly of: KindName; readonly width: number; readonly pattern: PullPattern };
@@ -41,7 +41,7 @@ function newBuild(query: Pick<Query, "rules">, fragments: SqlFragments): Build {
   };
 }
 
-/** `most` rows at most are given, one more when there are more. */
+/** The SELECT returns at most `most` rows, plus one if there are more. */
 export function compileQuery(query: Query, fragments: SqlFragments, most: number): CompiledQuery {
   const build = newBuild(query, fragments);
   const scope = newScope(build);
@@ -79,7 +79,7 @@ function answer(query: Query, scope: Scope): { readonly text: Sql; readonly outp
   const names = [...new Set([...elements.map(elementVariable), ...query.with])];
   const columns = names.flatMap((name) => valueIn(scope, name).columns);
   const grouped = elements.some((element) => element.kind === "aggregate");
-  // An engine groups by columns, not by expressions it would have to recognise.
+  // Grouping by columns is reliable; engines may not recognise repeated expressions.
   const distinct = isDistinct(scope, columns);
   const isFlat = distinct && (!grouped || columns.every(isColumn));
   const set = isFlat ? flat(names, scope, grouped) : nested(names, scope, distinct);

@@ -120,7 +120,7 @@ describe("EDN", () => {
   });
 
   test.each<[string, string, string]>([
-    ["nothing", " ; only a comment", "holds no form"],
+    ["nothing", " ; only a comment", "has no form"],
     ["a second form", "[] []", "second one (at 1:4)"],
     ["a ratio", "[1/2]", "1/2 is not a number (at 1:2)"],
     ["a big integer", "1N", "1N is not a number"],
@@ -133,12 +133,12 @@ describe("EDN", () => {
     ["a symbolic value", "##Inf", "the tag ##Inf is not known"],
     ["an unknown tag", "[#db/id 1]", "the tag #db/id is not known (at 1:2)"],
     ["a namespaced map", "#:a{:b 1}", "the tag #:a is not known"],
-    ["a tag before nothing", "[#inst]", "#inst stands before nothing"],
+    ["a tag before nothing", "[#inst]", "#inst has no form after it"],
     ["a time that is none", '#inst "2026-02-30"', "is not a time"],
     ["a time of microseconds", '#inst "2026-01-01T00:00:00.123456Z"', "is not a time"],
-    ["a number as a time", "#inst 5", "stands before a string, not 5"],
+    ["a number as a time", "#inst 5", "takes a string, not 5"],
     ["a UUID that is none", '#uuid "x"', "is not a UUID"],
-    ["a discard before nothing", "[#_]", "#_ stands before nothing (at 1:2)"],
+    ["a discard before nothing", "[#_]", "#_ has no form after it (at 1:2)"],
     ["an unterminated string", '\n ["a', "a string is never closed (at 2:3)"],
     ["an unterminated escape", '"a\\', "is no escape"],
     ["an unknown escape", '"\\x41"', "is no escape (at 1:2)"],

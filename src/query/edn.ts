@@ -34,39 +34,39 @@ interface Cursor {
   readonly text: string;
   pos: number;
   forms: number;
-  /** The line of the last place that was asked for: its number, where it begins and where it ends. */
+  /** The line of the last position that was computed: its number, its start and its end. */
   line: number;
   lineStart: number;
   newline: number;
 }
 
-/** The one form a text holds. */
+/** Reads a text with exactly one form. */
 export function readEdn(text: string): Form {
   const [form, more] = readForms(text);
-  if (form === undefined) throw invalidQuery(undefined, "the text holds no form: it is empty or only comments");
-  if (more !== undefined) throw invalidQuery(more.at, `one form is read, and ${show(more)} is a second one`);
+  if (form === undefined) throw invalidQuery(undefined, "the text has no form: it is empty or only comments");
+  if (more !== undefined) throw invalidQuery(more.at, `the text must have one form, and ${show(more)} is a second one`);
   return form;
 }
 
-/** Every form of a text, which may be none. */
+/** Reads all forms of a text. */
 export function readForms(text: string): readonly Form[] {
   if (typeof text !== "string") throw invalid("an EDN text", "a string", text);
-  // UTF-8 takes at least a byte a unit: refuse the enormous before measuring it.
+  // UTF-8 takes at least one byte per unit, so a huge text is refused before it is measured.
   const bytes = text.length > LIMITS.queryBytes ? text.length : Buffer.byteLength(text);
   if (bytes > LIMITS.queryBytes) throw overLimit(undefined, "queryBytes", "the text in bytes", bytes);
   const cursor: Cursor = { text, pos: 0, forms: 0, line: 1, lineStart: 0, newline: nextNewline(text, 0) };
   const lone = text.search(/\p{Surrogate}/u);
-  if (lone >= 0) throw invalidQuery(placeOf(cursor, lone), "a lone surrogate is not Unicode");
+  if (lone >= 0) throw invalidQuery(positionAt(cursor, lone), "a lone surrogate is not Unicode");
   const forms: Form[] = [];
   while (skip(cursor, 0)) {
     const closer = text.charAt(cursor.pos);
-    if (")]}".includes(closer)) throw invalidQuery(placeOf(cursor, cursor.pos), `"${closer}" closes nothing`);
+    if (")]}".includes(closer)) throw invalidQuery(positionAt(cursor, cursor.pos), `"${closer}" closes nothing`);
     forms.push(readForm(cursor, 0));
   }
   return forms;
 }
 
-/** Moves past whitespace, comments and discarded forms; false at the end of the text. */
+/** Skips whitespace, comments and discarded forms; returns false at the end of the text. */
 function skip(cursor: Cursor, depth: number): boolean {
   const { text } = cursor;
   while (cursor.pos < text.length) {
@@ -76,7 +76,7 @@ function skip(cursor: Cursor, depth: number): boolean {
       const end = text.indexOf("\n", cursor.pos);
       cursor.pos = end < 0 ? text.length : end;
     } else if (text.startsWith("#_", cursor.pos)) {
-      const at = placeOf(cursor, cursor.pos);
+      const at = positionAt(cursor, cursor.pos);
       cursor.pos += 2;
       readNext(cursor, depth + 1, at, "#_");
     } else return true;
@@ -84,17 +84,17 @@ function skip(cursor: Cursor, depth: number): boolean {
   return false;
 }
 
-/** The form that a prefix stands before. A prefix nests like a bracket: a row of them must not exhaust the stack. */
+/** Reads the form after a prefix. A prefix counts as nesting, so that a series of prefixes cannot exhaust the stack. */
 function readNext(cursor: Cursor, depth: number, at: SourcePosition, prefix: string): Form {
   checkDepth(at, depth);
   if (!skip(cursor, depth) || ")]}".includes(cursor.text.charAt(cursor.pos))) {
-    throw invalidQuery(at, `${prefix} stands before nothing`);
+    throw invalidQuery(at, `${prefix} has no form after it`);
   }
   return readForm(cursor, depth);
 }
 
 function readForm(cursor: Cursor, depth: number): Form {
-  const at = placeOf(cursor, cursor.pos);
+  const at = positionAt(cursor, cursor.pos);
   if (++cursor.forms > LIMITS.queryForms) throw overLimit(at, "queryForms", "the number of forms", cursor.forms);
   const { text } = cursor;
   const char = text.charAt(cursor.pos);
@@ -117,7 +117,7 @@ function readCollection(cursor: Cursor, opener: string, closer: string, depth: n
     const char = cursor.text.charAt(cursor.pos);
     if (char === closer) break;
     if (")]}".includes(char)) {
-      const here = placeOf(cursor, cursor.pos);
+      const here = positionAt(cursor, cursor.pos);
       throw invalidQuery(
         here,
         `"${char}" does not close the "${opener}" at ${describePosition(at)}`,
@@ -162,7 +162,7 @@ function readTagged(cursor: Cursor, token: string, depth: number, at: SourcePosi
     throw invalidQuery(at, `the tag ${shorten(token)} is not known`, "#inst, #uuid, sets #{…} and #_ are");
   }
   const form = readNext(cursor, depth + 1, at, token);
-  if (form.kind !== "string") throw invalidQuery(form.at, `${token} stands before a string, not ${show(form)}`);
+  if (form.kind !== "string") throw invalidQuery(form.at, `${token} takes a string, not ${show(form)}`);
   if (token === "#uuid") {
     if (!UUID.test(form.value)) throw invalidQuery(at, `${show(form)} is not a UUID`);
     return { kind: "uuid", value: form.value.toLowerCase(), at };
@@ -196,7 +196,7 @@ function number(token: string, at: SourcePosition): Form {
     const allowed = "whole numbers and decimals like -1, 2.5 or 1e-3; no ratios, no N or M, no leading zeros";
     throw invalidQuery(at, `${shorten(token)} is not a number`, allowed);
   }
-  // Adding 0 makes -0 the 0 it equals.
+  // Adding 0 turns -0 into 0.
   const value = Number(token) + 0;
   if (!isExact(value)) {
     const limit = Number.MAX_SAFE_INTEGER;
@@ -219,7 +219,7 @@ function readString(cursor: Cursor, at: SourcePosition): string {
     } else cursor.pos++;
   }
   value += text.slice(from, cursor.pos++);
-  if (!value.isWellFormed()) throw invalidQuery(at, "a string holds a lone surrogate, which is not Unicode");
+  if (!value.isWellFormed()) throw invalidQuery(at, "a string contains a lone surrogate, which is not Unicode");
   return value;
 }
 
@@ -234,13 +234,13 @@ function readEscape(cursor: Cursor): string {
   const digits = text.slice(pos + 2, pos + 6);
   if (letter !== "u" || !/^[0-9a-fA-F]{4}$/.test(digits)) {
     const what = `"\\${letter}${letter === "u" ? digits : ""}" is no escape`;
-    throw invalidQuery(placeOf(cursor, pos), what, '\\t \\r \\n \\b \\f \\\\ \\" and \\u0041 are');
+    throw invalidQuery(positionAt(cursor, pos), what, '\\t \\r \\n \\b \\f \\\\ \\" and \\u0041 are');
   }
   cursor.pos += 6;
   return String.fromCharCode(Number.parseInt(digits, 16));
 }
 
-/** `\a`, `\newline`, `\u0041`; also `\(` and `\"`, because what follows the backslash is taken whatever it is. */
+/** `\a`, `\newline`, `\u0041`; also `\(` and `\"`, because any character may follow the backslash. */
 function readCharacter(cursor: Cursor, at: SourcePosition): string {
   const { text } = cursor;
   const start = cursor.pos + 1;
@@ -261,8 +261,8 @@ function checkDepth(at: SourcePosition, depth: number): void {
   if (depth > LIMITS.queryDepth) throw overLimit(at, "queryDepth", "the nesting", depth);
 }
 
-/** Positions are asked for in order, so that counting lines stays linear. */
-function placeOf(cursor: Cursor, pos: number): SourcePosition {
+/** Callers ask for positions in ascending order, so that counting lines stays linear. */
+function positionAt(cursor: Cursor, pos: number): SourcePosition {
   while (cursor.newline < pos) {
     cursor.line++;
     cursor.lineStart = cursor.newline + 1;

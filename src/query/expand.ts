@@ -1,8 +1,8 @@
-// Rules written out at their calls: a branch with the call's arguments for its parameters, and fresh names for all else.
+// Expands rule calls: a branch gets the call's arguments for its parameters, and fresh names for all other variables.
 import type { Argument, Clause, EntityTerm, RuleBranch, RuleCall, Term } from "./ast.ts";
 import type { Build } from "./scope.ts";
 
-/** What the call means without the rule: its only branch, or an `or` of its branches. */
+/** Replaces the call by the rule's only branch, or by an `or` of its branches. */
 export function expandRule(call: RuleCall, build: Build): readonly Clause[] {
   const rule = build.rules.get(call.name);
   if (rule === undefined) throw new Error(`bug: there is no rule ${call.name}`);
@@ -16,7 +16,7 @@ export function expandRule(call: RuleCall, build: Build): readonly Clause[] {
   return [...before, { kind: "or", join: [...needs, ...binds], branches, needs, binds, at: call.at }];
 }
 
-/** A variable for each argument, and the clauses that bind those that are none. */
+/** Returns a variable for each argument, and clauses that bind the variables of constants and lookups. */
 export function argumentNames(call: RuleCall, build: Build): { names: readonly string[]; before: readonly Clause[] } {
   const before: Clause[] = [];
   const names = call.args.map((term) => {
@@ -39,7 +39,7 @@ function binding(name: string, term: Exclude<Term, { kind: "variable" | "blank" 
   return { kind: "pattern", entity, attribute: term.attribute, value, ...flow };
 }
 
-/** A name that no query can write. */
+/** Returns a name that no query can contain. */
 export function fresh(name: string, build: Build): string {
   return `${name.split(" ")[0]} ${build.aliases++}`;
 }
@@ -105,7 +105,7 @@ function renameClause(clause: Clause, rename: Rename, build: Build): Clause {
   }
 }
 
-/** Inside `not` and `or` only the names it joins on are those of outside. */
+/** Inside `not` and `or` only the join variables keep the outside's names. */
 function scoped(join: readonly string[], rename: Rename, build: Build): Rename {
   return freshening(new Map(join.map((name) => [name, rename(name)])), build);
 }

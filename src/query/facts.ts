@@ -1,4 +1,4 @@
-// How the catalogue is written down: which table a kind's facts come from, and how a column becomes a value.
+// The building blocks of the catalogue: which table a kind's facts come from, and how a column becomes a value.
 import type { SqlFragments } from "../contracts/storage/storage.ts";
 import { KINDS, type KindName } from "./kinds.ts";
 
@@ -8,13 +8,13 @@ export type ValueType =
   | { readonly is: "real"; readonly isUsd?: boolean }
   | { readonly is: "entity"; readonly kind: KindName };
 
-/** Where facts come from. A row stands for one entity, or (`many`) for one value of one. */
+/** The source of facts. A row is one entity, or (`many`) one value of an entity. */
 export interface Source {
-  /** A table, or a query in parentheses; what a query reads in a table beside it is in `where`. */
+  /** A table, or a query in parentheses. `where` filters its rows. */
   readonly table: string;
   /** The columns that are the key of the entity. */
   readonly entity: readonly string[];
-  /** No two rows that `where` accepts are alike in these; null when that is not certain. */
+  /** Columns that are unique among the rows that `where` accepts; null if uncertain. */
   readonly unique: readonly string[] | null;
   where?(alias: string, fragments: SqlFragments): string;
 }
@@ -24,17 +24,17 @@ export interface Attribute {
   readonly kind: KindName;
   readonly source: Source;
   readonly type: ValueType;
-  /** The columns of the value, or expressions of them: one, or for an entity its key. */
+  /** The columns or expressions of the value: one, or the key columns of an entity. */
   value(alias: string, fragments: SqlFragments): readonly string[];
-  /** What is NULL where there is no fact. */
+  /** Expressions that are NULL if there is no fact. */
   absent(alias: string, fragments: SqlFragments): readonly string[];
-  /** An entity may have several values. */
+  /** Whether an entity may have several values. */
   readonly many: boolean;
-  /** Its value names one entity: `[:session/id "x"]`. */
+  /** Whether the value identifies one entity: `[:session/id "x"]`. */
   readonly identity: boolean;
-  /** The column that holds the id people see, when the row at hand has it. */
+  /** The column with the readable id, if the row has it. */
   readonly shown?: string;
-  /** Of a ref that a row keeps as the number of a blob: that column. */
+  /** For a ref that a row stores as the number of a blob: that column. */
   readonly blob?: string;
 }
 
@@ -49,23 +49,23 @@ function column(is: Exclude<ValueType["is"], "entity">, name: string): Spec {
 export const text = (name: string) => column("text", name);
 export const keyword = (name: string) => column("keyword", name);
 export const int = (name: string) => column("int", name);
-/** Dollars: sums and averages of them are rounded as costs are everywhere. */
+/** Dollars: sums and averages are rounded like all costs. */
 export const usd = (name: string): Spec => ({ ...column("real", name), type: { is: "real", isUsd: true } });
 export const flag = (name: string) => column("boolean", name);
 export const instant = (name: string) => column("instant", name);
 
-/** UTF-8 bytes. */
+/** A text that the column stores as UTF-8 bytes. */
 export function utf8Text(name: string): Spec {
   const value = (a: string, own: SqlFragments) => [own.utf8(`${a}.${name}`)];
   return { ...PLAIN, type: { is: "text" }, value, absent: value };
 }
 
-/** The same, where a NULL in the column, or in another one, means that there is no fact. */
+/** Adds columns whose NULL means that there is no fact. */
 export function maybe(spec: Spec, ...columns: readonly string[]): Spec {
   return { ...spec, absent: (a) => columns.map((name) => `${a}.${name}`) };
 }
 
-/** An expression; where it gives NULL there is no fact. */
+/** A value computed by an expression; NULL means that there is no fact. */
 export function derived(is: Exclude<ValueType["is"], "entity">, make: (a: string, own: SqlFragments) => string): Spec {
   const value = (a: string, own: SqlFragments) => [make(a, own)];
   return { ...PLAIN, type: { is }, value, absent: value };
@@ -75,18 +75,18 @@ export function to(kind: KindName, ...columns: readonly string[]): Spec {
   return { ...PLAIN, type: { is: "entity", kind }, value: (a) => columns.map((name) => `${a}.${name}`) };
 }
 
-/** Its last column may be NULL. */
+/** A link whose last column may be NULL. */
 export function maybeTo(kind: KindName, ...columns: readonly string[]): Spec {
   return maybe(to(kind, ...columns), columns.at(-1) ?? "");
 }
 
-/** The last part of the key is looked for; NULL when there is none. */
+/** A link whose last key column is computed by an expression; NULL means that there is no fact. */
 export function found(kind: KindName, before: readonly string[], make: (a: string, own: SqlFragments) => string): Spec {
   const value = (a: string, own: SqlFragments) => [...before.map((name) => `${a}.${name}`), make(a, own)];
   return { ...PLAIN, type: { is: "entity", kind }, value, absent: (a, own) => [make(a, own)] };
 }
 
-/** A payload, kept as the number of its blob. */
+/** The ref of a payload, which the row stores as the number of its blob. */
 export function payload(name: string): Spec {
   const value = (a: string) => [`(SELECT sha256 FROM blobs WHERE no = ${a}.${name})`];
   return { ...PLAIN, type: { is: "ref" }, value, absent: (a) => [`${a}.${name}`], blob: name };
@@ -101,7 +101,7 @@ export function identity(kind: KindName, columns: readonly string[], shown?: str
   return { ...to(kind, ...columns), identity: true, ...(shown === undefined ? {} : { shown }) };
 }
 
-/** `:call/status` and so on: names without the kind. */
+/** Creates the attributes of a kind; `specs` has names without the kind, such as `status` for `:call/status`. */
 export function facts(kind: KindName, source: Source, specs: Readonly<Record<string, Spec>>): readonly Attribute[] {
   return Object.entries(specs).map(([name, spec]) => {
     const width = spec.type.is === "entity" ? KINDS[spec.type.kind].key.length : 1;
@@ -110,12 +110,12 @@ export function facts(kind: KindName, source: Source, specs: Readonly<Record<str
   });
 }
 
-/** Both ways to name another entity: `x-id`, as the seed of the design has it, and `x`, which a pull can follow. */
+/** Both names of a link to another entity: `x-id`, and `x`, which a pull can follow. */
 export function link(name: string, spec: Spec): Readonly<Record<string, Spec>> {
   return { [`${name}-id`]: spec, [name]: spec };
 }
 
-/** For texts that are only compared with each other. */
+/** Fragments for SQL texts that are only compared with each other. */
 export const NO_FRAGMENTS = {
   int: "",
   real: "",

@@ -1,4 +1,4 @@
-// What a query gives: the elements of :find with their shape, and the order of the rows.
+// Parses the answer of a query: the elements of :find with their shape, and the order of the rows.
 import type { AggregateName, Find, FindElement, Order } from "./ast.ts";
 import { type Form, invalidQuery, isSymbol, type Sequence } from "./form.ts";
 import { parsePull } from "./pull.ts";
@@ -63,7 +63,7 @@ export function elementVariable(element: FindElement): string {
 
 const ORDER = ":order-by is [?x [?y :desc] [(count ?z) :asc]]";
 
-/** Rows are a set of what :find and :with name: nothing else can order them. */
+/** Rows are a set of the variables in :find and :with, so only these can order them. */
 export function parseOrderBy(forms: readonly Form[], find: Find, withs: readonly string[]): readonly Order[] {
   checkColumns(forms, ":order-by");
   const grouped = find.elements.some((element) => element.kind === "aggregate");
@@ -91,7 +91,7 @@ function parseKey(form: Form): readonly [key: Form, direction: "asc" | "desc"] {
   throw invalidQuery(form.at, `${show(form)} is no order`, ORDER);
 }
 
-/** A pull is ordered by its entity only if that stands in :find or :with by itself. */
+/** Rows can be ordered by a pulled entity only if its variable is in :find or :with by itself. */
 function isSame(element: FindElement, key: Form): boolean {
   if (element.kind === "variable") return key.kind === "symbol" && key.name === element.name;
   return element.kind === "aggregate" && writeEdn(key) === `(${element.name} ${element.of})`;

@@ -1,5 +1,5 @@
-// EDN values as plain data. Text and JSON are both read into forms, so that there is one parser of queries, and each
-// form knows where it came from, so that an error can say it.
+// EDN values as plain data. Text and JSON are both read into forms, so that queries need only one parser, and each
+// form has its position, which errors show.
 import { HoldfastError } from "../contracts/errors.ts";
 import { LIMITS, type LimitName } from "../contracts/limits.ts";
 
@@ -52,10 +52,10 @@ const KEYWORD_PART = "[-A-Za-z0-9.*+!_?$%&=<>]{1,255}";
 export const SYMBOL = new RegExp(`^(?:/|${NAME_START}${NAME_REST}(?:/${NAME_START}${NAME_REST})?)$`);
 export const KEYWORD = new RegExp(`^:${KEYWORD_PART}(?:/${KEYWORD_PART})?$`);
 
-/** `?x`: what a query calls a variable. */
+/** Matches the name of a variable: `?x`. */
 export const VARIABLE = /^\?[-A-Za-z0-9.*+!_?$%&=<>]{1,254}$/;
 
-/** Numbers beyond this cannot be distinguished from their neighbours, so that no answer about them would be true. */
+/** Doubles beyond this cannot be distinguished from their neighbours, so answers about them would be wrong. */
 export function isExact(value: number): boolean {
   return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
 }
@@ -64,7 +64,7 @@ export function describePosition(at: SourcePosition): string {
   return "path" in at ? at.path : `${at.line}:${at.column}`;
 }
 
-/** A mistake in a query: what is wrong, where, and (as the hint) what is allowed there. */
+/** The error for a mistake in a query: the problem, its position, and as a hint what is allowed there. */
 export function invalidQuery(at: SourcePosition | undefined, problem: string, allowed?: string): HoldfastError {
   return new HoldfastError("InvalidQuery", at === undefined ? problem : `${problem} (at ${describePosition(at)})`, {
     details: { ...at },
@@ -84,7 +84,7 @@ export function overLimit(
   });
 }
 
-/** As little of a text as an error needs. */
+/** Shortens a text for an error. */
 export function shorten(text: string): string {
   return text.length <= 60 ? text : `${text.slice(0, 57).toWellFormed()}...`;
 }

@@ -1,15 +1,15 @@
-// The JSON form of a query, for HTTP and for programs: EDN's shapes in JSON's, one rule for each.
+// The JSON form of a query, for HTTP and for programs. Rules for EDN's forms in JSON:
 //
 //   {"find": […], "with": […], "in": […], "where": […], "rules": […], "orderBy": […], "limit": 10, "offset": 0}
 //
-// - "?x" is a variable, ":session/id" a keyword, and "_" "$" "%" "." "..." are those symbols. Any other string is a string;
-//   one that looks like these is written {"string": "?x"}. {"inst": "2026-01-31"} and {"uuid": "…"} are those values.
-// - An array that begins with a name is a call or a rule, EDN's list: ["count", "?m"], ["not", …], ["ancestor", "?a", "?b"].
-//   Any other array is a vector: ["?e", ":attr", "?v"]. One whose first item is a string says {"string": …} there.
-// - What "ground" is given is data, so that every array in it is a vector.
-// - The pattern of "pull" holds "*", ":attr", [":attr", ":limit", 10], ["limit", ":attr", 10] and {":attr": pattern}; a key
-//   with options is written {"of": [":attr", ":limit", 10], "pull": pattern}. A depth is a number or "...".
-// - Inputs are plain data: every string is a string, and a keyword is {"keyword": ":a"}. What % is given is rules, as above.
+// - "?x" is a variable, ":session/id" a keyword, and "_" "$" "%" "." "..." are those symbols. Any other string is a
+// string;   one that looks like these is written {"string": "?x"}. {"inst": "2026-01-31"} and {"uuid": "…"} are those
+// values. - An array that begins with a name is a call or a rule, EDN's list: ["count", "?m"], ["not", …], ["ancestor",
+// "?a", "?b"].   Any other array is a vector: ["?e", ":attr", "?v"]. One whose first item is a string says {"string":
+// …} there. - The argument of "ground" is data, so every array in it is a vector. - The pattern of "pull" holds "*",
+// ":attr", [":attr", ":limit", 10], ["limit", ":attr", 10] and {":attr": pattern}; a key   with options is written
+// {"of": [":attr", ":limit", 10], "pull": pattern}. A depth is a number or "...". - Inputs are plain data: every string
+// is a string, and a keyword is {"keyword": ":a"}. The input for % is rules, as above.
 
 import type { Json, JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
@@ -18,9 +18,9 @@ import { printInstant } from "../core/instant.ts";
 import { readEdn } from "./edn.ts";
 import { type Form, invalidQuery, isExact, KEYWORD, overLimit, SYMBOL, shorten } from "./form.ts";
 
-/** Counts what was read, so that a value that grows without end is refused in time. */
+/** Counts the values read, so that an endless value is refused in time. */
 interface Budget {
-  /** For inputs, whose strings are never anything else. */
+  /** True for inputs, whose strings are never names. */
   readonly literal: boolean;
   forms: number;
   chars: number;
@@ -42,7 +42,7 @@ const SYMBOLS = ["_", "$", "%", ".", "..."];
 const TAGS = ["string", "keyword", "inst", "uuid"];
 const STRANGE = 'objects are {"string": …}, {"keyword": …}, {"inst": …} and {"uuid": …}';
 
-/** A pull's pattern, an item of one, data in which no array is a call, and everything else. */
+/** What is being read: a pull's pattern, an item of it, data in which no array is a call, or a query. */
 type Mode = "form" | "data" | "pull" | "item";
 
 export function queryForm(value: unknown): Form {
@@ -55,7 +55,7 @@ export function queryForm(value: unknown): Form {
     const section = Object.hasOwn(SECTIONS, name) ? SECTIONS[name] : undefined;
     if (section === undefined) throw invalidQuery({ path: shorten(name) }, "a query has no such part", allowed);
     const at = { path: name };
-    // The parts are vectors whatever they begin with.
+    // These parts are vectors, whatever their first item is.
     const form = Array.isArray(part) ? vectorOf(part, "form", name, 2, budget) : read(part, "form", name, 2, budget);
     return [{ kind: "keyword", name: section, at }, form];
   });
@@ -70,7 +70,7 @@ export function checkInputs(count: number): void {
   if (count > LIMITS.queryColumns) throw overLimit({ path: "inputs" }, "queryColumns", "the number of inputs", count);
 }
 
-/** The inputs as forms. `rules` is the place of the one that `%` is given: EDN text, or an array of rules. */
+/** The inputs as forms. `rules` is the index of the input for `%`: EDN text, or an array of rules. */
 export function inputForms(inputs: readonly unknown[], rules = -1): readonly Form[] {
   const budget: Budget = {
     forms: 0,
@@ -198,7 +198,7 @@ function readKey(name: string, path: string, budget: Budget): Form {
   );
 }
 
-/** Written as EDN would be, and read by its reader: one place knows what a keyword or a time is. */
+/** Uses the EDN reader for the text, so that only one parser knows keywords and times. */
 function readTagged(tag: string, content: unknown, path: string): Form {
   const at = { path: `${path}.${tag}` };
   if (typeof content !== "string") throw invalidQuery(at, `{"${tag}": …} holds a string`);

@@ -1,5 +1,5 @@
 // The kinds of entities that queries know, the key of each kind, and how its id is written. An entity is its key
-// columns (numbers of the database) as long as SQL works with it; people see and give its id.
+// columns (numbers of the database) inside SQL; callers see and pass its id.
 import type { SqlFragments } from "../contracts/storage/storage.ts";
 import { type Param, param, raw, type Sql, sql } from "./sql.ts";
 
@@ -34,11 +34,11 @@ export interface Kind {
   readonly name: KindName;
   /** Types of the key columns. */
   readonly key: readonly ("int" | "text")[];
-  /** The id people see. */
+  /** The readable id. */
   id(key: readonly Sql[], fragments: SqlFragments): Sql;
-  /** The key of the entity with this id; null when no entity can have it, undefined when it must be compared as text. */
+  /** The key of the entity with this id; null if no entity can have it, undefined if it must be compared as text. */
   find(id: string, fragments: SqlFragments): readonly Sql[] | null | undefined;
-  /** What entities are ordered by: as their ids read, but numbers as numbers. */
+  /** The sort keys of entities: the order of their ids, with numbers compared as numbers. */
   order(key: readonly Sql[], fragments: SqlFragments): readonly Sql[];
 }
 
@@ -53,7 +53,7 @@ export function cast(value: Param, type: "int" | "real" | "text" | "bytes", frag
   return sql`CAST(${param(value)} AS ${raw(fragments[type])})${raw(collate)}`;
 }
 
-/** Entities with a number and an id of their own: the table says which is which. */
+/** Entities with their own number and id; a table maps one to the other. */
 function numbered(name: KindName, table: string): Kind {
   const id = (key: readonly Sql[]) => sql`(SELECT id FROM ${raw(table)} WHERE no = ${at(key, 0)})`;
   return {
@@ -78,7 +78,7 @@ function named(name: KindName): Kind {
 
 const SESSION = numbered("session", "sessions");
 
-/** Entities of a session, which its id and a number tell apart. */
+/** Entities of a session, identified by the session and a number. */
 function within(name: KindName, mark: string): Kind {
   return {
     name,
@@ -96,7 +96,7 @@ function within(name: KindName, mark: string): Kind {
   };
 }
 
-/** Entities of another one that are distinguished by a text. */
+/** Entities that belong to another entity and are identified by a text. */
 function under(name: KindName, owner: Kind): Kind {
   return {
     name,
@@ -118,7 +118,7 @@ const VERSION: Kind = {
   order: (key) => [at(key, 0), at(key, 1)],
 };
 
-/** `sha256:<hex>` to bytes; null for what is no such ref. */
+/** Converts `sha256:<hex>` to bytes; null if the text is no ref. */
 export function refBytes(text: string): Uint8Array | null {
   return /^sha256:[0-9a-f]{64}$/.test(text) ? Buffer.from(text.slice(7), "hex") : null;
 }

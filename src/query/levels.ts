@@ -1,20 +1,20 @@
 // The result of a function is an expression, and every use of it repeats the text. Before an expression grows long, the
-// SELECT so far becomes a level: a query with a name, whose columns are the variables, so that the SQL grows with the
-// clauses and not with the ways through them.
+// SELECT so far becomes a level: a named query whose columns are the variables, so that the SQL grows with the
+// number of clauses and not exponentially.
 import { LIMITS } from "../contracts/limits.ts";
 import { overLimit, type SourcePosition } from "./form.ts";
 import { bodyText, isDistinct, newAlias, type Scope } from "./scope.ts";
 import { isColumn, join, raw, type Sql, sql } from "./sql.ts";
 import type { Value } from "./values.ts";
 
-/** Longer expressions are not written a second time. */
+/** Longer expressions are not repeated in the SQL. */
 const LONG = 400;
 
 export function isLong({ columns, constant }: Value): boolean {
   return constant === undefined && columns.some((column) => column.text.length > LONG);
 }
 
-/** Makes everything the SELECT has found so far a level of it, unless it reads from a rule that is just being made: engines
+/** Turns everything that the SELECT has bound so far into a level, unless it reads from a recursive rule being compiled: engines
  * allow that in the SELECT itself only. */
 export function level(scope: Scope, at: SourcePosition | undefined): void {
   if (isRecursive(scope)) return;
@@ -25,7 +25,7 @@ export function level(scope: Scope, at: SourcePosition | undefined): void {
   const cells: Sql[] = [];
   const names = new Map<string, Sql>();
   const named = (column: Sql): Sql => {
-    // What the level before it holds goes with it as it is.
+    // Columns of the previous level are carried over unchanged.
     if (last !== undefined && isColumn(column) && column.text.startsWith(`${last.name}.`)) {
       return raw(`${alias}${column.text.slice(last.name.length)}`);
     }
@@ -69,7 +69,7 @@ function asColumns(value: Value, named: (column: Sql) => Sql): Value {
   };
 }
 
-/** Where there are no levels, an expression can still double and double again. */
+/** Without levels, an expression can still double repeatedly, so its length is checked. */
 export function checkLength({ text }: Sql, at: SourcePosition | undefined): void {
   checkChars(text.length, at);
 }

@@ -226,7 +226,7 @@ describe("a mistake", () => {
     ["a nested call", "[(< (+ ?x 1) ?y)]", "not the call (+ ?x 1)"],
     ["a blank argument", "[(< ?x _)]", "an argument of < must be a variable or a constant, not _"],
     ["nil as an argument", "[(= ?x nil)]", "an argument of = is nil, which no fact is"],
-    ["a predicate with a binding", "[(< ?x ?y) ?z]", "the predicate < gives no value to bind to ?z"],
+    ["a predicate with a binding", "[(< ?x ?y) ?z]", "the predicate < returns no value to bind to ?z"],
     ["a function without a binding", "[(+ ?x ?y)]", "the value of + is not bound"],
     ["a function with a tuple", "[(+ ?x ?y) [?a ?b]]", "what + is bound to must be a variable, not [?a ?b]"],
     ["a function with two bindings", "[(+ ?x ?y) ?a ?b]", "has 2 bindings"],

@@ -1,4 +1,4 @@
-// From forms to the tree of a query: its sections, and what they say about each other. The text or JSON is parsed
+// Parses forms to the tree of a query: its sections, and the checks between them. The text or JSON is parsed
 // before (edn.ts, json.ts); attributes are looked up after, by the compiler.
 import { arrangeClauses, boundText } from "./arrange.ts";
 import type { Find, Query, Rows } from "./ast.ts";
@@ -11,7 +11,7 @@ import { checkColumns, parseVariables } from "./terms.ts";
 import { type Context, parseClauses } from "./where.ts";
 import { show } from "./write.ts";
 
-/** Those that hold any number of forms, and those that hold exactly one. */
+/** Sections with any number of forms, and sections with exactly one. */
 const MANY = [":find", ":with", ":in", ":where"];
 const SINGLE = [":rules", ":order-by", ":limit", ":offset"];
 const SECTIONS = `a query is [:find … :where …] or {:find […] :where […]}; its parts are ${[...MANY, ...SINGLE].join(" ")}`;
@@ -50,7 +50,7 @@ export function parseQuery(form: Form, inputs: readonly Form[] = []): Query {
   };
 }
 
-/** Where among the inputs the rules are (`%`), so that the caller can parse them as rules; -1 for nowhere. */
+/** The index of the rules (`%`) among the inputs, so that the caller can parse them as rules; -1 if there are none. */
 export function rulesPosition(form: Form): number {
   const names = parseSections(form).get(":in")?.forms ?? [];
   return names.filter((name) => !isSymbol(name, "$")).findIndex((name) => isSymbol(name, "%"));

@@ -1,5 +1,5 @@
-// Queries read and compiled, of which the last ones are kept: agents ask the same again and again, and reading it costs
-// more than many an answer.
+// A cache of the last parsed and compiled queries: agents repeat queries, and parsing often costs
+// more than the answer.
 import type { SqlFragments } from "../contracts/storage/storage.ts";
 import type { Query } from "./ast.ts";
 import { type CompiledQuery, compileQuery } from "./compile.ts";
@@ -11,7 +11,7 @@ export interface PreparedQuery extends CompiledQuery {
 }
 
 const KEPT = 100;
-/** Longer ones are not kept. */
+/** Longer queries are not cached. */
 const KEY_CHARS = 20_000;
 
 export class PreparedQueries {
@@ -37,7 +37,7 @@ export class PreparedQueries {
     return { ...compiled, query: read };
   }
 
-  /** The one used longest ago goes. */
+  /** Removes the least recently used query. */
   #keep(key: string, made: PreparedQuery): void {
     this.#kept.delete(key);
     this.#kept.set(key, made);
@@ -46,7 +46,7 @@ export class PreparedQueries {
   }
 }
 
-/** Only of plain values, which JSON distinguishes. */
+/** The cache key, only for plain values, which JSON distinguishes. */
 function keyOf(query: unknown, values: readonly unknown[]): string | null {
   const isPlain = (one: unknown) => typeof one === "string" || typeof one === "boolean" || Number.isFinite(one);
   if (typeof query !== "string" || !values.every(isPlain)) return null;

@@ -1,5 +1,5 @@
-// From the tree of a query back to forms, in one way of writing each thing: `not` and `or` with the variables they join
-// on, clauses in the order they were arranged in. What is printed parses to the same tree.
+// Prints the tree of a query as forms, in one canonical way: `not` and `or` with their join variables,
+// clauses in their arranged order. The printed forms parse to the same tree.
 import { LIMITS } from "../contracts/limits.ts";
 import type {
   Clause,

@@ -30,7 +30,7 @@ export function parsePull(form: Form): PullPattern {
   return { wildcard, items, at: form.at };
 }
 
-/** A map holds one item for each of its entries, anything else is one item. */
+/** A map has one item for each of its entries; any other form is one item. */
 function parseItems(form: Form): readonly PullItem[] {
   if (form.kind !== "map") return [parseItem(form, { kind: "none" })];
   if (form.entries.length === 0) throw invalidQuery(form.at, "a map in a pull pattern is empty", ITEMS);

@@ -1,5 +1,5 @@
-// Pull: from entities to trees of their facts, in batches: one query for all facts that a table's rows hold, one for each
-// reference that is followed, whatever the number of entities.
+// Executes pulls in batches: one query for all facts of a table's rows, and one for each
+// followed reference, whatever the number of entities.
 import type { Json } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
 import type { InspectLimits, InspectRow, SqlFragments, Storage } from "../contracts/storage/storage.ts";
@@ -15,7 +15,7 @@ import { attributeValue, cell, equal, type Value, valueFrom } from "./values.ts"
 export interface Pulling {
   readonly storage: Storage;
   limits(): InspectLimits;
-  /** Found so far. */
+  /** How many values were found so far. */
   values: number;
 }
 
@@ -23,7 +23,7 @@ type Key = readonly (number | string)[];
 
 interface Entity {
   readonly key: Key;
-  /** The entities that lead here by the same pattern again and again: one of them once more is only named. */
+  /** The entities on the recursive path to this one; an entity that repeats is only named by its id. */
   readonly above: ReadonlySet<string>;
 }
 
@@ -31,7 +31,7 @@ interface PullColumn extends PullItem {
   readonly found: Attribute;
 }
 
-/** Keys of one statement. */
+/** The number of keys in one statement. */
 const BATCH = 400;
 
 export async function pullAll(
@@ -52,7 +52,7 @@ async function pullPattern(
   pattern: PullPattern,
   left: ReadonlyMap<PullItem, number>,
 ): Promise<readonly Json[]> {
-  // Without a prototype: a key called __proto__ is just a key.
+  // The object has no prototype, so that the key __proto__ is an ordinary key.
   const results = entities.map((): Record<string, Json> => Object.create(null));
   const columns = pullColumnsOf(kind, pattern);
   for (let start = 0; start < entities.length; start += BATCH) {
@@ -70,7 +70,7 @@ async function pullPattern(
   return results.map((result) => inOrder(result, columns));
 }
 
-/** A mistake in it is one also where nothing is found to pull from. */
+/** Checks the pattern also if no entity is found to pull from. */
 export function checkPattern(kind: KindName, pattern: PullPattern): void {
   for (const { found, reverse, nested } of pullColumnsOf(kind, pattern)) {
     const target = reverse ? found.kind : found.type.is === "entity" ? found.type.kind : null;
@@ -105,7 +105,7 @@ function sourceKey({ source }: Attribute): string {
   return `${source.table} ${source.where?.("a", NO_FRAGMENTS) ?? ""} ${source.entity.join()}`;
 }
 
-/** The batch as a table: its number there, and the key. */
+/** The batch as a table of index and key columns. */
 function keyTable(kind: KindName, batch: readonly Entity[], { fragments }: Storage): { table: Sql; value: Value } {
   const { key: types } = KINDS[kind];
   const tuples = batch.map(({ key }, i) => {
@@ -179,7 +179,7 @@ interface Following {
   readonly left: ReadonlyMap<PullItem, number>;
 }
 
-/** Several values, backwards references, and whatever is followed. */
+/** Reads attributes with several values, reverse references and followed references. */
 async function pullMany(
   pulling: Pulling,
   kind: KindName,
@@ -205,7 +205,7 @@ async function pullMany(
   const inner = sql`SELECT k0.column1 AS n, ${join([place, shown, ...cells], ", ")} FROM ${from}`;
   const limit = cast(column.limit, "int", fragments);
   const given = await ask(pulling, sql`SELECT * FROM (${inner}) AS p WHERE p.place <= ${limit} ORDER BY p.n, p.place`);
-  // Several rows may say the same.
+  // Several rows may have the same value.
   const rows = [...new Map(given.map((row) => [`${row.n} ${row.shown}`, row])).values()];
   const target = there.type.is === "entity" ? there.type.kind : null;
   const values =
@@ -236,9 +236,9 @@ async function follow(
   const remaining = nested.kind === "again" ? (left.get(item) ?? nested.depth) : 0;
   const next = nested.kind === "pattern" ? nested.pattern : pattern;
   const name = (row: InspectRow) => cell(row.shown, false);
-  // The same pattern says nothing about an entity of another kind.
+  // A repeated pattern does not apply to an entity of another kind.
   if (again && patternKind(pattern) !== target) return rows.map(name);
-  // The recursion ends here: as in Datomic, what lies deeper is left out.
+  // The recursion ends here: as in Datomic, deeper entities are left out.
   if (again && remaining === 0) return rows.map(() => null);
   const entities = rows.map((row): Entity => {
     const parent = batch[Number(row.n)];

@@ -1,4 +1,4 @@
-// The door of Datalog: a query as EDN text or in its JSON form, with its inputs, to the tree that is compiled.
+// The entry of Datalog: reads a query as EDN text or JSON, with its inputs, to the tree that is compiled.
 import { HoldfastError } from "../contracts/errors.ts";
 import { invalid, isList } from "../core/check.ts";
 import type { Query } from "./ast.ts";
@@ -8,7 +8,8 @@ import { checkInputs, inputForms, queryForm } from "./json.ts";
 import { parseQuery, rulesPosition } from "./parse.ts";
 
 /**
- * `inputs` are the values for :in without `$`, as plain data (json.ts says how keywords and times are written); rules, for
+ * `inputs` are the values for :in without `$`, as plain data (json.ts says how keywords and times are written); rules,
+ * for
  * `%`, are EDN text or an array. Throws InvalidQuery or LimitExceeded.
  */
 export function readQuery(query: unknown, inputs: readonly unknown[] = []): Query {
@@ -19,7 +20,7 @@ export function readQuery(query: unknown, inputs: readonly unknown[] = []): Quer
   return parseQuery(form, forms);
 }
 
-/** The inputs, read once: a proxy may say something else the next time. */
+/** Copies the inputs once, because a proxy may return something else the next time. */
 export function listOf(inputs: unknown): readonly unknown[] {
   if (!isList(inputs)) throw invalid("inputs", "an array", inputs);
   return reading("the list of inputs", () => {
@@ -29,7 +30,7 @@ export function listOf(inputs: unknown): readonly unknown[] {
   });
 }
 
-/** What callers hand in may be read by their own code, a getter or a proxy: when that throws, it is their mistake. */
+/** Reading a caller's value may run a getter or a proxy; if that throws, the error is the caller's. */
 function reading<T>(what: string, read: () => T): T {
   try {
     return read();

@@ -1,5 +1,5 @@
-// Bindings of data: `?x`, `[?x ...]`, `[?x ?y]`, `[[?x ?y]]` and the value each is given, for :in and for `ground`. All
-// come to the same: columns with names, and rows of constants.
+// Bindings of data for :in and `ground`: `?x`, `[?x ...]`, `[?x ?y]`, `[[?x ?y]]` with their values. All
+// become the same: named columns and rows of constants.
 import type { Constant, Rows } from "./ast.ts";
 import { type Form, invalidQuery, isSymbol } from "./form.ts";
 import { checkColumns, constantOf, isVariable, parseConstant } from "./terms.ts";
@@ -40,7 +40,7 @@ export function columnNames(binding: Binding): readonly string[] {
   return binding.columns.flatMap((name) => (name === null ? [] : [name]));
 }
 
-/** Fits a value to a binding: the width and depth must be right, and what it holds must be constants. */
+/** Fits a value to a binding: width and depth must match, and all items must be constants. */
 export function bindRows(binding: Binding, value: Form, what: string): Rows {
   const { shape, columns } = binding;
   switch (shape) {

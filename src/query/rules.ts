@@ -1,5 +1,5 @@
-// Rules: `[(ancestor ?a ?b) clause ...]`, several definitions to a name. Heads are read before bodies, because rules may
-// call each other in any order.
+// Rules: `[(ancestor ?a ?b) clause ...]`, several definitions to a name. Heads are read before bodies, because rules
+// may call each other in any order.
 import { arrangeClauses, checkClauses } from "./arrange.ts";
 import type { Rule, RuleBranch } from "./ast.ts";
 import { CALL_NAMES } from "./calls.ts";
@@ -11,7 +11,7 @@ import { show } from "./write.ts";
 
 const SHAPE = "a rule is [(name ?a ?b) clause …]; [(name [?a] ?b) clause …] requires ?a to be bound by its callers";
 
-/** What the grammar uses already: a rule of such a name could not be called. */
+/** Names that the grammar uses; a rule with such a name could not be called. */
 const RESERVED = [...CLAUSE_NAMES, ...CALL_NAMES, "pull", "count-distinct", "sum", "min", "max", "avg"];
 
 interface Definition {
@@ -24,7 +24,7 @@ interface Definition {
 
 export function parseDefinitions(form: Form): readonly Definition[] {
   if (form.kind !== "vector") throw invalidQuery(form.at, `rules are a vector of rules, not ${show(form)}`, SHAPE);
-  // A rule has a clause at least, so that the limit of clauses is one of rules.
+  // A rule has at least one clause, so the limit of clauses also limits rules.
   checkClauses(form.at, form.items.length);
   return form.items.map(parseDefinition);
 }
@@ -41,7 +41,7 @@ function parseDefinition(form: Form): Definition {
   return { name: name.name, ...parseHead(params, `the head of ${name.name}`), body, at: form.at };
 }
 
-/** All definitions of a name must look the same from outside. */
+/** All definitions of a name must have the same parameters. */
 export function signaturesOf(definitions: readonly Definition[]): ReadonlyMap<string, Signature> {
   const signatures = new Map<string, Signature>();
   for (const { name, required, free, at } of definitions) {

@@ -1,4 +1,4 @@
-// The facts of runs: what they are at, what they wait for, the signals and questions they were given, their checkpoints.
+// The facts of runs: their status, what they wait for, their signals, decisions and checkpoints.
 import {
   type Attribute,
   facts,
@@ -23,7 +23,7 @@ const ofSession = (table: string): Source => ({
 export const runAttributes = (): readonly Attribute[] => [
   ...facts(
     "run",
-    // One that was deleted belongs to none.
+    // A deleted run has no agent, so there is no fact.
     { table: "runs", entity: ["id"], unique: ["id"], where: (a) => `${a}.session_no > 0` },
     {
       id: identity("run", ["id"], "id"),

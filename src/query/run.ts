@@ -1,4 +1,4 @@
-// A query from its text to its answer: read, compiled, run, and given the shape that :find asks for.
+// Executes a query: reads it, compiles it, runs it and shapes the answer as :find requires.
 import { HoldfastError } from "../contracts/errors.ts";
 import type { Json } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
@@ -36,7 +36,7 @@ async function run(storage: Storage, compiled: PreparedQuery, limits: InspectLim
   if (rows.length > limits.maxRows) throw tooManyRows(limits.maxRows);
   const left = () => {
     const used = storage.environment.monotonic() - started;
-    // The caller's most is for rows of the answer; what pulls find has a limit of its own.
+    // The caller's limit applies to rows of the answer; pulled values have their own limit.
     return { maxRows: LIMITS.queryRows, timeoutMs: Math.max(1, Math.ceil(limits.timeoutMs - used)) };
   };
   const columns = await Promise.all(columnsOf(rows, compiled.outputs, storage, left));

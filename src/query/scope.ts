@@ -1,5 +1,5 @@
-// One SELECT while it is put together: what it reads from, its conditions, what its variables stand for. It remembers
-// which row of which table stands for an entity already, so that ten facts of a call are one row and no self-join.
+// The state of one SELECT during compilation: its FROM items, its conditions and the values of its variables. It
+// remembers which row of which table represents an entity, so that ten facts of a call use one row and no self-join.
 import type { SqlFragments } from "../contracts/storage/storage.ts";
 import { parseInstant } from "../core/instant.ts";
 import type { Clause, Component, Constant, Rule } from "./ast.ts";
@@ -7,30 +7,30 @@ import { invalidQuery, type SourcePosition, shorten } from "./form.ts";
 import { and, FALSE, isColumn, join, raw, type Sql, sql, TRUE } from "./sql.ts";
 import { equal, typeName, type Value } from "./values.ts";
 
-/** What a whole query shares while it is compiled. */
+/** The compilation state that a whole query shares. */
 export interface Build {
   readonly fragments: SqlFragments;
   readonly rules: ReadonlyMap<string, Rule>;
   readonly components: ReadonlyMap<string, Component>;
   /** compileBody() of compile-clauses.ts: rules contain clauses, and clauses call rules. */
   readonly compileBody: (clauses: readonly Clause[], scope: Scope) => void;
-  /** Queries with names, those that others use first. */
+  /** Named queries, each before those that use it. */
   readonly named: { readonly name: string; readonly text: Sql }[];
-  /** What a call of a rule that is just being compiled refers to. */
+  /** The tables of rules that are being compiled, by the rule's name. */
   readonly current: Map<string, RuleTable>;
   readonly tables: Map<string, RuleTable>;
   aliases: number;
   clauses: number;
-  /** Cells of tables that are given one by one. */
+  /** The number of table cells that are separate parameters. */
   cells: number;
-  /** Characters of what was given a name. */
+  /** The number of characters in named queries. */
   chars: number;
 }
 
-/** A rule as something to read from. */
+/** A rule as a table. */
 export interface RuleTable {
   readonly name: string;
-  /** Which rows of it are the rule's, when it holds several rules. */
+  /** Selects the rule's rows, if the table contains several rules. */
   readonly tag: number | null;
   readonly params: readonly { readonly type: Value["type"]; readonly columns: readonly string[] }[];
 }
@@ -38,13 +38,13 @@ export interface RuleTable {
 interface Item {
   readonly alias: string;
   readonly text: Sql;
-  /** No two of its rows are alike in these columns; null when that is not known. */
+  /** Columns that are unique among the rows; null if unknown. */
   readonly unique: readonly string[] | null;
-  /** It holds few rows, and the engine cannot know: it is to begin here. */
+  /** The item has few rows, which the engine cannot know: the join must start here. */
   readonly first: boolean;
 }
 
-/** All values that variables can have, as a query. */
+/** A query with all values that some variables can have. */
 export interface Domain {
   readonly text: Sql;
   readonly values: ReadonlyMap<string, { readonly type: Value["type"]; readonly columns: readonly string[] }>;
@@ -56,19 +56,19 @@ export interface Scope {
   readonly items: Item[];
   readonly where: Sql[];
   readonly vars: Map<string, Value>;
-  /** Variables that stand for columns of this SELECT; a query inside FROM cannot see those. */
+  /** Variables bound to columns of this SELECT, which a query inside FROM cannot see. */
   readonly local: Set<string>;
-  /** Rows that stand for an entity, of this SELECT and of those around it. */
+  /** Aliases of rows that represent an entity, in this SELECT and in the outer ones. */
   readonly rows: Map<string, string>;
   readonly outerRows: ReadonlyMap<string, string>;
   readonly equalities: (readonly [Sql, Sql])[];
-  /** Clauses this SELECT has taken in. */
+  /** Clauses that this SELECT already contains. */
   readonly done: Clause[];
-  /** Where variables come from that none of those clauses binds. */
+  /** The sources of variables that none of these clauses binds. */
   readonly domains: Domain[];
-  /** It is a term of a recursive query, and may read from what is being made. */
+  /** Whether this is a term of a recursive query, which may read from the query itself. */
   readonly arm: boolean;
-  /** What was found before, by name: each reads from the one before it, and the SELECT from the last. */
+  /** The names of earlier levels: each reads from the level before it, and the SELECT reads from the last. */
   readonly levels: { readonly name: string; readonly text: Sql; readonly width: number }[];
 }
 
@@ -89,13 +89,13 @@ export function newScope(build: Build, around: Partial<Pick<Scope, "vars" | "out
   };
 }
 
-/** A query inside a condition: it sees the variables it joins on, and the rows of the SELECT it stands in. */
+/** Creates the scope of a query inside a condition: it sees its join variables and the rows of the outer SELECT. */
 export function insideCondition(scope: Scope, names: readonly string[]): Scope {
   const vars = new Map(names.flatMap((name) => pair(name, scope.vars.get(name))));
   return newScope(scope.build, { vars, outerRows: new Map([...scope.outerRows, ...scope.rows]) });
 }
 
-/** A query inside FROM: of the variables it sees those that are constant or come from further out. */
+/** Creates the scope of a query inside FROM: it sees only variables that are constant or come from further outside. */
 export function insideFrom(scope: Scope, names: readonly string[]): Scope {
   const seen = names.filter((name) => !scope.local.has(name));
   const vars = new Map(seen.flatMap((name) => pair(name, scope.vars.get(name))));
@@ -116,7 +116,7 @@ export function addItem(scope: Scope, table: Sql, letter: string, unique: Item["
   return alias;
 }
 
-/** The variable stands for this value, or what it stands for already is equal to it. */
+/** Binds the variable to the value, or adds the condition that its existing value equals it. */
 export function bind(scope: Scope, name: string, value: Value, at: SourcePosition | undefined): void {
   const known = scope.vars.get(name);
   if (known !== undefined) equate(scope, known, value, at, name);
@@ -175,7 +175,7 @@ function unlikeConstant(
   );
 }
 
-/** `named` is false where the levels before it have been written already. */
+/** `named` is false if the earlier levels are already part of the SQL. */
 export function bodyText(scope: Scope, named = true): Sql {
   const from = scope.items.length === 0 ? raw("") : sql` FROM ${fromText(named ? withLevels(scope) : scope)}`;
   return scope.where.length === 0 ? from : sql`${from} WHERE ${and(scope.where)}`;
@@ -193,7 +193,7 @@ function withLevels(scope: Scope): Scope {
   return { ...scope, items: items.map((item) => (item.alias === last.name ? { ...item, text } : item)) };
 }
 
-/** To SQLite a CROSS JOIN says which comes first; to PostgreSQL it is a comma. */
+/** In SQLite CROSS JOIN fixes the join order; in PostgreSQL it equals a comma. */
 function fromText({ items, equalities }: Scope): Sql {
   const first = items.filter((item) => item.first);
   const touches = ({ alias }: Item, one: Sql) => one.text.startsWith(`${alias}.`);
@@ -207,19 +207,19 @@ function fromText({ items, equalities }: Scope): Sql {
   return join([...(ordered.length === 0 ? [] : [join(ordered, " CROSS JOIN ")]), ...free], ", ");
 }
 
-/** Whether there is a row; a condition by itself when nothing is read for it. */
+/** The condition that a row exists; without FROM items, the plain conditions. */
 export function exists(scope: Scope): Sql {
   if (scope.where.includes(FALSE)) return FALSE;
   if (scope.items.length === 0) {
-    // What is compared may be NULL, and NOT NULL would be neither.
+    // A compared value may be NULL, and NOT (NULL) is not true.
     return scope.where.length === 0 ? TRUE : sql`(CASE WHEN ${and(scope.where)} THEN 1 ELSE 0 END) = 1`;
   }
   return sql`EXISTS (SELECT 1${bodyText(scope)})`;
 }
 
 /**
- * Whether no two rows of the SELECT are alike in these columns: then there is nothing to make distinct. A table's row is
- * settled when what makes it unique is; with it all of its columns are, and whatever equals them.
+ * Whether these columns are unique among the rows of the SELECT, so that DISTINCT is not needed. A table's row is
+ * determined when its unique columns are; then all of its columns are determined, and all values equal to them.
  */
 export function isDistinct(scope: Scope, columns: readonly Sql[]): boolean {
   const known = new Set(columns.filter(isColumn).map(({ text }) => text));
@@ -251,7 +251,7 @@ function owner({ text }: Sql): string {
   return text.slice(0, text.indexOf("."));
 }
 
-/** It does not depend on the rows of this SELECT: a constant, or a look-up by constants. */
+/** Whether the value does not depend on rows of this SELECT: a constant, or a look-up by constants. */
 function isGiven(scope: Scope, one: Sql): boolean {
   return !scope.items.some(({ alias }) => one.text.includes(`${alias}.`));
 }

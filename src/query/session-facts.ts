@@ -29,10 +29,10 @@ const SESSIONS: Source = {
   where: (a) => `${a}.deleted_at IS NULL`,
 };
 const EVENTS: Source = { table: "events", entity: ["session_no", "seq"], unique: ["session_no", "seq"] };
-/** A message whose content was erased is no message any more; its event stays, and `:message/erased`. */
+/** A message with erased content has no message facts except `:message/erased`; its event facts stay. */
 const MESSAGES: Source = { ...EVENTS, where: (a) => `${a}.agent_no IS NOT NULL AND ${a}.erased_seq IS NULL` };
 
-/** Rows that are versions: the one with the highest seq is the entity as it is now. */
+/** Rows that are versions of an entity: the row with the highest seq is the current one. */
 function newest(table: string): Source {
   return {
     table,
@@ -44,7 +44,7 @@ function newest(table: string): Source {
   };
 }
 
-/** Rows of an event, one each. */
+/** Tables with one row per event. */
 function ofEvent(table: string, where?: Source["where"]): Source {
   return {
     table,
@@ -54,12 +54,12 @@ function ofEvent(table: string, where?: Source["where"]): Source {
   };
 }
 
-/** Rows of events, any number of each. */
+/** Tables with any number of rows per event. */
 function ofEvents(table: string): Source {
   return { table, entity: ["session_no", "seq"], unique: null };
 }
 
-/** The turn that had begun and not ended when it happened. */
+/** The turn that was open when the event happened. */
 const turnOf = (seq: string) => (a: string) =>
   `(SELECT max(t.first_seq) FROM turns t WHERE t.session_no = ${a}.session_no AND t.first_seq <= ${a}.${seq} ` +
   `AND t.branch = ${a}.branch AND NOT EXISTS (SELECT 1 FROM turns e WHERE e.session_no = t.session_no ` +
@@ -77,7 +77,7 @@ const callOf = (a: string, own: SqlFragments): string => {
   return `CASE WHEN ${at} > 0 THEN CAST(${digits} AS ${own.int}) END`;
 };
 
-/** The head it was made at: the newest of its branch before it. */
+/** The newest earlier head of the same branch. */
 const headBefore = (seq: string) => (a: string) =>
   `(SELECT h.no FROM heads h WHERE h.session_no = ${a}.session_no AND h.branch = ${a}.branch AND h.seq < ${a}.${seq} ` +
   "ORDER BY h.seq DESC LIMIT 1)";
@@ -165,7 +165,7 @@ const ROWS = [
   "SELECT session_no, seq, seq AS n FROM events WHERE agent_no IS NOT NULL",
 ].join(" UNION ALL ");
 
-/** What an event did is in the rows that carry its seq. */
+/** The rows that an event wrote have its seq. */
 const rowFacts = () => [
   ...facts("event", ofEvents(`(${ROWS})`), {
     "row-id": many(
@@ -305,7 +305,7 @@ const headFacts = () =>
       basis: maybeTo("head", "basis_no"),
       status: keyword("status"),
       fingerprint: maybe(text("fingerprint"), "fingerprint"),
-      // A head is a position whose id commits to all there is at it: no other payload names its state.
+      // A head's id commits to everything at its position, so the state needs no other payload.
       "state-ref": text("id"),
       "state-version": derived("int", (_, own) => `CAST(1 AS ${own.int})`),
       "final-ref": payload("final"),
@@ -341,7 +341,7 @@ const invocationFacts = () => [
     "source-head": maybeTo("head", "source_head"),
     "source-snapshot-ref": derived("ref", varsOf("source_session_no", "source_snapshot_seq")),
     "source-fingerprint": maybe(text("source_fingerprint"), "source_fingerprint"),
-    // An invocation that attaches to something: the seed of the design gives these a name of their own.
+    // Invocations of the type attach have additional names for their source.
   }).map((attribute) => ({ ...attribute, name: attribute.name.replace(":invocation/", ":attach/") })),
 ];
 

@@ -1,17 +1,17 @@
-// How many messages a session shows, as SQL over its row: the count that `sessions.list` gives.
+// SQL over a session's row for the number of messages that the session shows, as `sessions.list` returns it.
 import type { SqlFragments } from "../contracts/storage/storage.ts";
 
 const IN_LINE = "e.session_no = l.session_no AND e.branch = l.branch AND e.seq <= l.upto";
 
 /**
- * Messages that the session shows, with what it inherits: the row counts what the session wrote itself, on all its branches.
- * A lineage is read only for a session that has left its first branch, or is a fork.
+ * Counts the messages that the session shows, with inherited ones: the row counts those that the session itself wrote,
+ * on all branches. A lineage is read only for a session that has left its first branch, or is a fork.
  */
 export const shownMessages = (a: string, own: SqlFragments): string => {
   const parent = (column: string) =>
     `(SELECT b.${column} FROM branches b WHERE b.session_no = l.session_no AND b.branch = l.branch)`;
   const end = `CAST(${Number.MAX_SAFE_INTEGER} AS ${own.int})`;
-  // A clear erases what its own session holds; of others it only hides.
+  // A clear erases messages of its own session; it only hides inherited ones.
   const isHidden =
     "EXISTS (SELECT 1 FROM l k JOIN clears c ON c.session_no = k.session_no AND c.branch = k.branch AND c.seq <= k.upto " +
     "WHERE k.depth < l.depth AND k.session_no <> l.session_no AND c.agent_no = e.agent_no " +

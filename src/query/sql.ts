@@ -1,14 +1,14 @@
-// Pieces of SQL text that carry their parameters. Nothing of the caller's ever gets into a text: a value is a `?`.
+// Pieces of SQL text with their parameters. No text ever contains a caller's value: values are `?` parameters.
 
 export type Param = null | number | string | Uint8Array;
 
 export interface Sql {
   readonly text: string;
-  /** In the order of the `?` in the text. */
+  /** The parameters in the order of the `?` in the text. */
   readonly params: readonly Param[];
 }
 
-/** Text of our own; never a name or a value of the caller's. */
+/** A fixed SQL text; never a name or a value of the caller. */
 export function raw(text: string): Sql {
   return { text, params: [] };
 }
@@ -36,7 +36,7 @@ export function join(parts: readonly Sql[], separator: string): Sql {
 export const TRUE = raw("1 = 1");
 export const FALSE = raw("1 = 0");
 
-/** Conditions joined without brackets: an engine makes of them a tree as deep as they are many, and refuses deep ones. */
+/** Joins conditions as a balanced tree where needed: engines build a tree as deep as the list and refuse deep ones. */
 const FLAT = 100;
 
 export function and(conditions: readonly Sql[]): Sql {
@@ -60,7 +60,7 @@ function chunks<T>(all: readonly T[], size: number): readonly (readonly T[])[] {
   return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 }
 
-/** SELECTs of one UNION: engines count them. */
+/** The most SELECTs of one UNION, which engines limit. */
 const UNITED = 200;
 
 export function unite(selects: readonly Sql[]): Sql {
@@ -71,7 +71,7 @@ export function unite(selects: readonly Sql[]): Sql {
   );
 }
 
-/** Hands pieces to a function of texts, which may use each of them any number of times. */
+/** Calls a function of SQL texts with pieces; it may use each piece any number of times. */
 export function lift(make: (...texts: string[]) => string, ...parts: readonly Sql[]): Sql {
   const pieces = make(...parts.map((_, i) => `\u0001${i}\u0001`)).split("\u0001");
   return join(

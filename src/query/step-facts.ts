@@ -1,16 +1,16 @@
-// The facts of a run's steps. They have no table of their own: an event begins a step, and another may end it. Inputs and
-// results are named by ref and size; their text cannot be queried.
+// The facts of a run's steps. Steps have no table: an event begins a step, and another may end it. Inputs and
+// results have a ref and a size; their text cannot be queried.
 import type { SqlFragments } from "../contracts/storage/storage.ts";
 import { type Attribute, derived, facts, identity, instant, type Source, to } from "./facts.ts";
 
 const ENDS = "('step/done', 'step/failed')";
 
-/** A message says of which step it is beside its role; other events of steps say it first. */
+/** A field of the step: the event of a message has the step's fields in data.step, other events have them in data. */
 const field = (a: string, own: SqlFragments, name: string) =>
   `CASE WHEN ${a}.type = 'message/added' THEN ${own.jsonField(`${a}.body`, "data", "step", name)} ` +
   `ELSE ${own.jsonField(`${a}.body`, "data", name)} END`;
 
-/** Events that begin a step: its intent, or its end where it needs no intent. Others name the step by its seq. */
+/** Events that begin a step: its intent, or its end if it needs no intent. Other events name the step by its seq. */
 const STEPS: Source = {
   table: "events",
   entity: ["session_no", "seq"],
@@ -20,7 +20,7 @@ const STEPS: Source = {
     `AND ${a}.type IN ('step/started', 'step/done', 'step/failed', 'message/added') AND ${field(a, own, "path")} IS NOT NULL`,
 };
 
-/** The first event of these types that names the step; of one without an intent itself. */
+/** The first event of these types that names the step; for a step without an intent, the event itself. */
 const later = (a: string, own: SqlFragments, types: string, column: string) =>
   `(SELECT ${column} FROM events e LEFT JOIN blobs b ON b.no = e.content WHERE e.session_no = ${a}.session_no ` +
   `AND e.run = ${a}.run AND e.erased_seq IS NULL AND e.seq > ${a}.seq AND e.type IN ${types} ` +
@@ -35,9 +35,9 @@ const ownSize = (a: string) => size(a, `(SELECT size FROM blobs WHERE no = ${a}.
 const number = (name: string) => derived("int", (a, own) => `CAST(${field(a, own, name)} AS ${own.int})`);
 const word = (name: string) => derived("text", (a, own) => field(a, own, name));
 
-/** Of steps with an intent, and of messages: what stands in the event that begins it. */
+/** A field of the event that begins the step, for steps with an intent and for messages. */
 const given = (a: string, what: string) => `CASE WHEN ${a}.type IN ('step/started', 'message/added') THEN ${what} END`;
-/** What the event carries that ends it. */
+/** A field of the event that ends the step. */
 const gave = (a: string, own: SqlFragments, column: string, what: string) =>
   `CASE WHEN ${a}.type = 'message/added' THEN NULL ELSE ${ended(a, own, column, what)} END`;
 

@@ -1,4 +1,4 @@
-// The facts of what a store holds beside sessions: agents and their blocks, boards and tasks, blobs.
+// The facts of a store's other entities: agents and their blocks, boards and tasks, blobs.
 import {
   type Attribute,
   derived,
@@ -130,7 +130,7 @@ const captureFacts = () =>
     },
   );
 
-/** Holders of parts (form 4) and chunks (which live by their links alone) are how blobs are kept, not blobs. */
+/** Uploads in progress (form 4) and chunks (which only links keep) are storage details, not blobs. */
 const BLOBS: Source = {
   table: "blobs",
   entity: ["no"],
@@ -153,7 +153,7 @@ const blobFacts = () =>
     pinned: derived("boolean", (a) => `CASE WHEN ${a}.pinned <> 0 THEN 1 ELSE 0 END`),
     "created-at": instant("created_at"),
     "expires-at": maybe(instant("expires_at"), "expires_at"),
-    // Its bytes are nowhere: neither here, nor elsewhere, nor in parts.
+    // The bytes are missing: not in the row, not in a backend, not in parts.
     erased: derived(
       "boolean",
       (a) => `CASE WHEN ${a}.form IN (0, 1) AND ${a}.body IS NULL AND ${a}.key IS NULL THEN 1 END`,

@@ -1,9 +1,9 @@
-// The graph of which rule calls which: its strongly connected components, callees first, and the refusal of recursion
-// through a negation, which has no one answer.
+// The call graph of rules: finds its strongly connected components, callees first, and refuses recursion
+// through a negation, which has no unique answer.
 import type { Clause, Component, Rule } from "./ast.ts";
 import { invalidQuery, type SourcePosition } from "./form.ts";
 
-/** A call of a rule somewhere in a body. */
+/** A call of a rule in a body. */
 export interface CallSite {
   readonly name: string;
   readonly negated: boolean;
@@ -25,7 +25,9 @@ export function callSites(clauses: readonly Clause[], negated = false): readonly
   });
 }
 
-/** The components of the rules that `roots` reach. Refuses recursion through negation among all of them, reached or not. */
+/**
+ * The components of the rules that `roots` reach. Refuses recursion through negation among all of them, reached or not.
+ */
 export function stratify(rules: readonly Rule[], roots: readonly string[]): readonly Component[] {
   const byName = new Map(rules.map((rule) => [rule.name, rule]));
   const groups = components(rules, byName);
@@ -51,7 +53,7 @@ function component(group: readonly string[], byName: ReadonlyMap<string, Rule>):
   return { rules: group, recursive, linear };
 }
 
-/** The most calls of the group that one way through a body passes: a conjunction takes all, an `or` one of its branches. */
+/** The most calls of the group on one path through a body: a conjunction adds up, an `or` takes one of its branches. */
 function callsOnAPath(clauses: readonly Clause[], group: readonly string[]): number {
   const counts = clauses.map((clause) => {
     if (clause.kind === "rule") return group.includes(clause.name) ? 1 : 0;
@@ -62,7 +64,7 @@ function callsOnAPath(clauses: readonly Clause[], group: readonly string[]): num
 
 function reachable(byName: ReadonlyMap<string, Rule>, roots: readonly string[]): ReadonlySet<string> {
   const seen = new Set(roots);
-  // Iterating a set includes what is added to it meanwhile.
+  // Iterating a set includes members that are added during the iteration.
   for (const name of seen) for (const call of byName.get(name)?.calls ?? []) seen.add(call.name);
   return seen;
 }

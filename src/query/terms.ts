@@ -1,5 +1,5 @@
-// The small parts of a query: variables, constants, attributes, lookup refs. Each says what it expected when it is
-// given something else.
+// Parses the small parts of a query: variables, constants, attributes, lookup refs. Each error says what was
+// expected.
 import { LIMITS } from "../contracts/limits.ts";
 import type { Argument, Attribute, Blank, Constant, EntityTerm, Lookup, Term, Variable } from "./ast.ts";
 import { type Form, invalidQuery, isSymbol, overLimit, VARIABLE } from "./form.ts";
@@ -27,7 +27,7 @@ export function checkColumns(forms: readonly Form[], what: string): void {
   throw overLimit(forms[0]?.at, "queryColumns", `${what} in elements`, forms.length);
 }
 
-/** Null for what is not a constant. */
+/** Returns null if the form is not a constant. */
 export function constantOf(form: Form): Constant | null {
   switch (form.kind) {
     case "string":
@@ -61,7 +61,7 @@ export function parseConstant(form: Form, what: string): Constant {
 
 const CONSTANTS = "a constant is a string, number, boolean, keyword, #inst or #uuid";
 
-/** The name of an attribute in a clause. */
+/** Parses the name of an attribute in a clause. */
 export function parseAttribute(form: Form, what: string): Attribute {
   if (form.kind !== "keyword") {
     const allowed = "the attribute is always a keyword like :session/id; a variable cannot stand there";
@@ -75,7 +75,7 @@ export function parseAttribute(form: Form, what: string): Attribute {
   return { name: form.name, at: form.at };
 }
 
-/** `:message/session` for `:message/_session`; null for one that is not reverse. */
+/** Returns `:message/session` for `:message/_session`; null for a name that is not reverse. */
 export function reverseOf(name: string): string | null {
   const start = name.indexOf("/") + 1;
   return start > 0 && name.charAt(start) === "_" && name.length > start + 1
@@ -83,7 +83,7 @@ export function reverseOf(name: string): string | null {
     : null;
 }
 
-/** An entity, or a value, of a pattern, or what a rule is given. */
+/** Parses an entity or a value of a pattern, or an argument of a rule. */
 export function parseTerm(form: Form, what: string): Term {
   if (isSymbol(form, "_")) return { kind: "blank", at: form.at };
   if (form.kind === "vector") return parseLookup(form, what);

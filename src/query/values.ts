@@ -1,5 +1,5 @@
-// Values in SQL with their types: what a variable stands for while a query is compiled, how two of them are compared, and
-// how one becomes the text people see. Types are known beforehand, so that what can never be equal is a mistake.
+// Typed SQL values: the value of a variable while a query is compiled, comparison of two values, and conversion to
+// readable text. Types are known during compilation, so comparing values that can never be equal is an error.
 import type { Json } from "../contracts/json.ts";
 import type { SqlFragments } from "../contracts/storage/storage.ts";
 import type { Constant } from "./ast.ts";
@@ -8,7 +8,7 @@ import { invalidQuery } from "./form.ts";
 import { cast, KINDS, type KindName, refBytes, refText } from "./kinds.ts";
 import { FALSE, isColumn, lift, param, raw, type Sql, sql } from "./sql.ts";
 
-/** nothing: a collection without items, of which it is not known what it would hold. */
+/** nothing: the type of an empty collection, whose item type is unknown. */
 export type Type =
   | { readonly is: "text" | "int" | "boolean" | "ref" | "nothing" }
   | { readonly is: "real"; readonly isUsd?: boolean }
@@ -16,16 +16,16 @@ export type Type =
 
 export interface Value {
   readonly type: Type;
-  /** One column; of an entity those of its key. */
+  /** One column, or the key columns of an entity. */
   readonly columns: readonly Sql[];
-  /** One of a few words. */
+  /** Whether the value is a keyword, one of a fixed set of words. */
   readonly keyword?: boolean;
-  /** The id people see, where a row at hand holds it. */
+  /** The readable id, if a row of the SELECT has it. */
   readonly shown?: Sql;
-  /** The number of the blob, of a ref that a row keeps so. */
+  /** The blob's number, if the row stores the ref that way. */
   readonly blob?: Sql;
   readonly constant?: Constant;
-  /** Whose value it is, for errors. */
+  /** The attribute of the value, for errors. */
   readonly attribute?: Pick<Attribute, "name" | "type">;
 }
 
@@ -92,7 +92,7 @@ export function typeName(type: Type): string {
 
 const isNumber = (type: Type) => type.is === "int" || type.is === "real";
 
-/** What both can be written as; null when there is no such thing. */
+/** The common type of both; null if there is none. */
 export function mergeTypes(a: Type, b: Type): Type | null {
   if (a.is === "nothing") return b;
   if (b.is === "nothing") return a;
@@ -103,7 +103,7 @@ export function mergeTypes(a: Type, b: Type): Type | null {
   return isText(a) && isText(b) ? { is: "text" } : null;
 }
 
-/** The text of what has one: a text, an id, a ref. */
+/** The text of a text, an id or a ref. */
 export function textOf(value: Value, fragments: SqlFragments): Sql {
   switch (value.type.is) {
     case "entity":
@@ -120,7 +120,7 @@ export function textOf(value: Value, fragments: SqlFragments): Sql {
   }
 }
 
-/** How many columns a value of this type takes, and of which types. */
+/** The types of the columns of a value of this type. */
 export function columnTypes(type: Type): readonly ("int" | "real" | "text" | "bytes")[] {
   switch (type.is) {
     case "entity":
@@ -136,7 +136,7 @@ export function columnTypes(type: Type): readonly ("int" | "real" | "text" | "by
   }
 }
 
-/** The columns of a value, as those of another type it can be written as. */
+/** Converts the columns of a value to those of a compatible type. */
 export function columnsAs(value: Value, type: Type, fragments: SqlFragments): readonly Sql[] {
   const same = value.type.is === type.is;
   if (value.type.is === "nothing") return columnTypes(type).map((one) => sql`CAST(NULL AS ${raw(fragments[one])})`);
@@ -146,12 +146,12 @@ export function columnsAs(value: Value, type: Type, fragments: SqlFragments): re
   throw new Error(`bug: ${typeName(value.type)} cannot be written as ${typeName(type)}`);
 }
 
-/** The value that such columns hold. */
+/** Creates a value from its columns. */
 export function valueFrom(type: Type, columns: readonly string[]): Value {
   return { type, columns: columns.map(raw) };
 }
 
-/** Pairs that must be equal, or null when the two can never be compared. */
+/** Pairs of columns that must be equal, or null if the two values can never be compared. */
 export function equal(a: Value, b: Value, fragments: SqlFragments): readonly (readonly [Sql, Sql])[] | Sql | null {
   if (a.type.is === "nothing" || b.type.is === "nothing") return FALSE;
   if (b.type.is === "entity" && a.type.is !== "entity") return equal(b, a, fragments);
@@ -168,7 +168,7 @@ function equalPlain(a: Value, b: Value, fragments: SqlFragments): readonly (read
     [b, a],
   ] as const) {
     if (one.constant?.type !== "keyword" || other.constant !== undefined) continue;
-    // A keyword is the word that an enumeration holds; of any other text it is never a part.
+    // A keyword only equals a word of an enumeration, never another text.
     return other.keyword ? [[only(other), cast(one.constant.value.slice(1), "text", fragments)]] : null;
   }
   return [[only(a), only(b)]];

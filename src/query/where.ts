@@ -1,5 +1,5 @@
-// The clauses of :where and of rules, from forms: patterns, calls, not, or, rule calls. Which variable is bound where is
-// worked out afterwards (arrange.ts).
+// Parses the clauses of :where and of rules: patterns, calls, not, or, rule calls. The order of binding is
+// resolved afterwards (arrange.ts).
 import { checkClauses, type Draft, type DraftOr } from "./arrange.ts";
 import { CALL_NAMES, parseCall } from "./calls.ts";
 import { type Form, invalidQuery, isSymbol, type Sequence } from "./form.ts";
@@ -14,13 +14,13 @@ import {
 } from "./terms.ts";
 import { show } from "./write.ts";
 
-/** What a call must know of a rule. */
+/** The properties of a rule that its calls need. */
 export interface Signature {
   readonly arity: number;
   readonly required: number;
 }
 
-/** What the whole query shares while its clauses are parsed. */
+/** The parsing state that the whole query shares. */
 export interface Context {
   readonly signatures: ReadonlyMap<string, Signature>;
   clauses: number;
@@ -93,7 +93,7 @@ function parseBody(forms: readonly Form[], clause: Form, context: Context): read
   return parseClauses(forms, context);
 }
 
-/** `(and …)` is the only branch that has several clauses. */
+/** Parses a branch; only `(and …)` has several clauses. */
 function parseBranches(forms: readonly Form[], clause: Form, context: Context): DraftOr["branches"] {
   if (forms.length === 0) throw invalidQuery(clause.at, `${show(clause)} holds no branch`, CLAUSES);
   return forms.map((form) => parseClause(form, context));
@@ -105,7 +105,7 @@ function joinItems(form: Form | undefined, clause: Form): readonly Form[] {
   throw invalidQuery(form?.at ?? clause.at, `${show(clause)} has no vector of variables`, allowed);
 }
 
-/** `[[?required] ?free]` of an or-join, and what follows the name in the head of a rule. */
+/** Parses `[[?required] ?free]` of an or-join, and the parameters in the head of a rule. */
 export function parseHead(
   items: readonly Form[],
   what: string,

@@ -1,4 +1,4 @@
-// Forms to EDN text, which reads back as the same forms.
+// Writes forms as EDN text, which reads back as the same forms.
 
 import { printInstant } from "../core/instant.ts";
 import { type Form, shorten } from "./form.ts";
@@ -54,7 +54,7 @@ export function writeEdn(form: Form): string {
   }
 }
 
-/** A form as an error shows it. */
+/** Formats a form for an error. */
 export function show(form: Form): string {
   return shorten(writeEdn(form));
 }

@@ -1,4 +1,4 @@
-// What a store holds and what sharing and compression saved.
+// Counts the content of a store and the savings by sharing and compression.
 import type { Holdfast, Stats } from "../contracts/holdfast.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { STATS_VERBS } from "../contracts/verbs/store.ts";

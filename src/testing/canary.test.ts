@@ -1,4 +1,4 @@
-// Canaries: stores with one planted bug each. A suite or a property that lets one pass would prove nothing.
+// Canaries: stores with one planted bug each. A suite or a property that misses a planted bug would prove nothing.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Holdfast } from "../contracts/holdfast.ts";
@@ -12,7 +12,7 @@ import { runSessionsSuite } from "./suites/sessions.ts";
 import { runStateSuite } from "./suites/state.ts";
 import { runTasksSuite } from "./suites/tasks.ts";
 
-/** Breaks one thing of a store, or of the model. */
+/** Plants one bug in a store, or in the model. */
 type Bug = <S extends Model>(store: S) => S;
 
 const bugs: Readonly<Record<string, Bug>> = {

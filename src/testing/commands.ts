@@ -1,6 +1,6 @@
-// Operations as data: what a property test may do to a store. perform() does one to anything that keeps the contracts,
-// the real store or the naive model; observe() reads everything there is to read. Both leave out what the two may
-// rightly differ in: ids that are made, and how many events a change takes.
+// Operations as data, for property tests. perform() applies an operation to anything that keeps the contracts,
+// the real store or the naive model; observe() reads everything. Both leave out what the two may
+// rightly differ in: generated ids, and how many events a change takes.
 import { isHoldfastError } from "../contracts/errors.ts";
 import type { JsonObject } from "../contracts/json.ts";
 import type { Message } from "../contracts/messages.ts";
@@ -44,7 +44,7 @@ export type Operation =
   | { op: "advance"; ms: number }
   | { op: "reopen" };
 
-/** What came of it, in words that the model and the store share. */
+/** The outcome of an operation, in a form that the model and the store share. */
 export type Outcome = { readonly value: unknown } | { readonly refused: string };
 
 export async function perform(target: Model, operation: Operation): Promise<Outcome> {
@@ -204,7 +204,7 @@ function shownSession({ seq: _, chain: __, version: ___, updatedAt: ____, aliase
   return { ...session, aliases: aliases.toSorted() };
 }
 
-/** Everything that can be read of the sessions, agents and names that operations speak of. */
+/** Reads everything about the sessions, agents and aliases that operations use. */
 export async function observe({ sessions, history, state, tasks }: Model): Promise<unknown> {
   const bySession = SESSIONS.map(async (session) => ({
     session,

@@ -1,5 +1,5 @@
-// holdfast/testing: the contract suites, the naive model and the environments, to prove a backend of your own; and the simulator, to
-// prove an agent of yours. Nothing here needs a test framework at run time; suite.ts says how to pass one in.
+// holdfast/testing: the contract suites, the naive model and the environments, to test your own backend; and the
+// simulator, to test your own agent. Nothing here needs a test framework at run time; suite.ts says how to pass one in.
 export { adjustableEnvironment, type SimulatedEnvironment, simulatedEnvironment } from "./environment.ts";
 export { naiveModel } from "./model.ts";
 export { type PropertyOptions, runPropertySuite } from "./property.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { adjustableEnvironment, simulatedEnvironment, xorshift128 } from "./environment.ts";
 
-/** A little world of sleepers with dice: what happens in it, and when. */
+/** Runs sleepers with random delays and returns what happened, and when. */
 async function story(seed: number): Promise<string[]> {
   const environment = simulatedEnvironment(seed);
   const told: string[] = [];

@@ -13,7 +13,7 @@ export interface SimulatedEnvironment extends Environment, Clock {
     readonly event: string;
     readonly fields: Readonly<Record<string, unknown>>;
   }[];
-  /** How many are asleep. */
+  /** How many sleepers wait. */
   sleepers(): number;
   /**
    * Moves both clocks; sleepers that are due on the way wake at their own time, in order; a macrotask passes after
@@ -64,7 +64,7 @@ export function simulatedEnvironment(seed: number): SimulatedEnvironment {
   };
 }
 
-/** Time passes as it does on the machine, and `advance` adds to it at once; sleepers that are then due wake. */
+/** Time passes as on the machine, and `advance` adds to it at once; sleepers that are then due wake. */
 export function adjustableEnvironment(): Environment & Clock {
   const real = realEnvironment();
   const pushed = new Sleepers();

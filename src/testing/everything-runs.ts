@@ -1,4 +1,5 @@
-// Runs of every kind that the public API can make: ended in every way, waiting for everything, taken up, deleted.
+// Creates runs of every kind that the public API can make: ended in every way, waiting for everything, retried,
+// deleted.
 import type { Runs } from "../contracts/runs.ts";
 import { agent, cutOff, gate } from "./suites/runs-agents.ts";
 
@@ -57,7 +58,7 @@ async function fillWaiting(runs: Runs): Promise<void> {
   await runs.execute(pauses, { session: "pauses", id: "run-pauses" }, { wait: false });
 }
 
-/** Asked twice about the same step, answered once. */
+/** A run with two questions about the same step, of which one is answered. */
 async function fillAsked(runs: Runs): Promise<void> {
   let held = gate();
   const pays = agent(async (it) => it.done(await it.tool("pay", 5)), {

@@ -10,10 +10,10 @@ export type Everything = Pick<
 export interface FilledStore {
   /** Has heads on several branches, an aborted turn, calls, evals, snapshots, notes, state, messages of two agents. */
   readonly chat: string;
-  /** Forks of it: from a head, and at a message. */
+  /** Forks of the session: from a head, and at a message. */
   readonly fork: string;
   readonly split: string;
-  /** Its heads, in order of creation. */
+  /** The session's heads, in order of creation. */
   readonly heads: readonly string[];
   readonly turn: string;
   readonly rootCall: string;
@@ -95,7 +95,7 @@ async function abortOne({ lineage, history }: Everything, session: string): Prom
   return (await lineage.turns.abort(turn.id, { vars: { half: true } })).id;
 }
 
-/** What is beside sessions: agents and their blocks, boards, blobs of every form, and what was deleted. */
+/** Creates rows outside of that session: agents and their blocks, boards, blobs of every form, and deleted sessions. */
 async function fillAround({ agents, tasks, blobs, sessions, history }: Everything): Promise<void> {
   await agents.create({ id: "ada", name: "Ada" });
   await agents.saveBlocks("ada", [{ label: "facts", value: "Ada likes tea" }]);

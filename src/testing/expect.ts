@@ -1,11 +1,11 @@
-// What suites say about outcomes, on node:assert: refusals by code, bytes, streams, and data made from a seed.
+// Assertions of the suites on node:assert: refusals by code, bytes, streams, and data made from a seed.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { type ErrorCode, type HoldfastError, isHoldfastError } from "../contracts/errors.ts";
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { Message } from "../contracts/messages.ts";
 
-/** The codes of errors that are the caller's, found before anything was written. */
+/** The codes of errors for caller mistakes, which are found before anything is written. */
 export const CALLER_MISTAKES = [
   "InvalidArgument",
   "InvalidId",
@@ -15,7 +15,7 @@ export const CALLER_MISTAKES = [
   "LimitExceeded",
 ] as const;
 
-/** The call ends in a HoldfastError with that code (or one of those) and in nothing else. */
+/** Asserts that the call fails with a HoldfastError with this code, or one of these codes. */
 export async function refuses(
   codes: ErrorCode | readonly ErrorCode[],
   call: () => unknown,
@@ -47,7 +47,7 @@ function describeThrown(thrown: unknown): string {
   return thrown instanceof Error ? `${thrown.name}: ${thrown.message}\n${thrown.stack}` : String(thrown);
 }
 
-/** For values that a type allows to be absent and a case knows to be there. */
+/** Returns a value that its type allows to be absent and that the case knows to exist. */
 export function present<T>(value: T | null | undefined, what = "the value"): T {
   if (value === null || value === undefined) assert.fail(`${what} is not there`);
   return value;

@@ -1,6 +1,6 @@
 // A naive model of the store: plain maps and arrays, no SQL, nothing shared with the implementation. It says what
 // sessions, history, state and tasks mean in the simplest way there is; property tests compare the real store with it,
-// and the contract suites prove the model itself. It believes its callers: it checks no types and knows no limits.
+// and the contract suites prove the model itself. It trusts its callers: it checks no types and has no limits.
 import type { Holdfast } from "../contracts/holdfast.ts";
 import type { SessionBasics } from "../contracts/sessions.ts";
 import { modelHistory } from "./model/history.ts";

@@ -9,7 +9,9 @@ import { range } from "./expect.ts";
 import { naiveModel } from "./model.ts";
 import type { Clock, SuiteOptions } from "./suite.ts";
 
-/** The part of fast-check that is used. The package is handed in, because this one does not depend on it. */
+/**
+ * The part of fast-check that the suite uses. The caller passes the package in, because Holdfast does not depend on it.
+ */
 interface FastCheck {
   readonly nat: (max: number) => Arbitrary<number>;
   readonly boolean: () => Arbitrary<boolean>;
@@ -24,7 +26,7 @@ interface FastCheck {
       readonly numRuns: number;
       readonly seed?: number;
       readonly path?: string;
-      /** Stops there with what was found so far: the smallest counterexample is no use to a test that has timed out. */
+      /** Stops with the counterexample found so far, before the test times out. */
       readonly interruptAfterTimeLimit: number;
       readonly endOnFailure: boolean;
     },
@@ -40,7 +42,7 @@ interface Arbitrary<T> {
 export interface PropertyFixture {
   readonly store: Holdfast;
   readonly environment: Clock;
-  /** Closes the store and opens it again, where that keeps what it holds. */
+  /** Closes the store and opens it again, if the store keeps its content then. */
   reopen?(): Promise<Holdfast>;
   close(): Promise<void>;
 }
@@ -48,14 +50,14 @@ export interface PropertyFixture {
 export interface PropertyOptions {
   readonly fc: FastCheck;
   readonly harness?: SuiteOptions["harness"];
-  /** Sequences tried; 50 when not given. */
+  /** How many sequences to try (default 50). */
   readonly runs?: number;
-  /** Most operations of one; 40 when not given. */
+  /** The most operations of one sequence (default 40). */
   readonly length?: number;
-  /** Repeats what a failure printed. */
+  /** The seed that a failure printed, to repeat it. */
   readonly seed?: number;
   readonly path?: string;
-  /** false: the first counterexample will do, and is not made smaller. */
+  /** false: report the first counterexample without shrinking it. */
   readonly shrink?: boolean;
 }
 
@@ -80,7 +82,7 @@ export function runPropertySuite(name: string, make: () => Promise<PropertyFixtu
   });
 }
 
-/** Does the same to both and compares every answer, and all that can be read at the end. */
+/** Applies the same operations to both and compares every answer, and everything that can be read at the end. */
 async function agree(make: () => Promise<PropertyFixture>, operations: readonly Operation[]): Promise<void> {
   const fixture = await make();
   try {
@@ -100,7 +102,7 @@ async function agree(make: () => Promise<PropertyFixture>, operations: readonly 
   }
 }
 
-/** What must hold of a session's log whatever was done to it. */
+/** Checks a session's log, which must be contiguous and verified after any operations. */
 async function isSound(store: Holdfast, id: string): Promise<void> {
   const session = await store.sessions.get(id);
   if (session === null) return;
@@ -159,7 +161,7 @@ function anyOperation(fc: FastCheck): Arbitrary<Operation> {
     .chain((name): Arbitrary<Operation> => makers[name]);
 }
 
-/** Builds a record of what the parts give; a part may be left out by giving undefined. */
+/** Builds a record of the parts' values; a part that returns undefined is left out. */
 function record<T extends Operation>(
   fc: FastCheck,
   op: T["op"],
@@ -174,10 +176,10 @@ function record<T extends Operation>(
   return whole as unknown as Arbitrary<T>;
 }
 
-/** The first more often than the others: operations must meet each other's work. */
+/** Chooses the first item more often than the others, so that operations meet each other's results. */
 const session = (fc: FastCheck) => fc.constantFrom(...SESSIONS, "s0", "s0");
 const agent = (fc: FastCheck) => fc.constantFrom(...AGENTS);
-/** As it serialises: JSON has one zero. */
+/** The value as JSON serialises it: JSON has only one zero. */
 const json = (fc: FastCheck, maxDepth: number) =>
   fc.jsonValue({ maxDepth }).map((value) => JSON.parse(JSON.stringify(value)));
 const words = (fc: FastCheck) => fc.string({ maxLength: 8, unit: "grapheme" });

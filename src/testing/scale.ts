@@ -1,4 +1,4 @@
-// How much a test does: little in `npm test`, which has to end within minutes, and all of it in `npm run test:long`.
+// The scale of a test: small in `npm test`, which must end within minutes, and full in `npm run test:long`.
 // A short test proves the same guarantee with fewer seeds, random cases or repetitions.
 
 /** True in `npm run test:long`. */
@@ -9,7 +9,7 @@ export interface Scale<T> {
   readonly long: T;
 }
 
-/** What this run uses: a count, a list of cases, a time limit. */
+/** Chooses the value for this run: a count, a list of cases or a time limit. */
 export function scaled<T>({ short, long }: Scale<T>): T {
   return isLong ? long : short;
 }

@@ -1,6 +1,6 @@
 // A suite is a list of cases. A case's title begins with the rule it proves and names what it needs of a fixture, so
 // that a backend that implements one contract can prove that one alone. No test framework is needed at run time:
-// describe and test are handed in (Vitest's, Jest's …), Node's own are used otherwise.
+// callers pass describe and test in (Vitest's, Jest's …); by default Node's own are used.
 import assert from "node:assert/strict";
 import * as nodeTest from "node:test";
 import type { Holdfast } from "../contracts/holdfast.ts";
@@ -10,24 +10,24 @@ import type { ArchiveVerbs, SessionBasics } from "../contracts/sessions.ts";
 export interface Clock {
   now(): number;
   advance(ms: number): Promise<void>;
-  /** Moves the wall clock alone, in either direction, as people and NTP do. */
+  /** Moves only the wall clock, in either direction, as people and NTP do. */
   jump(ms: number): void;
 }
 
-/** A store made for one case and thrown away after it. */
+/** A store for one case, deleted after it. */
 export interface Fixture {
-  /** The nouns that are to be proven, and others that the cases may need beside them. */
+  /** The nouns to prove, and other nouns that the cases may need. */
   readonly store: Partial<Omit<Holdfast, "sessions">> & { readonly sessions?: SessionBasics };
-  /** The clock that the store was given, when it can be moved. */
+  /** The store's clock, if tests can move it. */
   readonly environment?: Clock;
-  /** One more handle on the same store, as another process would have it. close() closes it too. */
+  /** Opens another handle on the same store, as another process would. close() also closes it. */
   another?(): Promise<Holdfast>;
   close(): Promise<void>;
 }
 
 type LineageNouns = Pick<Holdfast, "sessions" | "heads" | "turns" | "calls" | "evals" | "snapshots" | "invocations">;
 
-/** What a case can ask for: nouns of the store, and what else a fixture may offer. */
+/** The needs of a case: nouns of the store, and other features of a fixture. */
 export interface CaseContext {
   readonly agents: Holdfast["agents"];
   readonly sessions: SessionBasics;
@@ -45,7 +45,7 @@ export interface CaseContext {
   readonly causes: Holdfast["causes"];
   /** Sessions as a graph. */
   readonly lineage: LineageNouns;
-  /** Files of sessions, and what is made of whole sessions. */
+  /** Archives and exports of sessions. */
   readonly archives: ArchiveVerbs;
   readonly runs: Holdfast["runs"];
   readonly info: Holdfast["info"];
@@ -65,12 +65,14 @@ export interface Case {
 export interface SuiteOptions {
   readonly skip?: readonly {
     readonly reason: string;
-    /** Titles, whole or their beginnings. */
+    /** Titles of cases to skip, or beginnings of titles. */
     readonly tests?: readonly string[];
-    /** Leaves out every case that needs one of these. */
+    /** Skips every case that needs one of these. */
     readonly needs?: readonly (Extract<keyof Holdfast, string> | "lineage" | "archives" | "another")[];
   }[];
-  /** The part of a test framework that suites use. Vitest, Jest, Mocha have it; Node's own test runner when not given. */
+  /**
+   * The part of a test framework that suites use. Vitest, Jest, Mocha have it; Node's own test runner when not given.
+   */
   readonly harness?: {
     describe(name: string, body: () => void): unknown;
     readonly test: {
@@ -133,7 +135,7 @@ async function runInFixture(one: Case, make: MakeFixture): Promise<void> {
   try {
     await one.run(caseContextOf(fixture));
   } catch (error) {
-    // What the case found matters more than trouble with clearing up after it.
+    // A failure of the case matters more than a failure of its cleanup.
     await fixture.close().catch(() => undefined);
     throw error;
   }

@@ -83,7 +83,7 @@ describe("CA21 what an agent wrote after its `holdfast run` was killed", () => {
     database.exec(`CREATE TRIGGER full ${refuses} BEGIN SELECT raise(ABORT, 'disk full'); END`);
     const failed = await machine.run({ sessions: [] }, lineOf(store, "r"));
     expect(failed.stderr).toMatch(
-      /left here of session \S+ could not be saved \(.*disk full.*\); the next run tries again/s,
+      /the work of an earlier run in session \S+ could not be saved \(.*disk full.*\); the next run tries again/s,
     );
     expect(failed.stderr).toContain(`holdfast capture --session-id ${session} --request r`);
     const json = await machine.run(says("NEW"), lineOf(store, "r", "--json"));
@@ -156,7 +156,7 @@ test("CA21 --wait goes on from what the awaited run left, also when a run beside
   waiting.child.stderr?.on("data", (text) => {
     told += text;
   });
-  await eventually(() => told.includes("waiting until it has ended"), "it waits");
+  await eventually(() => told.includes("waiting until it ends"), "it waits");
   expect(await new Machine().run(says("BESIDE"), lineOf(store, "r", "--beside"))).toMatchObject({ code: 0 });
   writeFileSync(go, "");
   expect(await first.ended).toMatchObject({ code: 0 });
@@ -174,7 +174,7 @@ test("CA21 --wait goes on from that line also when the awaited run waited too, a
     one.child.stderr?.on("data", (text) => {
       told += text;
     });
-    await eventually(() => told.includes("waiting until it has ended"), "it waits");
+    await eventually(() => told.includes("waiting until it ends"), "it waits");
     return one;
   };
   const second = await waits(start({}, lineOf(store, "r", "--wait")));

@@ -46,7 +46,7 @@ withAgents("CA21 `holdfast run` is killed with -9 while the real Claude Code wor
       writeFileSync(go ?? "", "");
       const ran = await waiting.ended;
       expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining("CODEWORD-61") });
-      expect(ran.stderr).toMatch(/process \d+, the agent of .*waiting until it has ended.*resumed /s);
+      expect(ran.stderr).toMatch(/process \d+, the agent of .*waiting until it ends.*resumed /s);
       await withStore(store.url, async ({ captures }) => {
         expect((await captures.list({ diverged: true })).items).toHaveLength(1);
       });

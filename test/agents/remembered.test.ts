@@ -149,7 +149,7 @@ withAgents("a conversation", (agents) => {
     expect(afterSweep).toContain("The capture of the session's files is gone");
 
     const next = await runClaude(other, { store: expired ?? "", prompt: "And now? [[say sure]]" }).ended;
-    expect(next.stderr).toContain("told the stored conversation instead");
+    expect(next.stderr).toContain("gave the agent the stored conversation instead");
     expect(lastPrompt()).toMatch(/\(calls Bash\) [^|]*echo STEP-4/);
   });
 

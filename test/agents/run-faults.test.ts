@@ -355,7 +355,7 @@ describe("CA4 --must-resume", () => {
     expect(await machine.run(says("MORE"), line())).toMatchObject({ code: 0 });
     const elsewhere = await new Machine().run(says("NEVER"), line());
     expect(elsewhere).toMatchObject({ code: 7, stdout: "" });
-    expect(elsewhere.stderr).toContain(`session ${session} is neither here nor in the store`);
+    expect(elsewhere.stderr).toContain(`session ${session} is neither on this machine nor in the store`);
   });
 });
 
@@ -382,7 +382,7 @@ describe("CA21 one run at a time works on a request", () => {
     waiting.child.stderr?.on("data", (text) => {
       said += text;
     });
-    await until(() => said.includes("waiting until it has ended"));
+    await until(() => said.includes("waiting until it ends"));
     writeFileSync(goFile(first.machine), "");
     expect((await first.ended).code).toBe(0);
     const resumed = await waiting.ended;

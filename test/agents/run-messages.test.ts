@@ -22,11 +22,11 @@ describe("CA1 secrets in what was saved", () => {
     const ran = await machine.run(says(text(2), text(3)), lineOf(newStore(), "r"));
     const file = `project/${machine.args[1]}.jsonl`;
     expect(ran.stderr).toContain(
-      `4 likely secrets in it (2 aws-key-id, 2 github-token in ${file}); --mask-secrets replaces them in what is saved`,
+      `found 4 likely secrets (2 aws-key-id, 2 github-token in ${file}); --mask-secrets replaces them in the saved copy`,
     );
     expect(ran.stderr).not.toContain(github.slice(0, 12));
     const masked = await new Machine().run(says(text(2)), lineOf(newStore(), "r", "--mask-secrets"));
-    expect(masked.stderr).toContain("2 likely secrets replaced (1 aws-key-id, 1 github-token in project/");
+    expect(masked.stderr).toContain("replaced 2 likely secrets (1 aws-key-id, 1 github-token in project/");
     const json = await new Machine().run(says(text(2)), lineOf(newStore(), "r", "--json"));
     expect(JSON.parse(json.stderr)).toMatchObject({
       secrets: 2,

@@ -143,7 +143,7 @@ withAgents("holdfast run", (agents) => {
     await hf.close();
     const b = machines.add();
     const second = await claude(b, store, "What was it? [[say sure]]").ended;
-    expect(second.stderr).toMatch(/could not resume \(.*\), told the stored conversation instead/);
+    expect(second.stderr).toMatch(/could not resume \(.*\), gave the agent the stored conversation instead/);
     expect(lastPrompt()).toContain("CODEWORD-71");
     expect(lastPrompt()).toContain("earlier-conversation");
   });

@@ -21,7 +21,7 @@ const FOLLOWED: Partial<Record<keyof typeof DAMAGES, readonly [says: string, fol
     ({ hf }, { rows: [name = ""] }) => hf.sessions.setAlias("chat", name, { move: true }),
   ],
   "alias-missing": [
-    "set the lost one again, then correct sessions.alias_count",
+    "set the lost alias again, then correct sessions.alias_count",
     async ({ hf, run }, { rows: [session = ""] }) => {
       await hf.sessions.setAlias(session, "the-chat");
       await run("UPDATE sessions SET alias_count = 1 WHERE id = ?", session);

@@ -1,4 +1,4 @@
-// The options by which commands name coding agents, their sessions and captures, and the command that resumes a session.
+// The options with which users name coding agents, their sessions and captures, and the command that resumes a session.
 import * as path from "node:path";
 import type { CaptureSelector } from "../../coding/find-capture.ts";
 import { type AgentHost, type LocalAgent, localAgent } from "../../coding/local-agent.ts";
@@ -21,13 +21,13 @@ export const AGENT_OPTION = {
 export const CWD_OPTION = {
   type: "text",
   value: "DIR",
-  summary: "where the agent runs (default: here)",
+  summary: "the directory the agent runs in (default: this one)",
 } as const satisfies OptionSpec;
 
 export const TTL_OPTION = {
   type: "text",
   value: "TIME",
-  summary: "how long to keep it: 90s, 15m, 12h, 30d or never (default 7d)",
+  summary: "how long to keep the capture: 90s, 15m, 12h, 30d or never (default 7d)",
 } as const satisfies OptionSpec;
 
 export const SESSION_ID_OPTION = {
@@ -40,13 +40,13 @@ export const SESSION_ID_OPTION = {
 export const CAPTURE_OPTIONS = {
   request: { type: "text", value: "ID", summary: "the newest capture of this request" },
   "session-id": SESSION_ID_OPTION,
-  capture: { type: "text", value: "CAPTURE", summary: "this capture, by the id that holdfast captures shows" },
+  capture: { type: "text", value: "CAPTURE", summary: "the capture with this id, as holdfast captures shows it" },
 } as const satisfies Options;
 
 export function parseCaptureSelector({ args }: Context): CaptureSelector {
   const selector = { request: args.text("request"), sessionId: args.text("session-id"), capture: args.text("capture") };
   if (selector.capture !== undefined && (selector.request !== undefined || selector.sessionId !== undefined)) {
-    throw new UsageError("--capture names one by itself: leave out --request and --session-id");
+    throw new UsageError("--capture alone names one capture: leave out --request and --session-id");
   }
   return selector;
 }
@@ -60,13 +60,13 @@ export function agentGiven({ args }: Context): CodingAgent | undefined {
   return agent;
 }
 
-/** The option --agent, or the agent whose ids have this form. */
+/** The agent of the option --agent, or the agent whose session ids have this form. */
 export function agentOfId(sessionId: string, given: CodingAgent | undefined): CodingAgent {
   if (given !== undefined) return given;
   if (isSessionIdOf("claude-code", sessionId)) return "claude-code";
   if (isSessionIdOf("opencode", sessionId)) return "opencode";
   throw new UsageError(
-    `"${sessionId}" is no session id of an agent that is known: those of Claude Code are UUIDs, those of OpenCode begin with ses_`,
+    `"${sessionId}" is no session id of Claude Code, whose ids are UUIDs, or of OpenCode, whose ids begin with ses_`,
   );
 }
 
@@ -76,15 +76,15 @@ export function ttlGiven({ args }: Context): { readonly ttlMs?: number | null } 
   return { ttlMs: parseDurationOrNever(ttl, "--ttl") };
 }
 
-/** For the help of every command that may start OpenCode. */
-export const OPENCODE_HELP = "OpenCode is started as opencode, or as the program that HOLDFAST_OPENCODE names.";
+/** A sentence for the help of every command that may start OpenCode. */
+export const OPENCODE_HELP = "Holdfast starts OpenCode as opencode, or as the program that HOLDFAST_OPENCODE names.";
 
 export function hostOf(context: Context): AgentHost {
   const { args, io } = context;
   return hostAt(path.resolve(io.cwd, args.text("cwd") ?? "."), io);
 }
 
-/** HOLDFAST_OPENCODE names the program of OpenCode. */
+/** HOLDFAST_OPENCODE names the OpenCode program. */
 export function hostAt(cwd: string, { env, cwd: from }: Io): AgentHost {
   const given = env.HOLDFAST_OPENCODE || undefined;
   const command = given?.includes("/") ? path.resolve(from, given) : given;
@@ -95,7 +95,7 @@ export function localAgentOf(context: Context, agent: CodingAgent): LocalAgent {
   return localAgent(agent, hostOf(context));
 }
 
-/** The command that resumes the session, as the user can type it in the directory `from`. */
+/** The command that resumes the session, as users type it in the directory `from`. */
 export function resumeCommand(agent: CodingAgent, sessionId: string, cwd: string, from: string): string {
   const command = agent === "claude-code" ? `claude --resume ${sessionId}` : `opencode run --session ${sessionId}`;
   return safeLine(cwd === from ? command : `cd ${quoted(cwd)} && ${command}`);

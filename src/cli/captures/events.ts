@@ -1,4 +1,4 @@
-// The events of `holdfast capture`: one JSON document a line, or lines for people.
+// The events of `holdfast capture`: one JSON document per line, or readable lines.
 import { countImportedMessages, type Imported } from "../../coding/conversation/import.ts";
 import { countByRole, type FileCount, type LocalSession } from "../../coding/local-agent.ts";
 import type { FileFinding } from "../../coding/saver.ts";
@@ -73,7 +73,10 @@ function words(one: CaptureEvent): readonly string[] {
 const KINDS = 10;
 const PLACES = 3;
 
-/** The kinds and places of secrets, never the secrets. Secrets that look alike are listed once, with the first places. */
+/**
+ * Lists the kinds of secrets and where they are, never the secrets. Equal kinds and excerpts are listed once, with the
+ * first places.
+ */
 export function secretWords(secrets: readonly FileFinding[]): readonly string[] {
   const alike = [...Map.groupBy(secrets, ({ kind, excerpt }) => safe`${kind} ${excerpt}`)];
   const shown = alike
@@ -88,9 +91,9 @@ export function secretWords(secrets: readonly FileFinding[]): readonly string[] 
 
 export function savedWords({ generation, diverged, size, stored, expiresAt, fileCount, savedAt }: Omit<Capture, "id">) {
   const kept = expiresAt === null ? "kept for ever" : `kept for ${formatSpan(expiresAt - savedAt)}`;
-  const beside = diverged ? ", beside the newest, which another machine saved" : "";
+  const divergence = diverged ? ", beside the newest, which another machine saved" : "";
   return (
-    `generation ${generation}${beside}: ${plural(fileCount, "file")}, ${formatBytes(size)} ` +
+    `generation ${generation}${divergence}: ${plural(fileCount, "file")}, ${formatBytes(size)} ` +
     `(${formatBytes(stored)} stored), ${kept}`
   );
 }

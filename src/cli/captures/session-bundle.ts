@@ -1,5 +1,5 @@
-// A session on this machine as one file: its files read and searched for secrets, made a bundle of, and written to --out. It needs
-// no store, and `holdfast run` writes it before it asks the store.
+// Writes a session of this machine to one file: reads its files, searches them for secrets, bundles them and writes
+// --out. It needs no store, and `holdfast run` writes the bundle before it saves to the store.
 import { constants } from "node:fs";
 import { access, readFile, rename, stat } from "node:fs/promises";
 import * as path from "node:path";
@@ -19,7 +19,10 @@ import { fileFailure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { decodeSessionInput, readInputBytes } from "./session-input.ts";
 
-/** Reads the files one after the other. A file that is gone since it was listed is left out, as when it is saved. */
+/**
+ * Reads the files one after the other. It skips a file that was deleted after it was listed, as saving to the store
+ * does.
+ */
 async function* contentsOf({ files }: FoundSession): AsyncGenerator<{ file: FoundFile; content: Uint8Array }> {
   for (const file of files) {
     const content = await readFile(file.file).catch((error: NodeJS.ErrnoException) => {
@@ -64,31 +67,31 @@ export async function bundleSession(found: FoundSession, mask: boolean): Promise
 export interface WrittenBundle {
   readonly file: string;
   readonly bytes: number;
-  /** The new name of a file that was there and has another session; null: there was none. */
+  /** The new name of an existing file that contained another session; null: there was none. */
   readonly kept: string | null;
 }
 
-/** Before the agent starts: fails if the file cannot be written. */
+/** Fails if the file cannot be written; called before the agent starts. */
 export async function checkOut(file: string, io: Io): Promise<void> {
   const target = path.resolve(io.cwd, file);
   const directory = path.dirname(target);
   const found = await stat(target).catch(() => null);
   if (found?.isDirectory()) {
-    throw new HoldfastError("InvalidArgument", `--out names a directory, ${file}, and not a file in it`, {
+    throw new HoldfastError("InvalidArgument", `--out names the directory ${file}, not a file`, {
       hint: `Name the file: --out ${path.join(file, "session.hfcap")}`,
       details: { file },
     });
   }
   const above = await stat(directory).catch((error: unknown) => error);
   if (above instanceof Error && "code" in above && above.code === "ENOENT") throw missingDirectory(above, file);
-  // A device or a pipe is not replaced but written to.
+  // The bundle is written to a device or a pipe directly, without a temporary file.
   if (found !== null && !found.isFile()) return;
   await access(directory, constants.W_OK | constants.X_OK).catch((error: unknown) => {
     throw fileFailure(error, file);
   });
 }
 
-/** The file appears when all of it is written. */
+/** Writes the bundle to `file`, which appears only when it is complete. */
 export async function writeBundle(
   { args, io }: Context,
   found: LocalSession,
@@ -107,7 +110,7 @@ export async function writeBundle(
   return { file, bytes: bundle.byteLength, kept };
 }
 
-/** The name under which a file is kept that is not an earlier bundle of this session; null: nothing is to be kept. */
+/** The new name for an existing file that is not an earlier bundle of this session; null if nothing must be kept. */
 async function nameForKept(file: string, sessionId: string, io: Io): Promise<string | null> {
   if (!(await isFile(file, io))) return null;
   const contained = await readInputBytes(file, io)

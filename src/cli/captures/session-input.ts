@@ -1,5 +1,6 @@
-// A session that the caller passes in instead of a store: with --from, AGENT_SESSION_FILE, or as base64 in AGENT_SESSION_BLOB. It is
-// a bundle, or a single transcript, compressed or not; then AGENT_SESSION_ID or --session-id names the session. It may be hostile.
+// A session that the caller passes in instead of a store: with --from, AGENT_SESSION_FILE, or as base64 in
+// AGENT_SESSION_BLOB. It is a bundle, or a single transcript, compressed or not; then AGENT_SESSION_ID or --session-id
+// names the session. It may be hostile.
 
 import { readCaptureBundle } from "../../captures/bundle.ts";
 import { singleTranscript, sourceInMemory } from "../../coding/capture-source.ts";
@@ -24,13 +25,13 @@ export interface SessionInputOptions {
 
 export interface SessionInput {
   readonly source: CaptureSource | null;
-  /** Why the input that an environment variable names cannot be used. The agent starts all the same. */
+  /** Why the input that an environment variable names cannot be used. The agent starts anyway. */
   readonly why: string | null;
 }
 
 const NO_INPUT: SessionInput = { source: null, why: null };
 
-/** An input that the command line names must be valid: the user can correct it before anything begins. */
+/** An input that the command line names must be valid: the user can correct it before the agent starts. */
 export async function readSessionInput(io: Io, { from, out, hasStore }: SessionInputOptions): Promise<SessionInput> {
   const { AGENT_SESSION_BLOB: blob, AGENT_SESSION_FILE: file } = io.env;
   if (from !== undefined) return { source: await sourceFrom(io, from, "--from"), why: null };
@@ -58,20 +59,20 @@ async function sourceFrom(io: Io, from: string, what: string): Promise<CaptureSo
   }
   const source = await decodeSessionInput(bytes, isBundle(bytes) ? undefined : sessionId, io.cwd);
   if (sessionId !== undefined && source.sessionId !== sessionId) {
-    throw wrong(`${what} holds the session ${source.sessionId}, and AGENT_SESSION_ID says ${sessionId}`);
+    throw wrong(`${what} contains the session ${source.sessionId}, but AGENT_SESSION_ID is ${sessionId}`);
   }
   return source;
 }
 
 function wrong(why: string): HoldfastError {
   return new HoldfastError("InvalidArgument", why, {
-    hint: "Make it with `holdfast capture --session-id ID --out FILE`, or leave it out.",
+    hint: "Create a bundle with `holdfast capture --session-id ID --out FILE`, or leave the input out.",
   });
 }
 
 const INLINE = "base64:";
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
-/** So many bytes decide whether the input is text. */
+/** The input counts as text if its first bytes, so many, are text. */
 const LOOK = 4096;
 
 export async function readInputBytes(from: string, io: Io): Promise<Uint8Array> {
@@ -80,7 +81,7 @@ export async function readInputBytes(from: string, io: Io): Promise<Uint8Array> 
   let size = 0;
   for await (const piece of fileIn(from, io)) {
     size += piece.byteLength;
-    if (size > LIMITS.bundleBytes) throw limitExceeded("bundleBytes", "the size of what was handed in", size);
+    if (size > LIMITS.bundleBytes) throw limitExceeded("bundleBytes", "the size of the passed-in session", size);
     pieces.push(piece);
   }
   const bytes = Buffer.concat(pieces);
@@ -109,15 +110,15 @@ export async function decodeSessionInput(
   reader.push(transcript);
   if (reader.end().messages === 0) throw unknown(bytes.byteLength);
   if (sessionId === undefined) {
-    throw new UsageError("it is a transcript of Claude Code alone; name its session with --session-id ID");
+    throw new UsageError("the input is a single transcript of Claude Code; name its session with --session-id ID");
   }
   return sourceInMemory(singleTranscript(checkSessionId(sessionId), transcript, cwd));
 }
 
 function unknown(size: number): HoldfastError {
-  const what = size === 0 ? "it is empty" : "it is neither a bundle nor a transcript of Claude Code";
-  return new HoldfastError("ArchiveCorrupted", `nothing was put back: ${what}`, {
-    hint: "make it with `holdfast capture --session-id ID --out FILE`, or copy it again",
+  const what = size === 0 ? "the input is empty" : "the input is neither a bundle nor a transcript of Claude Code";
+  return new HoldfastError("ArchiveCorrupted", `nothing was restored: ${what}`, {
+    hint: "create a bundle with `holdfast capture --session-id ID --out FILE`, or copy the file again",
     details: { size },
   });
 }

@@ -13,7 +13,7 @@ export function captureTable(captures: readonly Capture[], now: number, frame: F
 
 const columns = (now: number): readonly Column<Capture>[] => [
   { title: "CAPTURE", cell: ({ id }) => id, ...ID, min: 24, colour: (text, _, style) => style.name(text) },
-  // People know a capture by its request: it is cut only where it is long.
+  // Users recognise a capture by its request, so only long requests are cut.
   { title: "REQUEST", cell: ({ request }) => request, shrink: 3, min: 24, keep: true },
   { title: "SAVED", cell: ({ savedAt }) => formatAge(savedAt, now), keep: true },
   { title: "EXPIRES", cell: (capture) => expiry(capture, now), keep: true },
@@ -27,7 +27,7 @@ const columns = (now: number): readonly Column<Capture>[] => [
   { title: "STORED", align: "right", cell: ({ stored }) => formatBytes(stored) },
 ];
 
-/** "in 6 d", "2 h ago": the title of the column says of what. */
+/** "in 6 d" or "2 h ago", for a column or field named EXPIRES. */
 export function expiry({ expiresAt }: Pick<Capture, "expiresAt">, now: number): string {
   if (expiresAt === null) return "never";
   return expiresAt <= now ? `${formatSpan(now - expiresAt)} ago` : `in ${formatSpan(expiresAt - now)}`;
@@ -75,7 +75,10 @@ export function fileTable(files: readonly CapturedFile[], frame: Frame): string[
   );
 }
 
-/** What a sweep deleted. Bytes that other captures or messages use too are counted, and stay. */
+/**
+ * Describes the captures that a sweep deleted. The size includes bytes that stay because other captures or messages use
+ * them.
+ */
 export function sweptWords({ removed, bytes }: CapturesRemoved): string {
   const lost = removed.flatMap(({ id, notImported }) =>
     notImported === undefined ? [] : [safe`${id}: ${notImported}`],

@@ -1,5 +1,6 @@
-// What `holdfast run` needs before it starts the agent: the store, and the claim on the request. The agent is not started without
-// them, because its work would be lost, or would diverge from that of another run. --wait-store and --wait say how long to wait.
+// What `holdfast run` acquires before it starts the agent: the store, and the claim on the request. It does not start
+// the agent without them, because the agent's work would be lost, or would diverge from that of another run.
+// --wait-store and --wait make it wait for them.
 
 import { stat } from "node:fs/promises";
 import * as path from "node:path";
@@ -21,7 +22,7 @@ const NOTE_EVERY_MS = 10_000;
 export interface OpenLimits {
   /** How long one attempt may take. */
   readonly graceMs: number;
-  /** How long to try again; undefined: once. */
+  /** How long to retry; undefined: one attempt. */
   readonly waitMs: number | undefined;
 }
 
@@ -30,7 +31,7 @@ const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 /** A signal ended the waiting. */
 export class InterruptedWait extends Error {
   override readonly name = "InterruptedWait";
-  /** The code that shells give for the signal. */
+  /** The exit code that shells use for the signal. */
   readonly exitCode: number;
 
   constructor(signal: NodeJS.Signals) {
@@ -58,7 +59,7 @@ async function untilSignal<T>(act: (stop: AbortSignal) => Promise<T>): Promise<T
 
 export interface OpenedStore {
   readonly store: Holdfast;
-  /** The store did not exist and was created now. */
+  /** This run created the store. */
   readonly isNew: boolean;
 }
 
@@ -117,10 +118,12 @@ async function openWithin(context: Context, environment: Environment, graceMs: n
   }
 }
 
-/** A message says that a store was created, before the agent starts: a typing mistake in --store would cost a session of work. */
+/**
+ * Creating a store prints a message before the agent starts, because a typo in --store would cost a session of work.
+ */
 async function openOrCreate(context: Context, environment: Environment): Promise<OpenedStore> {
-  const there = await openIfThere(context, { environment });
-  if (there !== null) return { store: there, isNew: false };
+  const existing = await openIfThere(context, { environment });
+  if (existing !== null) return { store: existing, isNew: false };
   return { store: await createStore(context, { environment }, "holdfast: "), isNew: true };
 }
 
@@ -128,13 +131,13 @@ function isUnavailable(error: unknown): error is HoldfastError {
   return isHoldfastError(error) && (error.code === "StoreUnreachable" || error.code === "StoreBusy");
 }
 
-/** The same failure, with the note that the agent was not started. Its hint advises to wait only where waiting can help. */
+/** Adds to the error that the agent was not started. The hint suggests waiting only if waiting can help. */
 function agentNotStarted(error: unknown): unknown {
   if (!isHoldfastError(error)) return error;
   const { code, message, details, retryable, cause, hint: own } = error;
   const waiting =
-    "Start the store and try again, or wait for it with --wait-store 60s. To run the agent without a store, leave --store " +
-    "and HOLDFAST_STORE out and give --out FILE.";
+    "Start the store and try again, or wait for it with --wait-store 60s. To run the agent without a store, leave out --store " +
+    "and HOLDFAST_STORE and give --out FILE.";
   const hint = isUnavailable(error) ? waiting : own;
   return new HoldfastError(code, `${message}; the agent was not started`, {
     details,
@@ -144,13 +147,16 @@ function agentNotStarted(error: unknown): unknown {
   });
 }
 
-/** The store's file when it was opened. An agent may clean up its directory, and the store may be in it. */
+/**
+ * Identifies the file that was opened as the store. An agent may clean up its directory and delete or replace a store
+ * in it.
+ */
 export interface StoreFile {
   readonly path: string;
   readonly ino: number;
 }
 
-/** null: the store has no file of its own. */
+/** Returns null if the store is not a SQLite file. */
 export async function storeFile({ io, storeName }: Context, store: Holdfast | null): Promise<StoreFile | null> {
   if (store === null || store.info.engine !== "sqlite") return null;
   const file = path.resolve(io.cwd, storeName);
@@ -166,8 +172,9 @@ export async function isSameFile({ path: file, ino }: StoreFile): Promise<boolea
 }
 
 /**
- * Only one run at a time works on a request: two would create two sessions, or continue one session differently. An agent that works
- * on after its run was killed counts as that run. RequestBusy, unless --wait says to wait.
+ * Only one run at a time works on a request: two would create two sessions, or continue one session differently. An
+ * agent that keeps working after its run was killed counts as that run. Without --wait, a busy request fails with
+ * RequestBusy.
  */
 export async function claimRequest(
   { args, output }: Context,
@@ -180,7 +187,7 @@ export async function claimRequest(
   const onWait = (owner: ClaimOwner) => {
     hasWaited = wait;
     const owned = describeOwner(owner, store.clock().now);
-    const what = wait ? "waiting until it has ended" : "waiting for a sign of life from it, as long as its lease lasts";
+    const what = wait ? "waiting until it ends" : "waiting for its next heartbeat until its lease expires";
     void output.note(`holdfast: ${owned} works on request ${JSON.stringify(request)}; ${what}${howToEnd(owner)}`);
   };
   try {
@@ -201,7 +208,7 @@ function requestBusy({ message, details, retryable }: HoldfastError, now: number
     new HoldfastError("RequestBusy", `${what}; the agent was not started`, {
       details,
       retryable,
-      hint: `Wait for its end and resume what it leaves with --wait, ${ending}or work beside it with --beside: both results are kept.`,
+      hint: `Wait until it ends and resume its session with --wait, ${ending}or work in parallel with --beside: both results are kept.`,
     });
   if (typeof orphan === "number") {
     const killed = `the holdfast run of process ${pid} on ${host} was killed`;

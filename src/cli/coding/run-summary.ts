@@ -1,5 +1,5 @@
-// What `holdfast run` prints on stderr: before the agent starts, work of earlier runs that is not saved; at the end, one line that
-// says what was resumed and saved. Standard output belongs to the agent.
+// Prints what `holdfast run` reports on stderr: before the agent starts, unsaved work of earlier runs; at the end, one
+// line that says what was resumed and saved. Standard output belongs to the agent.
 import type { FileFinding } from "../../coding/saver.ts";
 import type { ProblemKind, SessionRecorder } from "../../coding/supervisor/recorder.ts";
 import { messageOf, type SessionStart, type UnsavedOptions } from "../../coding/supervisor/session-start.ts";
@@ -17,9 +17,9 @@ export interface RunSummary {
   readonly start: SessionStart;
   readonly recorder: SessionRecorder;
   readonly bundle: WrittenBundle | null;
-  /** The store was created now. */
+  /** This run created the store. */
   readonly isNew: boolean;
-  /** The agent's command line chose the session itself. */
+  /** The agent's command line named the session. */
   readonly chose: boolean;
   /** How long the agent had to end before it was killed, in words; null: it was not killed. */
   readonly killedAfter: string | null;
@@ -59,7 +59,7 @@ export async function printSummary(context: Context, summary: RunSummary): Promi
   for (const step of stepsAfter(context, summary)) await output.note(`holdfast: ${step}`);
 }
 
-/** The next steps after a session that could not be resumed. Each ends with its command. */
+/** The next steps after a session that could not be resumed. Each line ends with a command. */
 export function stepsAfter({ output }: Context, { start, request, agent }: StartContext): readonly string[] {
   if (start.how === "resumed") return [];
   const options = `--request ${quoted(request)}${output.storeOptions}`;
@@ -74,15 +74,15 @@ export function stepsAfter({ output }: Context, { start, request, agent }: Start
   const saved = capture === null ? "" : `, which is saved as ${capture.id}`;
   if (agent === "opencode") {
     return [
-      `to go on with what is here${saved}: ${line("", "opencode --session")}`,
-      `to go on with the stored session, use the same line after \`opencode session delete ${sessionId}\``,
+      `to continue the session on this machine${saved}: ${line("", "opencode --session")}`,
+      `to continue the stored session, use the same line after \`opencode session delete ${sessionId}\``,
     ];
   }
   const stored = line(" --overwrite", "claude --resume");
-  if (!isHere) return [`to restore the stored session here all the same: ${stored}`];
+  if (!isHere) return [`to restore the stored session here anyway: ${stored}`];
   return [
     `to go on with what is here${saved}: ${line("", "claude --resume")}`,
-    `to go on with the stored session: ${stored}`,
+    `to continue the stored session: ${stored}`,
   ];
 }
 
@@ -97,19 +97,20 @@ function describeStart({ start, recorder, chose }: RunSummary): string {
   if (start.how === "resumed" && (chose || recorder.sessionId === start.restored.sessionId)) {
     return `resumed ${start.restored.sessionId} (${plural(start.restored.messages, "message")})`;
   }
-  if (start.how === "resumed") return `resumed ${start.restored.sessionId}, went on as ${session}`;
-  if (start.how === "told") return `could not resume (${start.why}), told the stored conversation instead; ${session}`;
+  if (start.how === "resumed") return `resumed ${start.restored.sessionId}, continued as ${session}`;
+  if (start.how === "told")
+    return `could not resume (${start.why}), gave the agent the stored conversation instead; ${session}`;
   if (start.why === null) return session;
   return chose
-    ? `${session}, which was not put back (${start.why})`
-    : `could not resume (${start.why}), began anew; ${session}`;
+    ? `${session}, which was not restored (${start.why})`
+    : `could not resume (${start.why}), started a new session; ${session}`;
 }
 
 function kept(context: Context, { recorder, bundle }: RunSummary): readonly string[] {
   const { saved } = recorder;
   const last = saved.at(-1);
   const written = bundle === null ? [] : [`wrote ${bundle.file} (${formatBytes(bundle.bytes)})`];
-  const before = bundle?.kept ? [`what was there is ${bundle.kept}`] : [];
+  const before = bundle?.kept ? [`the file that was there is now ${bundle.kept}`] : [];
   if (last === undefined && written.length === 0) return [nothing(context, recorder)];
   const others = saved.length > 1 ? [`and ${plural(saved.length - 1, "session")} it worked in before`] : [];
   return [...(last === undefined ? [] : [[savedAs(last), ...others].join(", ")]), ...written, ...before];
@@ -118,7 +119,7 @@ function kept(context: Context, { recorder, bundle }: RunSummary): readonly stri
 function savedAs({ fileCount, size, generation, id, diverged }: Capture): string {
   const as = `saved ${plural(fileCount, "file")}, ${formatBytes(size)}, as generation ${generation} of ${id}`;
   if (!diverged) return as;
-  return `${as} beside the newest, which has what this has not; \`holdfast captures prefer ${id}\` chooses this one`;
+  return `${as} beside the newest, which has other changes; \`holdfast captures prefer ${id}\` makes this one the newest`;
 }
 
 function nothing({ args }: Context, { problems, sessionId, isStored, isSaved }: SessionRecorder): string {
@@ -127,7 +128,7 @@ function nothing({ args }: Context, { problems, sessionId, isStored, isSaved }: 
   if (!isStored && args.text("out") === undefined) return "nothing was saved: give --store URL or --out FILE";
   return sessionId === null
     ? "nothing was saved: the agent left no session here"
-    : "nothing was saved: the agent left no message in it";
+    : "nothing was saved: the agent's session has no message";
 }
 
 function secretsIn({ args }: Context, { recorder: { secrets } }: RunSummary): readonly string[] {
@@ -137,8 +138,8 @@ function secretsIn({ args }: Context, { recorder: { secrets } }: RunSummary): re
   const more = others.length === 0 ? "" : ` and ${plural(others.length, "other file")}`;
   const which = safe`(${kinds.join(", ")} in ${first}${more})`;
   const found = plural(secrets.length, "likely secret");
-  if (args.flag("mask-secrets")) return [`${found} replaced ${which}`];
-  return [`${found} in it ${which}`, "--mask-secrets replaces them in what is saved"];
+  if (args.flag("mask-secrets")) return [`replaced ${found} ${which}`];
+  return [`found ${found} ${which}`, "--mask-secrets replaces them in the saved copy"];
 }
 
 interface SecretCount {
@@ -154,14 +155,14 @@ function kindsOf(secrets: readonly FileFinding[]): readonly SecretCount[] {
   });
 }
 
-/** What is not saved, why, and what to do. */
+/** Says what was not saved, why, and what to do. */
 function missing(context: Context, summary: RunSummary): readonly string[] {
   const { recorder } = summary;
   const hasEarlier = recorder.saved.length > 0;
   const missingText: Readonly<Record<ProblemKind, string>> = {
-    save: hasEarlier ? "what the agent did after that is not saved" : "the session is not saved",
-    sessions: "it is not known which session the agent worked in",
-    conversation: "the conversation is not in the store yet, it follows with the next save",
+    save: hasEarlier ? "the agent's work after that is not saved" : "the session is not saved",
+    sessions: "the agent's session is unknown",
+    conversation: "the conversation is not in the store yet; the next save adds it",
     bundle: `${context.args.text("out")} was not written`,
   };
   const problems = [...recorder.problems].map(([kind, problem]) => `${missingText[kind]}: ${messageOf(problem)}`);
@@ -173,7 +174,7 @@ function remedy({ request, recorder: { problems, sessionId, isStored } }: RunSum
   const isErased = problem instanceof HoldfastError && problem.code === "SessionDeleted";
   if (problem === undefined || isErased || !isStored || sessionId === null) return [];
   const line = `holdfast capture --session-id ${sessionId} --request ${quoted(request)}`;
-  return [`its files are still here: save them with \`${line}\` when the store answers`];
+  return [`the session's files are still on this machine: save them with \`${line}\` when the store answers`];
 }
 
 export interface UnsavedMessages extends Pick<UnsavedOptions, "onUnsaved" | "onAmbiguous"> {
@@ -193,7 +194,7 @@ export function unsavedMessages({ output }: Context, request: string): UnsavedMe
       sessions.add(sessionId);
       const why = messageOf(error);
       void output.note(
-        `holdfast: what an earlier run left here of session ${sessionId} could not be saved (${why}); the next run tries ` +
+        `holdfast: the work of an earlier run in session ${sessionId} could not be saved (${why}); the next run tries ` +
           `again, or save it with ${line(sessionId)}`,
       );
     },

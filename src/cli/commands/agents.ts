@@ -1,4 +1,4 @@
-// holdfast agents: registered identities with their core blocks.
+// holdfast agents: lists, shows, registers and removes agents.
 import type { Agent, AgentInput, Block } from "../../contracts/agents.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
@@ -26,8 +26,8 @@ const ls: Command = {
   },
   operands: [],
   examples: [
-    { command: "holdfast agents", does: "the newest 50" },
-    { command: "holdfast agents --tag production --json", does: "for a program" },
+    { command: "holdfast agents", does: "list the newest 50" },
+    { command: "holdfast agents --tag production --json", does: "print JSON for a program" },
   ],
   run: async (context) => {
     const { args, output } = context;
@@ -66,7 +66,7 @@ const show: Command = {
   options: {},
   operands: [{ name: "ID", need: "one" }],
   examples: [{ command: "holdfast agents show helper", does: "one agent" }],
-  next: "holdfast agents blocks ID prints what its blocks say.",
+  next: "holdfast agents blocks ID prints the text of its blocks.",
   run: async (context) => {
     const { output } = context;
     const holdfast = await context.open();
@@ -113,9 +113,10 @@ const BLOCK_COLUMNS: readonly Column<Block>[] = [
 
 const blocks: Command = {
   name: "blocks",
-  summary: "print what an agent's core blocks say",
+  summary: "print the text of an agent's core blocks",
   usage: ["agents blocks ID"],
-  description: "Prints an agent's core blocks (persona, human, facts …) in order: what it is given on every request.",
+  description:
+    "Prints an agent's core blocks (persona, human, facts …) in order: the text that every model request contains.",
   options: {},
   operands: [{ name: "ID", need: "one" }],
   examples: [{ command: "holdfast agents blocks helper", does: "all of its blocks" }],
@@ -146,7 +147,7 @@ const create: Command = {
     "agents create [ID] [--name N] [--type T] [--model M] [--system TEXT] [--tool ID]… [--tag T]… [--metadata JSON]",
   ],
   description:
-    "Registers an agent; without an ID it gets one. An agent that only writes messages needs no registration.",
+    "Registers an agent; without an ID, Holdfast creates one. An agent that only writes messages needs no registration.",
   options: {
     name: { type: "text", summary: "a name for people" },
     type: { type: "text", value: "TYPE", summary: "what kind of agent it is" },
@@ -189,7 +190,8 @@ const rm: Command = {
   name: "rm",
   summary: "remove an agent and the blocks it does not share",
   usage: ["agents rm ID [--yes]"],
-  description: "Removes an agent. Blocks that another agent shares stay, and so do its messages, with their sessions.",
+  description:
+    "Removes an agent. Blocks that another agent shares stay, and so do the agent's messages in their sessions.",
   options: { yes: YES_OPTION },
   operands: [{ name: "ID", need: "one" }],
   examples: [{ command: "holdfast agents rm helper", does: "asks, then removes" }],
@@ -219,7 +221,7 @@ export const agents: CommandGroup = {
   summary: "list, show, register and remove agents",
   usage: [...ls.usage, ...show.usage, ...blocks.usage, ...create.usage, ...rm.usage],
   description:
-    "An agent is a registered identity with metadata and core blocks: the text it is given on every request.",
+    "An agent is a registered identity with metadata and core blocks: text that every model request of the agent contains.",
   commands: [ls, show, blocks, create, rm],
   fallback: "ls",
   examples: [...ls.examples.slice(0, 1), ...create.examples, ...blocks.examples],

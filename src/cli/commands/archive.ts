@@ -1,4 +1,4 @@
-// holdfast export and import: sessions as files.
+// holdfast export and import: writes sessions to files and reads them back.
 
 import type { ImportReport } from "../../contracts/archive.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
@@ -22,28 +22,28 @@ export const exportSession: Command = {
     "export SESSION[@HEAD] --markdown [--out FILE [--force]]",
   ],
   description:
-    "Writes a session with everything it refers to: log, messages, state, tasks, heads, blobs, and of a fork what it " +
-    "inherits. holdfast import brings it into any store, SQLite or PostgreSQL, with the same ids and hashes. Without --out " +
-    `it goes to standard output. --markdown writes the messages for people to read. ${LOCATOR_HELP}`,
+    "Writes a session with everything it refers to: log, messages, state, tasks, heads, blobs, and the history that a fork " +
+    "inherits. holdfast import reads the file into any store, SQLite or PostgreSQL, with the same ids and hashes. Without --out " +
+    `it writes to standard output. --markdown writes the messages for people to read. ${LOCATOR_HELP}`,
   options: {
     out: {
       type: "text",
       short: "o",
       value: "FILE",
-      summary: "write it to this file, which appears when it is complete",
+      summary: "write to this file, which appears when it is complete",
     },
     force: FORCE_OPTION,
-    children: { type: "flag", summary: "also the sessions it invoked" },
-    "no-aliases": { type: "flag", summary: "without the names that point at it" },
-    markdown: { type: "flag", summary: "Markdown for people; it cannot be imported" },
+    children: { type: "flag", summary: "export the sessions that it invoked as well" },
+    "no-aliases": { type: "flag", summary: "leave out the session's aliases" },
+    markdown: { type: "flag", summary: "write Markdown for people, which cannot be imported" },
   },
   operands: [{ name: "SESSION", need: "one" }],
   examples: [
-    { command: "holdfast export chat-1 --out chat-1.holdfast", does: "to a file" },
-    { command: "holdfast export chat-1 | ssh host holdfast import -", does: "to another machine" },
-    { command: "holdfast export chat-1@hd-1a2b3c --markdown -o chat.md", does: "the messages up to a head" },
+    { command: "holdfast export chat-1 --out chat-1.holdfast", does: "write to a file" },
+    { command: "holdfast export chat-1 | ssh host holdfast import -", does: "copy to another machine" },
+    { command: "holdfast export chat-1@hd-1a2b3c --markdown -o chat.md", does: "write the messages up to a head" },
   ],
-  next: "holdfast import FILE brings it into another store.",
+  next: "holdfast import FILE imports it into another store.",
   run: async (context) => {
     const { args, output } = context;
     await refuseOverwrite(context);
@@ -68,9 +68,9 @@ export const exportSession: Command = {
     const size = await writeFile(holdfast.sessions.export(at, options), out, context);
     const leftOut = await countLeftOut(holdfast, at, options.children);
     const children = options.children ? (await listWithInvoked(holdfast, at.session)).length - 1 : 0;
-    const along = options.children ? ` and ${plural(children, "session")} it invoked` : "";
+    const invoked = options.children ? ` and ${plural(children, "session")} it invoked` : "";
     await output.answer({ session: at.session, file: out, size, children, leftOut }, () => [
-      safe`wrote session ${at.session}${along} to ${out} (${formatBytes(size)})`,
+      safe`wrote session ${at.session}${invoked} to ${out} (${formatBytes(size)})`,
     ]);
     await noteLeftOut(leftOut, context);
     await output.note(`next: \`holdfast import ${quoted(out)} --store OTHER\``);
@@ -81,8 +81,8 @@ export const exportSession: Command = {
 /** An archive contains a whole session. To export a session up to a head, the user forks it there first. */
 function notAtHead(named: string): UsageError {
   return new UsageError(
-    `a session is exported whole, not at a head; fork it there first, which copies nothing: ` +
-      `\`holdfast fork ${quoted(named)} NEW-ID\`, then \`holdfast export NEW-ID\`; or --markdown for people`,
+    `export writes a whole session, not a part up to a head; fork the session at the head first, which copies nothing: ` +
+      `\`holdfast fork ${quoted(named)} NEW-ID\`, then \`holdfast export NEW-ID\`; or export the head with --markdown`,
   );
 }
 
@@ -97,7 +97,7 @@ async function countLeftOut(holdfast: Holdfast, { session }: Locator, children: 
 async function noteLeftOut(leftOut: number, { output }: Context): Promise<void> {
   if (leftOut === 0) return;
   await output.note(
-    `${plural(leftOut, "invoked session")} left out; --children takes ${leftOut === 1 ? "it" : "them"}`,
+    `${plural(leftOut, "invoked session")} left out; --children exports ${leftOut === 1 ? "it" : "them"} as well`,
   );
 }
 
@@ -141,29 +141,29 @@ async function writeMarkdown(text: string, session: string, context: Context): P
 
 export const importArchive: Command = {
   name: "import",
-  summary: "bring sessions of an exported file into this store",
+  summary: "import the sessions of an exported file into this store",
   usage: ["import FILE|-"],
   description:
-    "Brings a session from a file that holdfast export wrote into this store: same ids, times, hashes and heads. All of " +
-    "it is verified before any of it is seen; a damaged file changes nothing. A session that is here already is never " +
-    "written over. Of what a fork was made from only what it inherits comes along: to have both whole, import the source " +
-    "first. With - the file is read from standard input. If there is no store, one is created.",
+    "Imports a session from a file that holdfast export wrote: with the same ids, times, hashes and heads. Import verifies the " +
+    "whole file before any of it becomes visible; a damaged file changes nothing. Import never overwrites a session that " +
+    "the store already has. A fork's file contains only the inherited part of its source: to have both whole, import the source " +
+    "first. With - import reads standard input. If there is no store, import creates one.",
   options: {},
   operands: [{ name: "FILE", need: "one" }],
   examples: [
-    { command: "holdfast import chat-1.holdfast", does: "from a file" },
-    { command: "holdfast import chat-1.holdfast --store postgres://db.example/agents", does: "into PostgreSQL" },
+    { command: "holdfast import chat-1.holdfast", does: "import from a file" },
+    { command: "holdfast import chat-1.holdfast --store postgres://db.example/agents", does: "import into PostgreSQL" },
   ],
-  next: "holdfast sessions show SESSION, holdfast messages SESSION, holdfast verify SESSION look at it.",
+  next: "holdfast sessions show SESSION, holdfast messages SESSION and holdfast verify SESSION inspect it.",
   run: async (context) => {
-    const there = await openIfThere(context);
+    const existing = await openIfThere(context);
     const file = () => fileIn(context.args.operand(0), context.io);
-    const report = there === null ? await importIntoNew(context) : await there.sessions.import(file());
+    const report = existing === null ? await importIntoNew(context) : await existing.sessions.import(file());
     await context.output.answer(report, () => reportLines(report, context));
     for (const id of report.partial) {
       const heir = report.sessions.map((one) => one.id).join(", ");
       await context.output.note(
-        safe`warning: of session ${id} only what ${heir} inherits is here; its own archive brings the rest`,
+        safe`warning: the store has only the part of session ${id} that ${heir} inherits; import the archive of ${id} for the rest`,
       );
     }
     return undefined;
@@ -183,7 +183,7 @@ function reportLines(report: ImportReport, { output }: Context): string[] {
   const lines = sessions.map(({ id, outcome, seq }) =>
     outcome === "imported"
       ? safe`imported session ${id} (${plural(seq, "event")})`
-      : safe`session ${id} is here already with the same content`,
+      : safe`session ${id} exists already with the same content`,
   );
   if (rows === 0) return lines;
   return [
@@ -193,7 +193,10 @@ function reportLines(report: ImportReport, { output }: Context): string[] {
         ["rows", formatCount(rows)],
         ["blobs", formatCount(blobs)],
         ["inherits from", inherited.join(", ")],
-        ["aliases taken", aliasesTaken.length === 0 ? "" : `${aliasesTaken.join(", ")} (they point elsewhere here)`],
+        [
+          "aliases taken",
+          aliasesTaken.length === 0 ? "" : `${aliasesTaken.join(", ")} (they name other sessions here)`,
+        ],
       ],
       { ...output.frame, indent: 2 },
     ),

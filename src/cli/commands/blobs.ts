@@ -1,4 +1,4 @@
-// holdfast blobs: content-addressed bytes by their ref.
+// holdfast blobs: stores, lists, reads and deletes content-addressed bytes.
 
 import type { BlobReferrer, BlobStat, Blobs } from "../../contracts/blobs.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
@@ -20,21 +20,21 @@ const REF = [{ name: "REF", need: "one" }] as const;
 
 const put: Command = {
   name: "put",
-  summary: "store a file or standard input, print its ref",
+  summary: "store a file or standard input, and print its ref",
   usage: ["blobs put FILE|- [--media-type TYPE] [--pin] [--ttl TIME]"],
   description:
-    "Stores bytes and prints their ref, which is their SHA-256: the same bytes are kept once. An unpinned ref that " +
-    "no message refers to expires after 7 days, or after --ttl. UTF-8 of a media type text/* or application/json is " +
+    "Stores bytes and prints their ref, which is their SHA-256: the same bytes are stored once. An unpinned blob that " +
+    "no message refers to expires after 7 days, or after --ttl. UTF-8 with a media type text/* or application/json is " +
     "stored as text (up to 1 MiB), everything else as binary.",
   options: {
-    "media-type": { type: "text", value: "TYPE", summary: "what it is (default: by the file's ending)" },
-    pin: { type: "flag", summary: "keep it until it is unpinned" },
-    ttl: { type: "text", value: "TIME", summary: "how long to keep it: 90s, 15m, 12h, 7d or never" },
+    "media-type": { type: "text", value: "TYPE", summary: "the media type (default: by the file's extension)" },
+    pin: { type: "flag", summary: "keep the blob until it is unpinned" },
+    ttl: { type: "text", value: "TIME", summary: "how long to keep the blob: 90s, 15m, 12h, 7d or never" },
   },
   operands: [{ name: "FILE", need: "one" }],
   examples: [
-    { command: "holdfast blobs put report.pdf --pin", does: "keeps it until it is unpinned" },
-    { command: "tar c src | holdfast blobs put - --ttl 1d", does: "standard input, for a day" },
+    { command: "holdfast blobs put report.pdf --pin", does: "keep it until it is unpinned" },
+    { command: "tar c src | holdfast blobs put - --ttl 1d", does: "store standard input for a day" },
   ],
   next: "holdfast blobs get REF prints it; holdfast blobs stat REF shows how it is stored.",
   run: async (context) => {
@@ -71,14 +71,14 @@ const get: Command = {
   summary: "read a blob, to a file or to standard output",
   usage: ["blobs get REF [--out FILE]"],
   description:
-    "Streams a blob and verifies its hash on the way. With --out the file appears only when all of it was verified. " +
-    "On a terminal, text is made safe and binary data is refused. --json without --out prints the content inside " +
+    "Streams a blob and verifies its hash on the way. With --out, the file appears only when the whole blob was verified. " +
+    "On a terminal, control characters in text are escaped and binary data is refused. --json without --out prints the content inside " +
     "the document: text as it is, other bytes as base64.",
-  options: { out: { type: "text", short: "o", value: "FILE", summary: "write it to this file" } },
+  options: { out: { type: "text", short: "o", value: "FILE", summary: "write the blob to this file" } },
   operands: REF,
   examples: [
-    { command: "holdfast blobs get sha256:9f86d0… --out report.pdf", does: "to a file (give the whole ref)" },
-    { command: "holdfast blobs get sha256:9f86d0… | tar t", does: "into a pipe" },
+    { command: "holdfast blobs get sha256:9f86d0… --out report.pdf", does: "write to a file (give the whole ref)" },
+    { command: "holdfast blobs get sha256:9f86d0… | tar t", does: "write to a pipe" },
   ],
   run: async (context) => {
     const { args, output } = context;
@@ -115,7 +115,7 @@ async function copy(holdfast: Holdfast, ref: string, out: BytesOut): Promise<num
 async function readContent(holdfast: Holdfast, ref: string): Promise<Record<string, unknown>> {
   const bytes = Buffer.from(await holdfast.blobs.resolve(ref));
   const { mediaType, encoding } = await needStat(holdfast, ref);
-  // Large texts, and texts that a program stored as bytes, are text too.
+  // Text may also be stored as bytes: large texts, and texts that a program stored so.
   const text = encoding === "utf-8" || isTextType(mediaType) ? decodeText(bytes) : undefined;
   const content = text === undefined ? { base64: bytes.toString("base64") } : { text };
   return { ref, size: bytes.byteLength, mediaType, encoding, ...content };
@@ -147,20 +147,20 @@ const ls: Command = {
   summary: "list blobs, newest first",
   usage: ["blobs [ls] [--sort SORT] [--limit N] [--cursor C]"],
   description:
-    "Lists blobs, newest first or with --sort size largest first, a page at a time: what you put, attachments, and what " +
-    "messages, state and blocks are kept in. The chunks that large ones are made of are not listed, nor are short messages, which " +
-    "stand in their rows.",
+    "Lists blobs, newest first or with --sort size largest first, a page at a time: blobs that you stored, attachments, and the " +
+    "content of messages, state and blocks. It does not list the chunks of large blobs, nor short messages, whose content is " +
+    "in their rows.",
   options: {
     sort: { ...choiceOption(SORT), value: "SORT", summary: "age (default, newest first) or size (largest first)" },
     ...pageOptions(50),
   },
   operands: [],
   examples: [
-    { command: "holdfast blobs", does: "the 50 newest" },
-    { command: "holdfast blobs ls --sort size", does: "what takes the most room" },
-    { command: "holdfast blobs ls --limit 1000 --json", does: "for a program" },
+    { command: "holdfast blobs", does: "list the 50 newest" },
+    { command: "holdfast blobs ls --sort size", does: "find the largest blobs" },
+    { command: "holdfast blobs ls --limit 1000 --json", does: "print JSON for a program" },
   ],
-  next: "holdfast blobs stat REF shows more, and which rows refer to it; holdfast blobs get REF fetches it.",
+  next: "holdfast blobs stat REF shows more, and which rows refer to the blob; holdfast blobs get REF reads it.",
   run: async (context) => {
     const { args, output } = context;
     const cursor = args.text("cursor");
@@ -177,7 +177,7 @@ const ls: Command = {
   },
 };
 
-/** Narrower terminals have no room beside a ref, and one that is cut cannot be copied. */
+/** Narrower terminals have no room for columns next to a ref, and a cut ref cannot be copied. */
 const TABLE_WIDTH = 120;
 
 function listLines(blobs: readonly BlobStat[], now: number, { width, frame, style }: Output): string[] {
@@ -212,14 +212,14 @@ const stat: Command = {
   usage: ["blobs stat REF [--limit N]"],
   description:
     "Shows size, type, how it is stored, when it expires, and which rows refer to it: messages, state, calls, steps and " +
-    "checkpoints of runs, captures, blocks. An attachment is named inside of what the row is kept in.",
+    "checkpoints of runs, captures, blocks. Messages name their attachments in their content.",
   options: {
-    limit: { type: "number", min: 1, max: LIMITS.page, summary: `so many rows (default ${DEFAULT_REFERRERS})` },
+    limit: { type: "number", min: 1, max: LIMITS.page, summary: `at most so many rows (default ${DEFAULT_REFERRERS})` },
   },
   operands: REF,
   examples: [
     { command: "holdfast blobs stat sha256:9f86d0…", does: "give the whole ref" },
-    { command: "holdfast blobs stat sha256:9f86d0… --limit 1000 --json", does: "every row that refers to it" },
+    { command: "holdfast blobs stat sha256:9f86d0… --limit 1000 --json", does: "list up to 1000 rows" },
   ],
   run: async (context) => {
     const holdfast = await context.open();
@@ -233,7 +233,7 @@ const stat: Command = {
           ["size", formatBytes(value.size)],
           ["stored", `${formatBytes(value.storedSize)} (${value.compression}, in ${value.store || "database"})`],
           ["type", value.mediaType],
-          ["given as", value.encoding === "utf-8" ? "text (UTF-8)" : "bytes"],
+          ["stored as", value.encoding === "utf-8" ? "text (UTF-8)" : "bytes"],
           ["references", String(value.references)],
           ["lifetime", describeLifetime(value)],
           ["created", formatTime(value.createdAt)],
@@ -243,7 +243,8 @@ const stat: Command = {
       ),
       ...(referrers.length === 0 ? [] : ["", ...table(REFERRER_COLUMNS, referrers, context.output.frame)]),
     ]);
-    if (referrers.length === limit) await context.output.note(`the newest ${limit}; --limit shows more`);
+    if (referrers.length === limit)
+      await context.output.note(`only the newest ${limit} rows are shown; --limit shows more`);
     return undefined;
   },
 };
@@ -300,11 +301,11 @@ const verify: Command = {
   name: "verify",
   summary: "read a blob again and compare its hash",
   usage: ["blobs verify REF"],
-  description: "Reads everything a blob is made of and compares it with the hash in its ref. Exits with 5 on damage.",
+  description: "Reads all parts of a blob and compares their hash with its ref. Exits with 5 on damage.",
   options: {},
   operands: REF,
   examples: [{ command: "holdfast blobs verify sha256:9f86d0…", does: "give the whole ref" }],
-  next: "holdfast verify --blobs checks all that messages refer to.",
+  next: "holdfast verify --blobs checks all blobs that messages refer to.",
   run: async (context) => {
     const { output } = context;
     const ref = readRef(context);
@@ -320,7 +321,7 @@ const verify: Command = {
   },
 };
 
-/** With or without "sha256:". */
+/** Accepts a ref with or without "sha256:". */
 function readRef({ args }: Context): string {
   const given = args.operand(0);
   return /^[0-9a-f]{64}$/.test(given) ? `sha256:${given}` : given;
@@ -348,7 +349,7 @@ export const blobs: CommandGroup = {
   summary: "store, list and fetch bytes by their hash",
   usage: [...ls.usage, ...put.usage, ...get.usage, "blobs stat|pin|unpin|verify REF", ...rm.usage],
   description:
-    "A blob is bytes of any kind under a ref, sha256:<64 hex digits>, that is the hash of its content. Messages " +
+    "A blob is a sequence of bytes. Its ref, sha256:<64 hex digits>, is the hash of its content. Messages " +
     "refer to blobs, so an attachment used a thousand times is stored once.",
   commands: [
     ls,
@@ -359,7 +360,7 @@ export const blobs: CommandGroup = {
     pinCommand(
       "unpin",
       "let a blob expire again",
-      "It expires as it would have, unless a row refers to it.",
+      "The blob expires at its original time, unless a row refers to it.",
       "unpinned",
     ),
     rm,
@@ -367,5 +368,5 @@ export const blobs: CommandGroup = {
   ],
   fallback: "ls",
   examples: [...put.examples, ...get.examples.slice(0, 1)],
-  next: "holdfast gc deletes what is expired and unreferenced.",
+  next: "holdfast gc deletes expired blobs that no row refers to.",
 };

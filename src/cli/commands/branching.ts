@@ -11,16 +11,16 @@ import { plural } from "../units.ts";
 
 export const fork: Command = {
   name: "fork",
-  summary: "begin a new session that continues another from some point",
+  summary: "create a session that continues another from some point",
   usage: [
     "fork SESSION[@HEAD] [NEW-ID] [--title T] [--agent A] [--tag T]…",
     "fork SESSION#SEQ [NEW-ID]",
     "fork SESSION --message ID [NEW-ID]",
   ],
   description:
-    "Makes a new session that has everything the other one had up to a head or a message; when none is named, up to its " +
-    "current head, or to its latest state if it has no head. Nothing is copied and the other session is not changed. A " +
-    `message is named by its session and its number, which holdfast messages prints: chat-1#7. ${LOCATOR_HELP}`,
+    "Creates a session with the history of another one up to a head or a message. Without a head or message, it uses the session's " +
+    "current head, or its latest state if it has no head. fork copies nothing and does not change the other session. You name a " +
+    `message by its session and its number, as holdfast messages prints it: chat-1#7. ${LOCATOR_HELP}`,
   options: {
     title: { type: "text", summary: "a title for people" },
     agent: { type: "text", value: "ID", summary: "the agent it belongs to (default: the other session's)" },
@@ -28,7 +28,7 @@ export const fork: Command = {
     message: {
       type: "text",
       value: "ID",
-      summary: "the last message it inherits, of a session that it is itself made from",
+      summary: "the last message to inherit; it may belong to a session that SESSION was forked from",
     },
   },
   operands: [
@@ -36,11 +36,11 @@ export const fork: Command = {
     { name: "NEW-ID", need: "optional" },
   ],
   examples: [
-    { command: "holdfast fork chat-1", does: "from its current head, under an id of its own" },
-    { command: "holdfast fork chat-1@hd-1a2b3c other-answer", does: "from an older head" },
-    { command: "holdfast fork chat-1#7", does: "right after a message" },
+    { command: "holdfast fork chat-1", does: "fork at the current head, with a generated id" },
+    { command: "holdfast fork chat-1@hd-1a2b3c other-answer", does: "fork at an older head" },
+    { command: "holdfast fork chat-1#7", does: "fork right after a message" },
   ],
-  next: "holdfast messages NEW-ID reads it; holdfast diff SESSION NEW-ID shows how they differ.",
+  next: "holdfast messages NEW-ID prints its messages; holdfast diff SESSION NEW-ID shows how they differ.",
   run: async (context) => {
     const { args, output } = context;
     const holdfast = await context.open();
@@ -74,9 +74,9 @@ export const fork: Command = {
     );
     const last = later.at(-1);
     if (last !== undefined) {
-      const [is, them] = later.length === 1 ? ["is", "it"] : ["are", "them"];
+      const it = later.length === 1 ? "it" : "them";
       await output.note(
-        `${plural(later.length, "message")} after it ${is} not in it; \`holdfast fork ${quoted(last.id)}\` makes one with ${them}`,
+        `the fork leaves out ${plural(later.length, "later message")}; \`holdfast fork ${quoted(last.id)}\` includes ${it}`,
       );
     }
     return undefined;
@@ -94,15 +94,15 @@ async function withNearMessageHint(
   return new HoldfastError("NotFound", error.message, { hint, details: error.details, cause: error });
 }
 
-/** The head that the fork was made at, read from the fork itself: the source's current head may have moved since. */
+/** Reads the head of the fork point from the fork itself, because the source's current head may have moved since. */
 async function findSourceHead(holdfast: Holdfast, fork: string): Promise<string | null> {
   const { sessions } = await holdfast.sessions.tree({ session: fork }, { limit: 1 });
   return sessions.find(({ id }) => id === fork)?.from?.head ?? null;
 }
 
 /**
- * Messages that the session shows and the fork does not. The difference of their counts would be wrong: counts include cleared
- * messages, and the session may be on another branch than its current head.
+ * Finds the messages that the session shows and the fork does not. Subtracting their counts would be wrong: counts
+ * include cleared messages, and the session may be on another branch than its current head.
  */
 async function findLaterMessages(
   holdfast: Holdfast,
@@ -131,18 +131,18 @@ function movedLines({ session, head, branch, branched }: Moved, verb: string, wi
 
 export const resume: Command = {
   name: "resume",
-  summary: "continue from a head; the current head stays until the next one",
+  summary: "continue from a head and leave the current head in place",
   usage: ["resume SESSION[@HEAD]"],
   description:
-    "The same session continues from the head, on a new branch if events came after it. Those events stay " +
-    "and can be read at their own heads. The current head stays where it is until the next one is published. Use it to continue " +
-    "after a crash, or from any head of the session, also on another branch. holdfast rewind goes back instead: it moves the " +
-    `current head at once, so that all readers of the current head see it, and takes only heads before the current one. ${LOCATOR_HELP}`,
+    "Continues the same session from a head, on a new branch if events came after it. Those events stay " +
+    "and can be read at their own heads. The current head stays until the session publishes the next one. Use resume to continue " +
+    "after a crash, or from any head of the session, also on another branch. holdfast rewind, in contrast, moves the " +
+    `current head back at once, so that all readers see it, and accepts only ancestors of the current head. ${LOCATOR_HELP}`,
   options: {},
   operands: [{ name: "SESSION", need: "one" }],
   examples: [
-    { command: "holdfast resume chat-1", does: "from its current head, after a crash in the middle of a turn" },
-    { command: "holdfast resume chat-1@hd-1a2b3c", does: "from an older head" },
+    { command: "holdfast resume chat-1", does: "continue from the current head after a crash in the middle of a turn" },
+    { command: "holdfast resume chat-1@hd-1a2b3c", does: "continue from an older head" },
   ],
   next: "holdfast sessions tree SESSION shows its branches; holdfast rewind also moves the current head.",
   run: async (context) => {
@@ -155,16 +155,16 @@ export const resume: Command = {
 
 export const rewind: Command = {
   name: "rewind",
-  summary: "go back: an older head becomes the current one",
+  summary: "go back: make an older head the current one",
   usage: ["rewind SESSION@HEAD"],
   description:
-    "Moves the current head back to one of its ancestors, and the session continues from there on a new branch. Nothing " +
-    "is deleted: later events can be read at their own heads. holdfast resume also continues from a head, and leaves the current one " +
-    `where it is until the next is published. ${LOCATOR_HELP}`,
+    "Moves the current head back to one of its ancestors, and the session continues from there on a new branch. rewind deletes " +
+    "nothing: later events can be read at their own heads. holdfast resume also continues from a head, but leaves the current head " +
+    `in place until the session publishes the next one. ${LOCATOR_HELP}`,
   options: {},
   operands: [{ name: "SESSION@HEAD", need: "one" }],
-  examples: [{ command: "holdfast rewind chat-1@hd-1a2b3c", does: "back to that head" }],
-  next: "holdfast heads SESSION lists the heads; holdfast fork keeps both lines as sessions of their own.",
+  examples: [{ command: "holdfast rewind chat-1@hd-1a2b3c", does: "go back to that head" }],
+  next: "holdfast heads SESSION lists the heads; holdfast fork keeps both branches as separate sessions.",
   run: async (context) => {
     const holdfast = await context.open();
     const named = context.args.operand(0);

@@ -44,33 +44,42 @@ export const capture: Command = {
     "capture … --dry-run",
   ],
   description:
-    "Saves all files of a session of Claude Code or OpenCode under a request's id, so that holdfast restore can put it back on " +
-    "another machine, byte for byte; credentials are never taken. Saved again, what was added is stored. The conversation " +
-    "becomes a session of the store as well, which outlives the capture; a store that is not there is made. Likely secrets in it are " +
-    "reported, never shown. With --out it becomes one file instead, or besides; that needs no store. --json prints one event a " +
-    `line. With --dry-run the same events tell what would be saved, and nothing is written. ${OPENCODE_HELP}`,
+    "Saves all files of a Claude Code or OpenCode session under a request's id, so that holdfast restore can restore it on " +
+    "another machine, byte for byte; it never saves credentials. Saving again stores only the additions. The conversation " +
+    "also becomes a session of the store, which outlives the capture. If there is no store, capture creates one. Likely secrets are " +
+    "reported, never shown. --out writes one file; without --request that needs no store. --json prints one event per " +
+    `line. --dry-run prints the same events and writes nothing. ${OPENCODE_HELP}`,
   options: {
     agent: AGENT_OPTION,
     "session-id": SESSION_ID_OPTION,
     latest: { type: "flag", summary: "the session of this directory (--cwd) that changed last" },
-    transcript: { type: "text", value: "PATH", summary: "Claude Code's transcript instead, as its hooks are told it" },
-    request: { type: "text", value: "ID", summary: "your id of the work it is for" },
+    transcript: { type: "text", value: "PATH", summary: "Claude Code's transcript file, whose path its hooks receive" },
+    request: { type: "text", value: "ID", summary: "your id of the work that the session is for" },
     cwd: CWD_OPTION,
     ttl: TTL_OPTION,
-    "mask-secrets": { type: "flag", summary: "replace likely secrets; what is put back is then not what was there" },
-    out: { type: "text", short: "o", value: "FILE", summary: "a bundle of it in this file; - is standard output" },
+    "mask-secrets": {
+      type: "flag",
+      summary: "replace likely secrets; a restored session then differs from the original",
+    },
+    out: { type: "text", short: "o", value: "FILE", summary: "write a bundle to this file; - is standard output" },
     force: FORCE_OPTION,
-    "dry-run": { type: "flag", short: "n", summary: "tell what would be saved, write nothing" },
-    "no-session": { type: "flag", summary: "without bringing its conversation into the store" },
+    "dry-run": { type: "flag", short: "n", summary: "print what would be saved, write nothing" },
+    "no-session": { type: "flag", summary: "do not import the conversation into the store" },
   },
-  globalOptionHelp: { json: "print one event a line; errors are JSON on stderr" },
+  globalOptionHelp: { json: "print one event per line; errors are JSON on stderr" },
   operands: [],
   examples: [
-    { command: "holdfast capture --latest --request issue-7", does: "what was worked on here, for 7 days" },
-    { command: 'holdfast capture --session-id "$ID" --request issue-7 --ttl never', does: "by the id that it printed" },
-    { command: 'holdfast capture --transcript "$TRANSCRIPT" --out session.hfcap', does: "to a file, without a store" },
+    { command: "holdfast capture --latest --request issue-7", does: "save this directory's latest session for 7 days" },
+    {
+      command: 'holdfast capture --session-id "$ID" --request issue-7 --ttl never',
+      does: "save by the id that the agent printed",
+    },
+    {
+      command: 'holdfast capture --transcript "$TRANSCRIPT" --out session.hfcap',
+      does: "write a file, without a store",
+    },
   ],
-  next: "holdfast restore --request ID puts it back; holdfast captures lists what there is.",
+  next: "holdfast restore --request ID restores the session; holdfast captures lists the captures.",
   run: async (context) => {
     const { args, output } = context;
     const [request, out] = [args.text("request"), args.text("out")];
@@ -80,7 +89,8 @@ export const capture: Command = {
     const tell = teller(context);
     await tell({ event: "start", agent: named.agent, ...nulls(request, out), dryRun: args.flag("dry-run") });
     const isStored = request !== undefined && !args.flag("dry-run");
-    // The store is opened first, so that a problem with it is reported at once. It is created when there is something to save.
+    // The store is opened first, so that a problem with it is reported at once. It is created when there is something
+    // to save.
     const there = isStored ? await openIfThere(context) : null;
     await output.progress("looking for the session …");
     const found = await findSession(context, named);
@@ -107,19 +117,20 @@ async function parseSession(context: Context): Promise<NamedSession> {
   const named = [sessionId !== undefined, transcript !== undefined, args.flag("latest")];
   if (named.filter(Boolean).length !== 1) {
     throw new UsageError(
-      "name the session: --session-id ID, --transcript PATH of Claude Code, or --latest of this directory, one of them",
+      "name the session with exactly one of --session-id ID, --transcript PATH (Claude Code) and --latest",
     );
   }
   if (args.flag("latest")) return findLatestSession(agent === undefined ? AGENTS : [agent], hostOf(context));
   if (transcript === undefined) return { agent: agentOfId(sessionId ?? "", agent), sessionId: sessionId ?? "" };
-  if (agent === "opencode") throw new UsageError("--transcript is of Claude Code; name OpenCode's by --session-id");
+  if (agent === "opencode")
+    throw new UsageError("--transcript works only with Claude Code; name an OpenCode session with --session-id");
   if (!(await isFile(transcript, io))) {
     throw new HoldfastError("NotFound", `no file ${transcript}`, { details: { file: transcript } });
   }
   return { agent: "claude-code", transcript: path.resolve(io.cwd, transcript) };
 }
 
-/** The caller calls done() of it. */
+/** The caller must call done() on the result. */
 async function findSession(context: Context, named: NamedSession): Promise<LocalSession> {
   if ("sessionId" in named) return localAgentOf(context, named.agent).find(named.sessionId);
   const { env, cwd } = hostOf(context);
@@ -128,7 +139,7 @@ async function findSession(context: Context, named: NamedSession): Promise<Local
   return { ...found, done: async () => {} };
 }
 
-/** From a path <config directory>/projects/<key>/<session>.jsonl; for any other path the user's config directory. */
+/** The config directory of a path <config directory>/projects/<key>/<session>.jsonl; for any other path the user's. */
 function configDirAbove(transcript: string, env: Context["io"]["env"]): string {
   const projects = path.dirname(path.dirname(transcript));
   return path.basename(projects) === "projects" ? path.dirname(projects) : configDirOf(env);
@@ -144,14 +155,14 @@ function checkOptions(context: Context, request: string | undefined, out: string
   const { args, output } = context;
   ttlGiven(context);
   if (request === undefined && out === undefined) {
-    throw new UsageError("say what it is for with --request ID, or where to write it with --out FILE");
+    throw new UsageError("give --request ID to save to the store, or --out FILE to write a file");
   }
   if (request === undefined && (args.text("ttl") !== undefined || args.flag("no-session"))) {
-    throw new UsageError("--ttl and --no-session go with --request: a file is kept as long as you keep it");
+    throw new UsageError("--ttl and --no-session need --request: only captures in a store expire or are imported");
   }
   if (out !== "-" || args.flag("dry-run")) return;
-  if (output.json) throw new UsageError("--json needs --out FILE: the bundle itself is no JSON");
-  if (output.interactive) throw new UsageError("a bundle does not belong on a terminal; use --out FILE or a pipe");
+  if (output.json) throw new UsageError("--json needs --out FILE: a bundle is not JSON");
+  if (output.interactive) throw new UsageError("a bundle cannot be printed on a terminal; use --out FILE or a pipe");
 }
 
 /** Without --json only a dry run prints every event; otherwise one line at the end is enough. */
@@ -186,7 +197,7 @@ async function take(found: LocalSession, holdfast: Holdfast | null, context: Con
     }
   }
   if (context.output.json) return;
-  // A bundle on standard output is alone there.
+  // If the bundle goes to standard output, nothing else may.
   if (out === "-") for (const line of told) await context.output.note(line);
   else await context.output.lines(told.flatMap((line) => wrapWords(line, context.output.width)));
 }
@@ -213,10 +224,10 @@ async function save(
   await tellSecrets(saved.secrets, context, tell);
   const { id, ...rest } = saved.capture;
   await tell({ event: "saved", capture: id, ...rest, gone: saved.gone });
-  for (const path of saved.gone) await output.note(safe`  left out: ${path}: it was gone when it was to be read`);
+  for (const path of saved.gone) await output.note(safe`  left out: ${path}: the file was deleted before it was read`);
   if (rest.diverged) {
     await output.note(
-      `warning: another machine has saved this session meanwhile; this is kept beside it. \`holdfast captures prefer ${id}\` ` +
+      `warning: another machine has saved this session meanwhile; this capture is kept beside it. \`holdfast captures prefer ${id}\` ` +
         "makes it the newest",
     );
   }
@@ -234,16 +245,16 @@ async function converse(holdfast: Holdfast, capture: Capture, tell: Tell): Promi
   }
 }
 
-/** The error says that the capture was saved all the same. */
+/** Wraps the error to say that the capture itself was saved. */
 function withoutConversation({ id, session }: Capture, error: unknown): unknown {
   if (!isHoldfastError(error)) return error;
-  // A mistake on the command line would mean that nothing was written.
+  // A usage error would mean that nothing was written, so its code is replaced.
   const code = exitOf(error.code) === EXIT.usage ? "Conflict" : error.code;
   return new HoldfastError(
     code,
-    `the capture ${id} was saved, but its conversation could not be brought into session "${session}": ${error.message}`,
+    `the capture ${id} was saved, but its conversation could not be imported into session "${session}": ${error.message}`,
     {
-      hint: `capture it again, or with --no-session; \`holdfast restore --capture ${quoted(id)}\` puts it back in any case`,
+      hint: `capture it again, or with --no-session; \`holdfast restore --capture ${quoted(id)}\` restores the session in any case`,
       details: { ...error.details, capture: id, session },
       cause: error,
     },
@@ -257,12 +268,12 @@ async function tellSecrets(secrets: readonly FileFinding[], { args, output }: Co
   await output.note(
     masked
       ? `${plural(secrets.length, "likely secret")} replaced`
-      : `warning: ${plural(secrets.length, "likely secret")} in it; --mask-secrets replaces them`,
+      : `warning: found ${plural(secrets.length, "likely secret")}; --mask-secrets replaces them`,
   );
   for (const line of secretWords(secrets)) await output.note(`  ${line}`);
 }
 
-/** Only its owner can read the file: it contains what the agent's tools printed. */
+/** Writes a file that only its owner can read, because it contains the output of the agent's tools. */
 async function write(bundle: Uint8Array, file: string, { io, output }: Context, tell: Tell): Promise<string> {
   if (file === "-") await output.bytes(bundle);
   else {

@@ -1,4 +1,4 @@
-// holdfast captures: the saved sessions of coding agents, how long they are kept, and what goes.
+// holdfast captures: lists, keeps and deletes the saved sessions of coding agents.
 
 import {
   describeExpiry,
@@ -30,31 +30,31 @@ const ls: Command = {
     "captures [ls] --expired [--request ID] [--session-id ID] [--agent A] [--limit N]",
   ],
   description:
-    "Lists what was captured, newest first, a page at a time, without what has expired; --expired lists that, as long as it was " +
-    "not swept: holdfast captures keep CAPTURE keeps it after all. SIZE is what the files have, STORED what " +
-    "they took in the store: what they share with other captures is counted in each. Those that are kept beside the newest, " +
-    "because two machines went on from the same one, are listed with --beside.",
+    "Lists captures that have not expired, newest first, a page at a time. --expired lists the expired ones that no sweep has deleted " +
+    "yet; holdfast captures keep CAPTURE keeps such a capture. SIZE is the size of the files, STORED the space that " +
+    "they take in the store; content shared by several captures is counted in each. When two machines continued the same " +
+    "capture, one result is the newest and --beside also lists the other.",
   options: {
     request: { type: "text", value: "ID", summary: "only captures of this request" },
     "session-id": SESSION_ID_OPTION,
     agent: { ...AGENT_OPTION, summary: "only captures of this coding agent" },
-    beside: { type: "flag", summary: "also those that are kept beside the newest" },
-    expired: { type: "flag", summary: "those whose time is over and which were not swept yet" },
+    beside: { type: "flag", summary: "also list captures that are kept beside the newest" },
+    expired: { type: "flag", summary: "list expired captures that no sweep has deleted yet" },
     limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many (default 50)" },
-    cursor: { type: "text", summary: "the page that begins here; printed below a page that is not the last" },
+    cursor: { type: "text", summary: "print the next page; the note below a page shows its cursor" },
   },
   operands: [],
   examples: [
     { command: "holdfast captures", does: "the 50 newest" },
     { command: "holdfast captures --request issue-7 --json", does: "of one request, for a program" },
   ],
-  next: "holdfast captures show CAPTURE lists its files; holdfast restore --capture CAPTURE puts it back.",
+  next: "holdfast captures show CAPTURE lists its files; holdfast restore --capture CAPTURE restores it.",
   run: async (context) => {
     const { args, output } = context;
     const filter = filterOf(context);
     const holdfast = await context.open();
     const page = args.flag("expired") ? await expiredPage(holdfast, filter) : await holdfast.captures.list(filter);
-    const none = args.flag("expired") ? "no captures that have expired" : "no captures";
+    const none = args.flag("expired") ? "no expired captures" : "no captures";
     await output.answer(page, () =>
       page.items.length === 0 ? [none] : captureTable(page.items, holdfast.clock().now, output.frame),
     );
@@ -71,7 +71,7 @@ async function expiredPage(holdfast: Holdfast, filter: CaptureFilter): Promise<P
   return { items: all.slice(0, limit), next: null };
 }
 
-/** Notes captures that the list does not show, because users may not know of them. */
+/** Mentions captures that the list does not show, because users may not expect them. */
 async function noteOthers(holdfast: Holdfast, filter: CaptureFilter, { output }: Context): Promise<void> {
   const { cursor: _, ...all } = filter;
   const given = optionsOf(filter);
@@ -90,7 +90,7 @@ async function noteOthers(holdfast: Holdfast, filter: CaptureFilter, { output }:
   }
 }
 
-/** As they stand on a command line, so that the next one asks for the same captures. */
+/** The filter as command-line options, so that the suggested command lists the same captures. */
 function optionsOf({ request, sessionId, agent }: CaptureFilter): string {
   const options = { request, "session-id": sessionId, agent };
   return Object.entries(options)
@@ -103,7 +103,7 @@ function filterOf(context: Context): CaptureFilter {
   const [request, sessionId, cursor] = [args.text("request"), args.text("session-id"), args.text("cursor")];
   const agent = agentGiven(context);
   if (args.flag("expired") && (args.flag("beside") || cursor !== undefined)) {
-    throw new UsageError("--expired lists all of them: leave out --beside and --cursor");
+    throw new UsageError("--expired lists all expired captures: leave out --beside and --cursor");
   }
   return {
     limit: args.number("limit") ?? 50,
@@ -117,14 +117,16 @@ function filterOf(context: Context): CaptureFilter {
 
 const show: Command = {
   name: "show",
-  summary: "tell what a capture is, and list its files",
+  summary: "show a capture and its files",
   usage: ["captures show CAPTURE"],
   description:
-    "Tells where and when a session was captured, how long it is kept, and which files it has, by what they are to the " +
-    "session. Of one that has expired the files cannot be read any more.",
+    "Shows where and when a session was captured, how long the capture is kept, and its files with their roles in the " +
+    "session. The files of an expired capture cannot be read.",
   options: {},
   operands: CAPTURE,
-  examples: [{ command: "holdfast captures show cap_3k9x…", does: "its first 8 characters do, if no other has them" }],
+  examples: [
+    { command: "holdfast captures show cap_3k9x…", does: "the first 8 characters are enough if they are unique" },
+  ],
   next: "holdfast captures keep CAPTURE keeps it longer.",
   run: async (context) => {
     const { output } = context;
@@ -147,19 +149,19 @@ const rm: Command = {
   summary: "delete captures at once",
   usage: ["captures rm CAPTURE… [--yes]", "captures rm --request ID [--yes]"],
   description:
-    "Deletes captures now instead of waiting for their time: those named, or all of a request, what is kept beside the newest " +
-    "and what has expired too. The conversations stay in their sessions; holdfast sessions rm erases those.",
+    "Deletes captures now instead of at their expiry: those you name, or all captures of a request, with those beside the newest " +
+    "and the expired ones. The conversations stay in their sessions; holdfast sessions rm erases those.",
   options: { request: { type: "text", value: "ID", summary: "all captures of this request" }, yes: YES_OPTION },
   operands: [{ name: "CAPTURE", need: "any" }],
   examples: [
-    { command: "holdfast captures rm cap_3k9x… --yes", does: "its first 8 characters do, if no other has them" },
+    { command: "holdfast captures rm cap_3k9x… --yes", does: "the first 8 characters are enough if they are unique" },
     { command: "holdfast captures rm --request issue-7", does: "asks first" },
   ],
   run: async (context) => {
     const { args, output } = context;
     const request = args.text("request");
     if ((request === undefined) === (args.operands.length === 0)) {
-      throw new UsageError("name captures, or all of a request with --request ID");
+      throw new UsageError("name the captures, or delete all captures of a request with --request ID");
     }
     const holdfast = await context.open();
     const gone =
@@ -205,12 +207,12 @@ function goneLines(what: string, { removed }: CapturesRemoved, width: number): s
 
 const sweep: Command = {
   name: "sweep",
-  summary: "delete captures whose time is over",
+  summary: "delete expired captures",
   usage: ["captures sweep [--dry-run]"],
   description:
-    "Deletes what has expired, and says what that was. holdfast worker does it every hour, holdfast gc before it collects. The " +
+    "Deletes expired captures and lists them. holdfast worker does this every hour, and holdfast gc does it first. The " +
     "conversations stay in their sessions.",
-  options: { "dry-run": { type: "flag", short: "n", summary: "tell what has expired, delete nothing" } },
+  options: { "dry-run": { type: "flag", short: "n", summary: "list expired captures, delete nothing" } },
   operands: [],
   examples: [
     { command: "holdfast captures sweep --dry-run", does: "what has expired?" },
@@ -232,16 +234,16 @@ const sweep: Command = {
 
 const prefer: Command = {
   name: "prefer",
-  summary: "make one that is kept beside the newest the newest",
+  summary: "make a capture that is kept beside the newest the newest",
   usage: ["captures prefer CAPTURE"],
   description:
-    "When two machines went on from the same capture, the one that saved last is kept beside the other. This makes it the one that " +
-    "holdfast restore takes; the other is kept beside it, and can be preferred again. It chooses within one session of the " +
-    "agent: where the request has a newer session, holdfast run resumes that one, unless the agent's own --resume ID names this.",
+    "When two machines continued the same capture, the one that saved last is kept beside the newest. prefer makes it the newest, which " +
+    "holdfast restore uses; the other is kept beside it and can be preferred again. prefer chooses within one session of the " +
+    "agent: if the request has a newer session, holdfast run resumes that one, unless the agent's own --resume ID names this one.",
   options: {},
   operands: CAPTURE,
   examples: [
-    { command: "holdfast captures prefer cap_3k9x…", does: "its first 8 characters do, if no other has them" },
+    { command: "holdfast captures prefer cap_3k9x…", does: "the first 8 characters are enough if they are unique" },
   ],
   next: "holdfast captures --beside lists both.",
   run: async (context) => {
@@ -258,11 +260,15 @@ const keep: Command = {
   summary: "keep a capture longer, or for ever",
   usage: ["captures keep CAPTURE [--ttl TIME | --until DATE]"],
   description:
-    "Says anew how long a capture is kept: for ever, unless --ttl says for how long from now on, or --until up to when. One that has " +
-    "expired can be kept as long as it was not swept.",
+    "Changes how long a capture is kept: for ever, or for the time of --ttl from now, or until the date of --until. An expired capture " +
+    "can be kept until a sweep deletes it.",
   options: {
-    ttl: { type: "text", value: "TIME", summary: "so long from now on: 12h, 30d or never (default never)" },
-    until: { type: "text", value: "DATE", summary: "up to then, such as 2027-01-31 or 2027-01-31T12:00:00Z" },
+    ttl: { type: "text", value: "TIME", summary: "how long to keep it from now: 12h, 30d or never (default never)" },
+    until: {
+      type: "text",
+      value: "DATE",
+      summary: "keep it until this date, such as 2027-01-31 or 2027-01-31T12:00:00Z",
+    },
   },
   operands: CAPTURE,
   examples: [
@@ -280,18 +286,18 @@ const keep: Command = {
   },
 };
 
-/** Until when, once it is known which time it is for the store. */
+/** Returns a function that computes the expiry from the store's clock. */
 function expiryGiven({ args }: Context): (now: number) => number | null {
   const [ttl, until] = [args.text("ttl"), args.text("until")];
   if (ttl !== undefined && until !== undefined)
-    throw new UsageError("--ttl and --until say the same: give one of them");
+    throw new UsageError("--ttl and --until both set the expiry: give one of them");
   if (until !== undefined) {
     const at = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(until) ? Date.parse(until) : Number.NaN;
     if (Number.isNaN(at)) throw new UsageError(`--until takes a date such as 2027-01-31 (UTC), not "${until}"`);
     return (now) => {
       if (at > now) return at;
       throw new UsageError(
-        `--until ${until} is over: nothing was changed; \`holdfast captures rm\` deletes one at once`,
+        `--until ${until} is in the past: nothing was changed; \`holdfast captures rm\` deletes one at once`,
       );
     };
   }
@@ -306,10 +312,10 @@ export const captures: CommandGroup = {
   summary: "list, keep and delete saved sessions of coding agents",
   usage: ALL.flatMap(({ usage }) => usage),
   description:
-    "A capture is a coding agent's session as it was on a machine: all of its files, under the id of the request it was for. It " +
-    "expires 7 days after it was saved last, unless it was said otherwise; its conversation stays in a session.",
+    "A capture is a coding agent's session as it was on a machine: all of its files, under the id of a request. It " +
+    "expires 7 days after its last save, unless you choose another time; its conversation stays in a session.",
   commands: ALL,
   fallback: "ls",
   examples: [...ls.examples.slice(0, 1), ...show.examples, ...keep.examples.slice(1)],
-  next: "holdfast capture saves one, holdfast restore puts it back.",
+  next: "holdfast capture saves a session, holdfast restore restores it.",
 };

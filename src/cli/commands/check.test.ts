@@ -39,7 +39,7 @@ test("trace prints events with what caused them, of other sessions too", async (
   const shown = [...walk.stdout.matchAll(/^chat-1#(\d+)/gm)].map(([, seq]) => Number(seq));
   // Its turn and the message before it are equally near.
   expect(shown).toEqual([5, 4, 3]);
-  expect(walk.stderr).toContain("nearest causes first, and of equally near ones the newest");
+  expect(walk.stderr).toContain("nearest causes first, and among equally near ones the newest");
   const narrow = await captureOutput(main, ["trace", "chat-1"], { cwd, columns: 48, env: { NO_COLOR: "1" } });
   expect(narrow.stdout).toMatch(/^EVENT +TYPE +WHAT +CAUSED[\s\S]*no room for TIME/m);
   expect((await cli("trace", "chat-1", "--type", "head/creatd")).stderr).toMatch(/no head\/creatd in .*head\/created/);

@@ -1,4 +1,5 @@
-// holdfast check: compares rows, logs and blobs of the store. It names every kind of damage and exits with 5 if there is any.
+// holdfast check: compares rows, logs and blobs of the store. It names every kind of damage and exits with 5 if there
+// is any.
 import type { CheckIssue, CheckProgress, CheckReport } from "../../contracts/check.ts";
 import type { Command, Context } from "../command.ts";
 import { EXIT } from "../exit.ts";
@@ -8,7 +9,7 @@ import { type Column, table } from "../table.ts";
 import { displayWidth, safeLine, wrap } from "../terminal.ts";
 import { formatBytes, formatCount, formatCounts, plural } from "../units.ts";
 
-/** Issues of one kind that are listed for people; a program gets all that the report lists. */
+/** At most so many issues of one kind are printed; --json prints all issues of the report. */
 const LISTED_MAX = 10;
 
 export const check: Command = {
@@ -16,20 +17,24 @@ export const check: Command = {
   summary: "check that rows, log and blobs agree",
   usage: ["check [SESSION | --session SESSION] [--quick]"],
   description:
-    "Compares everything the store holds: rows with each other and with the events that wrote them, hash chains, heads " +
-    "derived anew, counters, and every blob with its hash. It only reads, beside running writers, and looks twice before " +
-    "it reports. --quick looks at the structure and reads neither logs nor bytes. " +
-    "With SESSION (an id or alias) only that one is looked at, and the blobs it names.\n\n" +
+    "Compares everything in the store: rows with each other and with the events that wrote them, hash chains, heads " +
+    "derived again, counters, and every blob with its hash. It only reads, while writers run, and checks twice before " +
+    "it reports an issue. --quick checks only the structure and reads neither logs nor the bytes of blobs. " +
+    "With SESSION (an id or alias) it checks only that session and the blobs it names.\n\n" +
     "Issues are listed with their kind, their rows and what to do, and the exit code is 5.",
   options: {
     quick: { type: "flag", summary: "structure only: no logs, no bytes of blobs" },
-    session: { type: "text", value: "SESSION", summary: "the same as SESSION: only this one, with the blobs it names" },
+    session: {
+      type: "text",
+      value: "SESSION",
+      summary: "the same as SESSION: only this session, with the blobs it names",
+    },
   },
   warnsOfExposedFiles: true,
   operands: [{ name: "SESSION", need: "optional" }],
   examples: [
     { command: "holdfast check", does: "everything" },
-    { command: "holdfast check --quick", does: "the structure, often enough" },
+    { command: "holdfast check --quick", does: "only the structure, for a frequent check" },
     { command: "holdfast check chat-1 --json", does: "one session, for a program" },
   ],
   next: "docs/checker.md lists every kind; holdfast verify --anchor finds edits whose hashes were recomputed too.",
@@ -60,14 +65,14 @@ export const check: Command = {
 const VERIFY: HeadAdvice = (named) =>
   `\`holdfast verify ${named} --blobs\` checks that everything the head commits to is there`;
 
-/** What has been looked at, and how fast: of the whole check so far, because a step of it may be over at once. */
+/** The counts and the rate of the whole check so far, because a single step may take no time. */
 function progressLine({ at, counts, bytes, elapsedMs, issueCount }: CheckProgress): string {
   const looked = `${plural(counts.sessions ?? 0, "session")}, ${plural(counts.events ?? 0, "event")}`;
   const found = issueCount === 0 ? "" : `, ${plural(issueCount, "issue")}`;
   return `checking ${at}: ${looked}, ${plural(counts.blobs ?? 0, "blob")}${rateText(counts, bytes, elapsedMs)}${found} …`;
 }
 
-/** Before this much time a rate says nothing. */
+/** A rate over less time means nothing. */
 const RATE_MS = 500;
 
 function rateText({ events = 0 }: CheckProgress["counts"], bytes: number, elapsedMs: number): string {
@@ -77,10 +82,10 @@ function rateText({ events = 0 }: CheckProgress["counts"], bytes: number, elapse
   return ` (${formatCount(perSecond(events))} events/s${read})`;
 }
 
-/** Details are not made narrower than this. */
+/** The least width of the details column. */
 const DETAILS_MIN = 24;
 
-/** A broken id cannot be copied: if ids leave no room for columns, each gets a line of its own. */
+/** Users cannot copy an id that is split over lines: if ids leave no room for columns, each id gets its own line. */
 function issueLines(issues: readonly CheckIssue[], { output }: Context): string[] {
   const { width, style } = output;
   const widest = (texts: readonly string[]) => Math.max(0, ...texts.map((text) => displayWidth(safeLine(text))));
@@ -154,7 +159,7 @@ function lines({ mode, counts, engine, issueCount, issues }: CheckReport, contex
   return [
     ...issueLines(shown, context),
     ...folded.map(style.faint),
-    ...(more === 0 ? [] : [style.faint(`… and ${formatCount(more)} more that no report lists`)]),
+    ...(more === 0 ? [] : [style.faint(`… and ${formatCount(more)} more that the report does not list`)]),
     "",
     ...hints.flatMap(lines),
     "",

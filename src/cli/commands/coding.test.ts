@@ -148,7 +148,7 @@ describe("capture and restore", () => {
     write(file, transcript(4, here.work).replace("message 2", `my token is ${SECRET}`));
     const plain = await cli(["capture", "--session-id", SESSION, "--request", "r"], at(here));
     expect(plain.stderr).toMatch(
-      /^warning: 1 likely secret in it; --mask-secrets replaces them\n {2}github-token \S+\(40 bytes\)\n {4}project\/\S+:4\n/,
+      /^warning: found 1 likely secret; --mask-secrets replaces them\n {2}github-token \S+\(40 bytes\)\n {4}project\/\S+:4\n/,
     );
     expect(plain.stderr + plain.stdout).not.toContain(SECRET);
     await ran(here, "capture", "--session-id", SESSION, "--request", "r", "--no-session");
@@ -306,7 +306,7 @@ describe("capture and restore", () => {
     [["restore", "--capture", "c", "--request", "r"], "--capture"],
     [["restore", "--from", "f", "--request", "r"], "--from"],
     [["handover"], "--request ID"],
-    [["handover", "s", "--request", "r"], "one of them"],
+    [["handover", "s", "--request", "r"], "give exactly one of"],
     [["captures", "rm"], "--request ID"],
     [["captures", "keep", "c", "--until", "tomorrow"], "2027-01-31"],
   ])("%j is a mistake that is told", async (argv, words) => {

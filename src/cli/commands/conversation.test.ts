@@ -202,7 +202,7 @@ describe("messages", () => {
       if (seen.length === 1) await run("messages", "add", "s", "--agent", "a", "two");
       if (seen.length === 2) stop.abort();
     };
-    const { code } = await cli(["messages", "s", "--follow", "--json"], { signal: stop.signal, seen: watch });
+    const { code } = await cli(["messages", "s", "--follow", "--json"], { signal: stop.signal, onStdout: watch });
     expect([code, ...seen]).toEqual([0, "one", "two"]);
   });
 });

@@ -1,4 +1,5 @@
-// The demo really checks: it holds whatever is answered, leaves nothing behind, and needs a store that outlives a process.
+// The demo really checks: it holds whatever is answered, leaves nothing behind, and needs a store that outlives a
+// process.
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
@@ -51,7 +52,7 @@ describe("demo", () => {
     expect(stdout).toContain("bills#19  did pay happen?");
     expect(stdout).toMatch(/runs approve 'bills#19' --retry --store \S+agents\.db\n/);
     expect(stdout).toContain("--by demo\n");
-    expect(stdout).toContain("✓ the bank's book has 3 payments: none twice\n");
+    expect(stdout).toContain("✓ the bank's records have 3 payments: none twice\n");
     expect(stdout).toContain(": result, by demo");
     expect(stdout).toMatch(/bills: first bad event bills#\d+/);
     expect(stdout).toMatch(/\d+ claims checked in [\d.]+ s; all of them hold/);

@@ -1,5 +1,5 @@
-// holdfast demo: kills an agent in the middle of a payment and lets another process continue, step by step. It checks what it
-// claims: if a claim does not hold, it exits with 1.
+// holdfast demo: kills an agent in the middle of a payment and lets another process continue, step by step. It checks
+// what it claims: if a claim does not hold, it exits with 1.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
@@ -23,21 +23,25 @@ export const demo: Command = {
   summary: "watch an agent survive kill -9 in the middle of a payment",
   usage: ["demo [--store URL] [--yes] [--keep]"],
   description:
-    "Makes a store in a temporary directory, starts a process in which an agent with a scripted model pays bills, kills it " +
-    "with -9 in the middle of a payment, and lets a second process take over. That one does not guess whether the " +
-    "payment happened: it asks, you answer, and it continues. Then the demo shows what the store recorded, checks it, " +
-    "and changes one byte in a copy of the file to see it noticed. No network, no model, no key, nothing left behind, less " +
-    "than 20 seconds. With --store it uses that store of yours instead, under ids of its own, and leaves there what it wrote.",
+    "Creates a store in a temporary directory, starts a process in which an agent with a scripted model pays bills, kills it " +
+    "with -9 in the middle of a payment, and lets a second process take over. The second process does not guess whether the " +
+    "payment happened: it asks you and continues with your answer. Then the demo shows what the store recorded, checks it, " +
+    "and changes one byte in a copy of the file to show that the check finds it. It needs no network, model or key, leaves " +
+    "nothing behind and takes less than 20 seconds. With --store it uses your store, under new ids, and leaves its sessions there.",
   options: {
-    keep: { type: "flag", summary: "keep the temporary directory, to look around in it" },
-    yes: { type: "flag", short: "y", summary: "do not ask: answer that the payment happened, as the bank's book says" },
+    keep: { type: "flag", summary: "keep the temporary directory, so that you can inspect it" },
+    yes: {
+      type: "flag",
+      short: "y",
+      summary: "do not ask: answer that the payment happened, as the bank's records say",
+    },
   },
-  globalOptionHelp: { store: "a store of yours instead of a temporary one; $HOLDFAST_STORE is not looked at" },
+  globalOptionHelp: { store: "your store instead of a temporary one; the demo ignores $HOLDFAST_STORE" },
   operands: [],
   examples: [
-    { command: "holdfast demo", does: "the whole story; it asks you one question" },
+    { command: "holdfast demo", does: "the whole demo; it asks you one question" },
     { command: "holdfast demo --yes --keep", does: "without the question, and keep the store afterwards" },
-    { command: "holdfast demo --json", does: "only what was checked, for a program" },
+    { command: "holdfast demo --json", does: "only the checked claims, for a program" },
   ],
   next: "holdfast init creates a store of your own; holdfast worker --help explains how to run your own agents.",
   run: async (context) => {
@@ -50,7 +54,7 @@ export const demo: Command = {
       const setup = { ...makeSetup(context, directory), keyboard, signal: stop.signal };
       if (canAsk(context)) keyboard.open();
       const result = await runDemo(setup, context);
-      // The time that the person took to answer is not the demo's.
+      // The person's time to answer does not count as the demo's.
       const ms = Math.round(performance.now() - started) - result.takeover.decision.thoughtMs;
       const { claims, allHold } = setup.narrator;
       const kept = setup.isTemporary && !keep ? null : setup.choice.name;
@@ -70,11 +74,11 @@ export const demo: Command = {
 
 function makeSetup(context: Context, directory: string): Omit<DemoSetup, "keyboard" | "signal"> {
   const { args, io } = context;
-  // $HOLDFAST_STORE is not meant: the demo writes to a store of yours only when you name it here.
+  // The demo ignores $HOLDFAST_STORE: it writes to the user's store only when --store names it.
   const named = args.text("store");
   if (named === ":memory:") throw new UsageError("the demo needs a store that outlives a process, not :memory:");
   const isTemporary = named === undefined;
-  // Nor is $HOLDFAST_BLOB_DIR, unless the store is yours too.
+  // It also ignores $HOLDFAST_BLOB_DIR, unless --store names a store.
   const env = isTemporary ? {} : io.env;
   const choice = chooseStore(named ?? path.join(directory, "agents.db"), args.text("blob-dir"), { ...io, env });
   const suffix = isTemporary ? "" : `-${path.basename(directory).slice(-6)}`;
@@ -103,7 +107,7 @@ async function makeStore({ narrator, choice, isTemporary, suffix }: DemoSetup): 
   await narrator.shell(`export HOLDFAST_STORE=${choice.name}`);
   const made = await narrator.run("init");
   if (made.code !== EXIT.ok) throw new HoldfastError("StoreUnreachable", made.stderr.trim());
-  if (!isTemporary) await narrator.say(`(Ids of the demo end in ${suffix}, because this store is yours.)`);
+  if (!isTemporary) await narrator.say(`(Ids of the demo end in ${suffix}, because it writes to your own store.)`);
 }
 
 async function showWhatIsStored(
@@ -117,14 +121,16 @@ async function showWhatIsStored(
     const events = await holdfast.log.read(session, { after: decision.seq, types: ends, limit: 100 });
     return events.find(({ data }) => `${session}#${data.step}` === decision.id)?.seq ?? decision.seq;
   });
-  await narrator.say("Why was the payment taken for done, or not? Every event knows its causes:");
+  await narrator.say("Why does the store record that the payment happened, or not? Every event names its causes:");
   await narrator.run("trace", "--causes", `${session}#${why}`);
   const { causes } = await withStore(choice, (holdfast) => holdfast.causes(`${session}#${why}`));
   const isTraced = causes.some(({ type, data }) => type === "run/answered" && data.by === decision.by);
   await narrator.claim("the trace leads to the person's decision", isTraced);
-  await narrator.say("What did it cost? Calls that were known were not made, or paid for, again:");
+  await narrator.say(
+    "What did it cost? The second process did not repeat, or pay for, calls that the log already had:",
+  );
   await narrator.run("cost", session);
-  await narrator.say("And is it whole? The checker compares all rows with the log, and every hash:");
+  await narrator.say("Is the store consistent? The checker compares all rows with the log, and every hash:");
   const checked = await narrator.run("check", session);
   await narrator.claim("the checker finds nothing wrong after the crash", checked.code === EXIT.ok);
   if (signal.aborted) throw new HoldfastError("Aborted", "the demo was stopped");
@@ -135,7 +141,7 @@ async function verifyDamagedCopy(
   { session, decision }: Takeover,
 ): Promise<Readonly<Record<string, unknown>> | null> {
   const file = await findStoreFile(choice.url);
-  // Nothing is shown of what cannot be: a server's files are not ours to copy.
+  // The demo cannot copy a server's files, so it skips this part.
   if (file === undefined) return null;
   const damaged = path.join(directory, "damaged.db");
   const copy: StoreChoice = { ...choice, url: damaged, name: damaged };
@@ -147,12 +153,12 @@ async function verifyDamagedCopy(
   await narrator.say(
     `Last, the demo forges the name under that decision: in a copy of the file it changes byte ${formatCount(offset)}.`,
   );
-  const shown = await narrator.run("verify", session, "--store", damaged);
+  const verified = await narrator.run("verify", session, "--store", damaged);
   const badSeq = await withStore(copy, async (holdfast) => {
     const report = await holdfast.log.verify(session);
     return report.ok ? null : report.badSeq;
   });
-  const found = shown.code === EXIT.damage && badSeq === decision.seq;
+  const found = verified.code === EXIT.damage && badSeq === decision.seq;
   await narrator.claim(`verify names event ${decision.seq} and exits with ${EXIT.damage}`, found);
   return { changedSeq: decision.seq, offset, badSeq };
 }
@@ -165,19 +171,19 @@ async function printEnding(
 ): Promise<void> {
   const time = `${(ms / 1000).toFixed(1)} s`;
   await narrator.step(
-    narrator.allHold ? "That is all" : "Something does not hold",
+    narrator.allHold ? "Summary" : "A claim does not hold",
     narrator.allHold
       ? `${narrator.claims.length} claims checked in ${time}; all of them hold.`
       : `${narrator.claims.filter(({ holds }) => !holds).length} claims do not hold. Please report this.`,
   );
-  if (kept === null) await narrator.say("The temporary store is gone again; --keep keeps it.");
+  if (kept === null) await narrator.say("The demo deleted its temporary store; --keep keeps it.");
   else if (isTemporary) await narrator.say(`The store is kept at ${kept}`);
   await narrator.title("Try next");
   if (isTemporary && kept !== null) await narrator.shell(`export HOLDFAST_STORE=${kept}`);
   await narrator.commands([
-    ...(kept === null ? [] : ([[`runs show ${run}`, "the timeline of it all"]] as const)),
+    ...(kept === null ? [] : ([[`runs show ${run}`, "the timeline of the run"]] as const)),
     ["init", "a store of your own"],
-    ["worker --help", "run agents of yours"],
+    ["worker --help", "run your own agents"],
     ["runs --help", "what people can do about runs"],
     ["--help", "everything else"],
   ]);

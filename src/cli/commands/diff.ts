@@ -1,4 +1,4 @@
-// holdfast diff: what two heads or sessions have in common, and how they differ.
+// holdfast diff: shows what two heads or sessions have in common, and how they differ.
 import type { Diff, DiffSide } from "../../contracts/archive.ts";
 import type { MessageAt } from "../../contracts/lineage.ts";
 import { rowId } from "../../core/row-id.ts";
@@ -16,9 +16,11 @@ export const diff: Command = {
   usage: ["diff A B [--limit N]"],
   description:
     "Shows the last point that A and B have in common, the messages that only one of them has, the state that differs (from A to " +
-    "B), and what calls of one side alone took and cost. Messages are the same when they are the same row: a fork " +
+    "B), and the tokens and cost of calls that only one side has. Messages are the same when they are the same row: a fork " +
     `shares them. A and B are each SESSION or SESSION@HEAD. ${LOCATOR_HELP}`,
-  options: { limit: { type: "number", min: 0, summary: "so many messages of each side (default 20; --json has all)" } },
+  options: {
+    limit: { type: "number", min: 0, summary: "at most so many messages of each side (default 20; --json has all)" },
+  },
   operands: [
     { name: "A", need: "one" },
     { name: "B", need: "one" },
@@ -62,11 +64,11 @@ function lines(found: Diff, limit: number, context: Context): string[] {
   ];
 }
 
-/** One line a key: what it held, and what it holds. */
+/** One line per key: its old and its new value. */
 function stateLines({ added, removed, changed, values }: Diff["state"], { output }: Context): string[] {
   const { frame, style } = output;
   const shown = (mark: string, key: string) => {
-    // A long key leaves room for what it holds.
+    // A long key is cut, so that its value has room.
     const name = safe`  ${mark} ${truncate(safeLine(key), Math.max(8, Math.floor(frame.width / 3)))}: `;
     const texts = Object.values(values[key] ?? {}).map((value) => safeLine(JSON.stringify(value)));
     return name + changeText(texts, frame.width - displayWidth(name));
@@ -81,14 +83,14 @@ function stateLines({ added, removed, changed, values }: Diff["state"], { output
 
 const ARROW = " → ";
 
-/** "old → new" in so many columns: what does not fit is cut so that the first difference can be seen. */
+/** "old → new" in `width` columns; values that do not fit are cut so that their first difference stays visible. */
 function changeText([first = "", second]: readonly string[], width: number): string {
   if (second === undefined) return truncate(first, width);
   const room = width - ARROW.length;
   if (displayWidth(first) + displayWidth(second) <= room) return first + ARROW + second;
   const half = Math.floor(room / 2);
   const same = commonLength(first, second);
-  // Half a surrogate pair is no character.
+  // Never begin with half of a surrogate pair.
   const from = (text: string) => text.slice(same - Math.floor(half / 4)).replace(/^[\udc00-\udfff]/, "");
   const cut = (text: string) => (same > half / 2 ? `…${from(text)}` : text);
   const [old, now] = [cut(first), cut(second)];

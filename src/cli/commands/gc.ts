@@ -13,23 +13,23 @@ export const gc: Command = {
   usage: ["gc [--dry-run | --vacuum]"],
   description:
     "Deletes expired captures, as holdfast captures sweep does. Then it " +
-    "frees expired blobs that are not pinned and that no row refers to. It works by epochs: every run is one, and a " +
-    "blob is freed by the third run after it expired, so that a writer that stores the same bytes meanwhile never " +
-    "loses them. It runs safely beside writers; run it regularly. A dry run shows what can be reclaimed in the end. " +
-    "With --vacuum the whole database is then written anew: copies of erased rows that the engine left in its unused " +
-    "places are gone as well. That needs room for a second copy, on SQLite up to two, and all writers wait until it is " +
-    "done; do it after erasing what must leave no trace, or once in a while.",
+    "frees expired blobs that are not pinned and that no row refers to. gc works in epochs: every run is one epoch, and the third " +
+    "run after a blob expired frees it, so that a writer that stores the same bytes meanwhile never " +
+    "loses them. gc is safe while writers run; run it regularly. A dry run shows what later runs can free. " +
+    "--vacuum then rewrites the whole database, which also removes copies of erased rows from the engine's unused " +
+    "pages. That needs space for a second copy, on SQLite up to two, and all writers wait until it is " +
+    "done; do it after erasing content that must leave no trace, or now and then.",
   options: {
     "dry-run": { type: "flag", short: "n", summary: "show what can be reclaimed, delete nothing" },
-    vacuum: { type: "flag", summary: "then write the whole database anew; writers wait" },
+    vacuum: { type: "flag", summary: "then rewrite the whole database; writers wait" },
   },
   operands: [],
   examples: [
     { command: "holdfast gc --dry-run", does: "what can be reclaimed?" },
     { command: "holdfast gc", does: "one epoch; three of them free what has expired" },
-    { command: "holdfast gc --vacuum", does: "and leave no trace of what was erased" },
+    { command: "holdfast gc --vacuum", does: "also remove all traces of erased rows" },
   ],
-  next: "holdfast stats shows what the store takes.",
+  next: "holdfast stats shows the size of the store.",
   run: async (context) => {
     const { args, output } = context;
     const vacuum = args.flag("vacuum");
@@ -37,7 +37,7 @@ export const gc: Command = {
     const holdfast = await context.open();
     const captures = await holdfast.captures.deleteExpired({ dryRun });
     const report = await holdfast.blobs.gc({ dryRun, vacuum });
-    const text = vacuum ? `The database was written anew. ${EPOCHS}` : EPOCHS;
+    const text = vacuum ? `The database was rewritten. ${EPOCHS}` : EPOCHS;
     await output.answer({ ...report, captures }, () => [
       ...lines(report, captures, { ...output.frame, indent: 2 }),
       "",
@@ -48,7 +48,7 @@ export const gc: Command = {
 };
 
 const WIDEST = 80;
-const EPOCHS = "gc works by epochs: every run is one, and a blob is freed by the third run after it expired.";
+const EPOCHS = "gc works in epochs: every run is one epoch, and the third run after a blob expired frees it.";
 
 function lines(report: GcReport, captures: CapturesRemoved, frame: Frame): string[] {
   const swept: [string, string] = ["captures", captures.removed.length === 0 ? "" : sweptWords(captures)];

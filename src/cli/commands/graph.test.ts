@@ -156,7 +156,7 @@ describe("names of heads", () => {
       for (const at of [`chat@${short(first)}`, `holdfast:#chat@${first.id}`]) {
         const more = { add: ["hi"], set: ["k=1"], rm: command[0] === "state" ? ["k"] : ["--yes"] }[command[1] ?? ""];
         expect(await fails(...command, at, ...(more ?? []))).toMatch(
-          /^2 .*names a head, and this command takes a session without a head, such as chat; .*`holdfast \w+ \S*chat@hd-/,
+          /^2 .*names a head, but this command takes a session without a head, such as chat; .*`holdfast \w+ \S*chat@hd-/,
         );
       }
     }
@@ -185,7 +185,7 @@ describe("names of heads", () => {
       expect(await json("sessions", "tree", at)).toMatchObject({ sessions: [{ id: "chat", seq: 3, head: first.id }] });
       expect(await json("log", "anchor", at)).toMatchObject({ session: "chat", seq: 3, hash: log.events[2].hash });
       const { findings } = await json("verify", at);
-      expect(findings).toMatchObject([{ ok: true, note: expect.stringContaining("holds head hd-") }]);
+      expect(findings).toMatchObject([{ ok: true, note: expect.stringContaining("contains head hd-") }]);
     }
     expect((await json("cost", "chat")).total.costUsd).toBe(2);
     expect(await run("sessions", "show", `chat@${short(first)}`)).toMatch(/at head +hd-.*\n(.*\n)*messages +1\n/);
@@ -235,10 +235,10 @@ describe("sessions tree and show", () => {
     expect(lines.map((line) => line.replaceAll(/hd-[0-9a-f]{8}…/g, "HEAD"))).toEqual([
       "chat  2 messages, on branch 6  A \\x1b[31mtitle",
       "├─ ● HEAD chat#3 greeted",
-      "├─ branch 6 from chat#3 the session is here",
+      "├─ branch 6 from chat#3 current",
       "│  └─ ● HEAD chat#8 current",
       "├─ fork at chat#3: fork ←  1 message, on branch 5",
-      "│  ├─ branch 5 from fork#2 the session is here",
+      "│  ├─ branch 5 from fork#2 current",
       "│  └─ ○ HEAD fork#4 aborted",
       "└─ ● HEAD chat#5",
     ]);
@@ -268,7 +268,7 @@ describe("sessions tree and show", () => {
     await run("fork", `chat@${first.id}`, "fork");
     const shown = await run("sessions", "show", "fork");
     expect(shown).toMatch(/^origin +fork$/m);
-    expect(shown).toMatch(new RegExp(`^made from +chat at head ${first.id.slice(0, 11)}…$`, "m"));
+    expect(shown).toMatch(new RegExp(`^derived from +chat at head ${first.id.slice(0, 11)}…$`, "m"));
     expect(await run("sessions", "show", "chat")).toMatch(/^forks +fork$/m);
     expect((await json("sessions", "show", "chat")).lineage).toMatchObject({ heads: 2, branches: 1, forks: ["fork"] });
   });
@@ -320,7 +320,7 @@ describe("export and import", () => {
       /^imported session chat \(5 events\)\n {2}rows +\d+\n/,
     );
     expect(await run("import", "chat.hf", "--store", "other.db")).toBe(
-      "session chat is here already with the same content\n",
+      "session chat exists already with the same content\n",
     );
     expect((await json("sessions", "show", "chat", "--store", "other.db")).head).toBe(second.id);
     expect(await run("verify", "chat", "--store", "other.db")).toContain("5 events");
@@ -343,7 +343,7 @@ describe("export and import", () => {
       await store.invocations.attach("chat", "child", { mode: "branch", session: { id: "again" } }, async () => 1);
     });
     const out = await cli(["export", "chat", "--out", "alone.hf"]);
-    expect(out.stderr).toContain("2 invoked sessions left out; --children takes them");
+    expect(out.stderr).toContain("2 invoked sessions left out; --children exports them as well");
     expect((await cli(["export", "chat", "--children", "-o", "family.hf"])).stderr).not.toContain("left out");
     for (const file of ["alone", "family"]) {
       await run("init", "--store", `${file}.db`);
@@ -370,10 +370,10 @@ describe("export and import", () => {
     await run("export", "chat", "-o", "chat.hf");
     await run("init", "--store", "other.db");
     const alone = await cli(["import", "twig.hf", "--store", "other.db"]);
-    expect(alone.stderr).toContain("warning: of session chat only what twig inherits is here");
+    expect(alone.stderr).toContain("warning: the store has only the part of session chat that twig inherits");
     expect((await json("import", "twig.hf", "--store", "other.db")).partial).toEqual(["chat"]);
     expect(await fails("sessions", "show", "chat", "--store", "other.db")).toMatch(
-      /^3 .*"chat" is here only in part, inherited by twig\n.*holdfast messages twig/s,
+      /^3 .*"chat" exists only in part, inherited by twig\n.*holdfast messages twig/s,
     );
     const whole = await cli(["import", "chat.hf", "--store", "other.db"]);
     expect(whole.stderr).not.toContain("warning");
@@ -437,7 +437,7 @@ describe("export and import", () => {
     expect(existsSync(path.join(cwd, "no.hf"))).toBe(false);
     expect(await fails("export", "chat", "-o", "cut.hf")).toMatch(/^4 .*the file cut.hf exists already\n.*--force/s);
     await run("export", "chat", "-o", "cut.hf", "--force");
-    expect(await run("import", "cut.hf")).toContain("here already");
+    expect(await run("import", "cut.hf")).toContain("exists already");
   });
 
   test("write Markdown for people", async () => {

@@ -1,4 +1,4 @@
-// holdfast handover: what a coding agent was asked, did and left open, for the person or agent that continues.
+// holdfast handover: writes what a coding agent was asked, did and left open, for the person or agent that continues.
 import { handover as writeHandover } from "../../coding/conversation/handover.ts";
 import {
   type CaptureSelector,
@@ -20,24 +20,24 @@ import { safe, safeText } from "../terminal.ts";
 
 export const handover: Command = {
   name: "handover",
-  summary: "what a coding agent was asked, did and left open, as Markdown",
+  summary: "summarise a coding agent's session as Markdown",
   usage: ["handover --request ID | --session-id ID | --capture CAPTURE | SESSION [--agent A] [--out FILE [--force]]"],
   description:
-    "Writes for people what a coding agent's session comes to: what was asked, the last answer, files changed, commands, " +
-    "sub-agents, what is open, tokens and cost, and how to continue. It is made from the conversation in the store, so it can " +
-    "be had when the capture has expired. What it quotes stands in code, where it is neither Markdown nor HTML.",
+    "Writes a summary of a coding agent's session for people: the requests, the last answer, changed files, commands, " +
+    "sub-agents, open work, tokens and cost, and how to continue. It uses the conversation in the store, so it also works " +
+    "after the capture has expired. Quotes are code blocks, so that no viewer renders them as Markdown or HTML.",
   options: {
     ...CAPTURE_OPTIONS,
     agent: AGENT_OPTION,
-    out: { type: "text", short: "o", value: "FILE", summary: "write it to this file" },
+    out: { type: "text", short: "o", value: "FILE", summary: "write the summary to this file" },
     force: FORCE_OPTION,
   },
   operands: [{ name: "SESSION", need: "optional" }],
   examples: [
-    { command: "holdfast handover --request issue-7", does: "of the newest session of a request" },
-    { command: 'holdfast handover "$ID" -o HANDOVER.md', does: "by the id that the agent printed, to a file" },
+    { command: "holdfast handover --request issue-7", does: "summarise the newest session of a request" },
+    { command: 'holdfast handover "$ID" -o HANDOVER.md', does: "write a file, by the id that the agent printed" },
   ],
-  next: "holdfast run --request ID -- AGENT goes on with it; holdfast messages SESSION shows all that was said.",
+  next: "holdfast run --request ID -- AGENT continues the session; holdfast messages SESSION prints all of its messages.",
   run: async (context) => {
     const { output, args } = context;
     await refuseOverwrite(context);
@@ -59,7 +59,7 @@ export const handover: Command = {
 interface Subject {
   readonly holdfast: Holdfast;
   readonly session: string;
-  /** From which it can be restored; null when there is none any more. */
+  /** The capture to restore the session from; null if there is none any more. */
   readonly capture: Capture | null;
 }
 
@@ -70,7 +70,7 @@ async function subject(context: Context): Promise<Subject> {
   const [named] = args.operands;
   const isNamed = selector.request !== undefined || selector.sessionId !== undefined || selector.capture !== undefined;
   if ((named === undefined) !== isNamed) {
-    throw new UsageError("name a session, or --request ID, --session-id ID or --capture CAPTURE, one of them");
+    throw new UsageError("give exactly one of SESSION, --request ID, --session-id ID and --capture CAPTURE");
   }
   const holdfast = await context.open();
   if (named !== undefined) {
@@ -93,9 +93,9 @@ async function captureOf({ captures }: Holdfast, { id, metadata }: Session): Pro
 }
 
 function nothing(selector: CaptureSelector): HoldfastError {
-  const hint = "`holdfast captures` and `holdfast sessions` list those there are";
+  const hint = "`holdfast captures` and `holdfast sessions` list the existing ones";
   const { message, details } = noCapture(selector, hint);
-  return new HoldfastError("NotFound", `${message}, nor a conversation of it`, { hint, details });
+  return new HoldfastError("NotFound", `${message}, and no conversation either`, { hint, details });
 }
 
 async function write(text: string, file: string, { io }: Context): Promise<void> {

@@ -166,7 +166,7 @@ describe("what a fork does not have", () => {
       await say(store, "chat", "two", "three");
     });
     const { stderr } = await cli(["fork", "chat", "twig"]);
-    expect(stderr).toMatch(/^2 messages after it are not in it; `holdfast fork 'chat#\d+'` makes one with them\n$/);
+    expect(stderr).toMatch(/^the fork leaves out 2 later messages; `holdfast fork 'chat#\d+'` includes them\n$/);
     const [, command = ""] = /`holdfast (.*)`/.exec(stderr) ?? [];
     await run(...command.replaceAll("'", "").split(" "), "whole");
     expect(await json("messages", "whole")).toMatchObject({ total: 3 });
@@ -269,7 +269,7 @@ describe("messages --follow", () => {
       if ((text.match(lines) ?? []).length >= most) stop.abort();
     };
     const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(20_000)]);
-    const { code } = await cli(["messages", ...argv, "--follow"], { signal, seen: watch });
+    const { code } = await cli(["messages", ...argv, "--follow"], { signal, onStdout: watch });
     expect(code).toBe(0);
     return text;
   }
@@ -309,6 +309,6 @@ test("a head of another session is told as that", async () => {
   await run("fork", `chat@${final}`, "my twig");
   expect(await run("messages", "my twig")).toContain(`● ${final} of chat final: begun\n`);
   expect(await fails("fork", `my twig@${final.slice(0, 9)}`)).toContain(
-    `hint: it is a head of another session: chat@${final.slice(0, 11)}\n`,
+    `hint: it belongs to another session: chat@${final.slice(0, 11)}\n`,
   );
 });

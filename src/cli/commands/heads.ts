@@ -1,4 +1,4 @@
-// holdfast heads: the published points of a session.
+// holdfast heads: lists the published points of a session.
 
 import type { Head } from "../../contracts/heads.ts";
 import type { Command, CommandGroup } from "../command.ts";
@@ -16,9 +16,9 @@ const ls: Command = {
   summary: "list a session's heads, newest first",
   usage: ["heads [ls] SESSION[@HEAD] [--order ORDER] [--limit N] [--cursor C]"],
   description:
-    "A head is a published point of a session: everything up to it can be read for ever. Lists all of them, newest first, " +
-    "also aborted ones and those of other branches; the current one is marked, and so are those with a final value and " +
-    "compactions. At a head, those that lead to it. " +
+    "A head is a published point of a session: everything up to it can be read for ever. Lists all heads, newest first, " +
+    "also aborted ones and those of other branches; marks show the current head, heads with a final value and " +
+    "compactions. With @HEAD it lists only the heads that lead to that head. " +
     LOCATOR_HELP,
   options: {
     order: ORDER_OPTION,
@@ -29,7 +29,7 @@ const ls: Command = {
     { command: "holdfast heads chat-1", does: "its heads" },
     { command: "holdfast heads chat-1 --json | jq -r .current", does: "the id of the current one, for a script" },
   ],
-  next: "holdfast fork, resume and rewind continue from one; holdfast export --markdown SESSION@HEAD prints the messages.",
+  next: "holdfast fork, resume and rewind continue from a head; holdfast export --markdown SESSION@HEAD prints the messages.",
   run: async (context) => {
     const { args, output } = context;
     const holdfast = await context.open();
@@ -47,7 +47,7 @@ const ls: Command = {
       return table(columns(items, current, output.interactive), items, output.frame);
     });
     if (page.items.length === 0)
-      await output.note(`\`holdfast publish ${quoted(session)}\` makes one, as the end of a turn does`);
+      await output.note(`\`holdfast publish ${quoted(session)}\` publishes one, as the end of a turn does`);
     await output.noteNextPage(page.next);
     return undefined;
   },
@@ -56,8 +56,8 @@ const ls: Command = {
 type MarkedHead = Head & { readonly marks: readonly HeadMark[] };
 
 /**
- * On a terminal the beginning of an id is enough; a program or a file gets all of it. What is the same in every line
- * leaves its room to the summaries.
+ * A terminal shows the beginning of an id; a program or a file gets the whole id. A column with the same value in every
+ * line is left out, so that summaries have more room.
  */
 function columns(heads: readonly Head[], current: string | null, short: boolean): readonly Column<MarkedHead>[] {
   const now = Date.now();
@@ -79,7 +79,7 @@ function columns(heads: readonly Head[], current: string | null, short: boolean)
     { title: "BRANCH", align: "right", cell: ({ branch }) => (hasBranches ? String(branch) : "") },
     { title: "SEQ", align: "right", cell: ({ seq }) => formatCount(seq) },
     { title: "MESSAGES", align: "right", cell: ({ counts }) => formatCount(counts.messages) },
-    // Before what a narrow terminal leaves out first.
+    // Before the columns that a narrow terminal leaves out first.
     { title: "SUMMARY", cell: ({ finalSummary }) => finalSummary ?? "", shrink: 1, min: 16 },
     { title: "CALLS", align: "right", cell: ({ counts }) => (hasCalls ? formatCount(counts.calls) : "") },
     { title: "PUBLISHED", cell: ({ at }) => formatAge(at, now) },

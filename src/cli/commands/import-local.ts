@@ -17,33 +17,36 @@ import { formatAge, formatCount, parseDuration, plural } from "../units.ts";
 
 export const importLocal: Command = {
   name: "import-local",
-  summary: "bring what coding agents said on this machine into the store",
+  summary: "import the conversations of this machine's coding agents",
   usage: ["import-local [--agent A] [--since TIME] [--request-prefix P] [--mask-secrets] [--dry-run]"],
   description:
-    "Brings the conversations of all sessions that Claude Code and OpenCode have of you on this machine into the store, each as " +
+    "Imports the conversations of all your Claude Code and OpenCode sessions on this machine into the store, each as " +
     "a session of its own (claude-code/ID, opencode/ID), so that messages, trace, cost, diff and query work on them. Their files are " +
-    "not captured. What did not change since the last time is not read; one that cannot be read keeps no other from being " +
-    "imported, and the exit code is then 1. A session that was erased in the store is not brought back. A store that is not there is " +
-    `made. ${OPENCODE_HELP}`,
+    "not captured. It skips sessions that did not change since the last import. A session that cannot be read does not stop the other " +
+    "imports, and the exit code is then 1. A session that was erased in the store is not imported again. If there is no store, " +
+    `import-local creates one. ${OPENCODE_HELP}`,
   options: {
     agent: { ...AGENT_OPTION, summary: "only sessions of this coding agent" },
-    since: { type: "text", value: "TIME", summary: "only what changed in the last 12h, 30d …" },
+    since: { type: "text", value: "TIME", summary: "only sessions that changed in the last 12h, 30d …" },
     "request-prefix": {
       type: "text",
       value: "P",
-      summary: "give each session a request of its own, P and its id (default: all have the request local)",
+      summary: "give each session its own request, P followed by its id (default: all have the request local)",
     },
     "mask-secrets": { type: "flag", summary: "replace likely secrets in what is imported now" },
-    "dry-run": { type: "flag", short: "n", summary: "tell what would be imported, write nothing" },
+    "dry-run": { type: "flag", short: "n", summary: "print what would be imported, write nothing" },
   },
-  globalOptionHelp: { json: "print one document for each session, and one at the end, a line each" },
+  globalOptionHelp: { json: "print one JSON line for each session, and one at the end" },
   operands: [],
   examples: [
-    { command: "holdfast import-local --dry-run", does: "what is there, and not in the store yet?" },
-    { command: "holdfast import-local", does: "all there is" },
-    { command: "holdfast import-local --agent claude-code --since 30d", does: "what Claude Code did this month" },
+    { command: "holdfast import-local --dry-run", does: "list sessions that are not in the store yet" },
+    { command: "holdfast import-local", does: "import all of them" },
+    {
+      command: "holdfast import-local --agent claude-code --since 30d",
+      does: "import Claude Code's sessions of this month",
+    },
   ],
-  next: "holdfast sessions --request local lists them; holdfast cost, holdfast query ask about them.",
+  next: "holdfast sessions --request local lists them; holdfast cost and holdfast query analyse them.",
   run: async (context) => {
     const { args, io } = context;
     const agent = agentGiven(context);
@@ -99,7 +102,7 @@ class LocalImport {
     }
   }
 
-  /** An agent that cannot be asked, or a folder that cannot be listed, does not stop the rest. */
+  /** An agent or a folder whose sessions cannot be listed does not stop the rest. */
   async #list(agent: CodingAgent, io: Io): Promise<readonly LocalSessionEntry[]> {
     const broken: unknown[] = [];
     try {
@@ -168,7 +171,7 @@ class LocalImport {
           { ...output.frame, indent: 2 },
         ),
       ]);
-      if (this.#isStopped) await output.note("stopped; the next time goes on where this one was");
+      if (this.#isStopped) await output.note("stopped; the next import continues from here");
     }
     return failed === 0 ? EXIT.ok : EXIT.error;
   }

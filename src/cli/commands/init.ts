@@ -13,8 +13,8 @@ export const init: Command = {
   description:
     "Creates an empty store: one SQLite file (with -wal and -shm beside it while it is open), or the tables of a " +
     "PostgreSQL schema. The file can be read by its owner only; HOLDFAST_FILE_MODE=660 gives its group access. " +
-    "An existing store is left as it is. Other commands never create one, so that a " +
-    "mistake in --store leaves nothing behind. In your program, open(url) creates it by itself.",
+    "init does not change an existing store. Most other commands never create one, so that a " +
+    "mistake in --store leaves nothing behind. In your program, open(url) creates the store.",
   options: {},
   warnsOfExposedFiles: true,
   operands: [],

@@ -71,7 +71,7 @@ describe("log", () => {
       if (seen.length === 2) stop.abort();
     };
     const argv = ["log", "s", "--follow", "--type", "message/added"];
-    const { code } = await cli(argv, { signal: stop.signal, seen: watch });
+    const { code } = await cli(argv, { signal: stop.signal, onStdout: watch });
     expect([code, ...seen]).toEqual([0, "2", "3"]);
   });
 });
@@ -144,7 +144,7 @@ describe("verify", () => {
     expect(await cli(["verify", "--anchor", "other.json"])).toMatchObject({ code: 5 });
     writeFileSync(inDirectory("gone.json"), JSON.stringify([{ ...one, session: "never" }]));
     const gone = await cli(["verify", "--anchor", "gone.json"]);
-    expect([gone.code, gone.stdout]).toEqual([5, expect.stringContaining("there is an anchor, but no such session")]);
+    expect([gone.code, gone.stdout]).toEqual([5, expect.stringContaining("the anchored session does not exist")]);
     await run("sessions", "rm", "t", "--yes");
     const erased = await run("verify", "--anchor", "all.json");
     expect(erased).toMatch(/^ok +t +0 +erased; nothing to verify$/m);
@@ -171,7 +171,7 @@ describe("verify", () => {
     expect(await cli(["verify"])).toMatchObject({ code: 0 });
     const { code, stdout } = await cli(["verify", "--blobs"]);
     expect([code, stdout]).toEqual([5, expect.stringContaining("damage in 1 of 1 session")]);
-    expect(stdout).toMatch(/^s: first bad event s#2: s#2: sha256:\w+: its bytes do not have its hash$/m);
+    expect(stdout).toMatch(/^s: first bad event s#2: s#2: sha256:\w+: the bytes do not have the blob's hash$/m);
     expect(await cli(["messages", "s"])).toMatchObject({ code: 5, stdout: "" });
   });
 
@@ -298,7 +298,7 @@ describe("messages", () => {
     const at = `s@${head.id}`;
     const { code, stdout, stderr } = await cli(["messages", at, "--limit", "30"]);
     expect([code, heads(stdout)]).toEqual([5, Array.from({ length: 18 }, (_, i) => i + 2)]);
-    const [, next = ""] = /`holdfast (messages \S+ --after \S+)` reads what follows it/.exec(stderr) ?? [];
+    const [, next = ""] = /`holdfast (messages \S+ --after \S+)` prints the messages after it/.exec(stderr) ?? [];
     expect(heads(await run(...next.replaceAll("'", "").split(" ")))).toEqual(
       Array.from({ length: 21 }, (_, i) => i + 21),
     );
@@ -307,7 +307,7 @@ describe("messages", () => {
     const byAgent = JSON.parse((await cli(["messages", at, "--agent", "a", "--json"])).stdout);
     expect([byAgent.messages.length, byAgent.damagedSeq, byAgent.total]).toEqual([18, 20, 40]);
     const inherited = await cli(["messages", `f@${fork.id}`]);
-    expect([inherited.code, inherited.stderr]).toEqual([5, expect.stringMatching(/--after 's#20'` reads/)]);
+    expect([inherited.code, inherited.stderr]).toEqual([5, expect.stringMatching(/--after 's#20'` prints/)]);
     expect(await json("messages", `f@${fork.id}`, "--after", "s#20", "--agent", "b")).toMatchObject({
       total: 1,
       messages: [{ session: "f" }],
@@ -324,7 +324,7 @@ describe("messages", () => {
     expect([code, heads(stdout)]).toEqual([5, Array.from({ length: 18 }, (_, i) => i + 2)]);
     expect(stderr).toMatch(/^holdfast: message s#20: .* is damaged/);
     expect(stderr).toMatch(
-      /hint: only a backup has its text; `holdfast messages s --after 's#20'` reads what follows it\n/,
+      /hint: only a backup has this message's text; `holdfast messages s --after 's#20'` prints the messages after it\n/,
     );
     expect(heads(await run("messages", "s", "--after", "20"))).toHaveLength(21);
     expect(heads((await cli(["messages", "s", "--last", "25"])).stdout)).toEqual([17, 18, 19]);
@@ -472,7 +472,7 @@ describe("upkeep", () => {
     await run("blobs", "put", "a.bin", "--ttl", "1ms");
     const dry = await run("gc", "--dry-run");
     expect(dry).toMatch(/^dry run: nothing was changed\n {2}can be reclaimed: +1 blob, [\d.]+ (kB|bytes)\n/);
-    expect(dry.replaceAll("\n", " ")).toContain("freed by the third run after it expired");
+    expect(dry.replaceAll("\n", " ")).toContain("the third run after a blob expired frees it");
     const reports = [];
     for (let i = 0; i < 6; i++) reports.push(await json("gc"));
     expect(reports.reduce((sum, report) => sum + report.deleted, 0)).toBe(1);
@@ -481,10 +481,10 @@ describe("upkeep", () => {
   });
 
   test("LG6 gc --vacuum writes the database anew, and its help says what that takes", async () => {
-    expect(await run("gc", "--vacuum")).toContain("The database was written anew.");
+    expect(await run("gc", "--vacuum")).toContain("The database was rewritten.");
     expect(await run("gc")).not.toContain("written anew");
     const help = (await run("gc", "--help")).replace(/\s+/g, " ");
-    expect(help).toContain("needs room for a second copy");
+    expect(help).toContain("needs space for a second copy");
     expect(help).toContain("all writers wait until it is done");
   });
 

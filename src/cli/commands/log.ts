@@ -1,4 +1,4 @@
-// holdfast log: a session's events in order, live if wanted, and the head of its chain to keep elsewhere.
+// holdfast log: prints a session's events in order, follows them live, and prints chain heads as anchors.
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import type { Locator } from "../../contracts/locators.ts";
@@ -18,7 +18,7 @@ import { type Column, EVENT_ID, table } from "../table.ts";
 import { displayWidth, quoted, safeLine, truncate } from "../terminal.ts";
 import { formatTime } from "../units.ts";
 
-/** Events of one table: a longer answer is printed piece by piece, so that it needs little memory. */
+/** At most so many events per table: a longer answer is printed in pieces, so that it needs little memory. */
 const PIECE = 1000;
 
 const show: Command = {
@@ -32,10 +32,10 @@ const show: Command = {
     "log [show] SESSION --run RUN [--last N | --after SEQ] [--type TYPE]…",
   ],
   description:
-    "Prints what happened in a session, oldest first: by default the last 50 events. Events are " +
+    "Prints the events of a session, oldest first: by default the last 50. Events are " +
     "compact: they name what was written and never repeat it; holdfast messages SESSION --follow prints the messages, live. " +
-    "Each one's hash covers it and everything before it. At a " +
-    `head: those on the line that leads to it. ${LOCATOR_HELP}`,
+    "The hash of an event covers it and everything before it. At a " +
+    `head: the events on the branch that leads to it. ${LOCATOR_HELP}`,
   options: {
     type: { type: "list", value: "TYPE", summary: "only events of this type, such as message/added" },
     run: { type: "text", value: "RUN", summary: "only events of this run; the beginning of its id is enough" },
@@ -47,7 +47,7 @@ const show: Command = {
     { command: "holdfast log chat-1 --after 0 --type task/updated", does: "every change of a task" },
     { command: "holdfast log chat-1 --follow", does: "watch it live, also what other processes write" },
   ],
-  next: "holdfast verify SESSION checks the chain; holdfast log anchor SESSION keeps its head elsewhere.",
+  next: "holdfast verify SESSION checks the chain; holdfast log anchor SESSION prints its head, to keep elsewhere.",
   run: async (context) => {
     const { args, output } = context;
     const holdfast = await context.open();
@@ -76,7 +76,7 @@ const show: Command = {
   },
 };
 
-/** The events of one run. */
+/** Prints the events of one run. */
 async function showRun(
   holdfast: Holdfast,
   session: Session,
@@ -86,7 +86,7 @@ async function showRun(
 ): Promise<undefined> {
   const { after = 0, limit = Number.POSITIVE_INFINITY, last } = range;
   const run = await needRun(holdfast, named);
-  if (run.session !== session.id) throw new UsageError(`run "${run.id}" is one of session "${run.session}"`);
+  if (run.session !== session.id) throw new UsageError(`run "${run.id}" belongs to session "${run.session}"`);
   const types = new Set(args.list("type"));
   const found: LogEvent[] = [];
   for (let seen = after; ; ) {
@@ -101,7 +101,7 @@ async function showRun(
   return undefined;
 }
 
-/** The events up to a head. Their seqs have gaps where other branches are. */
+/** Prints the events up to a head. Their seqs have gaps where other branches are. */
 async function showAt(holdfast: Holdfast, at: Locator, range: Range, { args, output }: Context): Promise<undefined> {
   const { seq, hash } = await holdfast.log.anchor(at);
   const { after = 0, limit = Number.POSITIVE_INFINITY, last } = range;
@@ -117,7 +117,7 @@ function eventLines(events: readonly LogEvent[], output: Output): string[] {
   return splitIntoTables(events).flatMap((piece) => table(columns(output), piece, output.frame));
 }
 
-/** One event in one line, without a table: the width of the next event is not known yet. */
+/** Prints one event per line without a table, because the width of later events is unknown. */
 function eventLine(event: LogEvent, { style, width }: Output): string {
   const origin = [event.agent, event.run].filter((name) => name !== undefined).join(", run ");
   const head = safeLine(`${formatTime(event.at)} ${event.type}${origin === "" ? "" : ` (${origin})`}`);
@@ -168,7 +168,7 @@ async function readEvents(
   types: readonly string[],
 ): Promise<readonly LogEvent[]> {
   if (last === undefined) return await collect(holdfast, { session: session.id }, after, limit, types);
-  // Only a filter makes it necessary to read from the start: seqs are contiguous.
+  // Seqs are contiguous, so only a filter needs to read from the start.
   const from = types.length === 0 ? Math.max(0, session.seq - last) : 0;
   const events = await collect(holdfast, { session: session.id }, from, Number.POSITIVE_INFINITY, types);
   return last === 0 ? [] : events.slice(-last);
@@ -200,9 +200,9 @@ export async function noteTypes(holdfast: Holdfast, session: Session, { args, ou
     for (const { type } of page) present.add(type);
     after = page.at(-1)?.seq ?? session.seq;
   }
-  const strange = args.list("type").filter((type) => !present.has(type));
-  if (strange.length === 0) return;
-  await output.note(safeLine(`no ${strange.join(", ")} in this session; it has ${[...present].sort().join(", ")}`));
+  const unknown = args.list("type").filter((type) => !present.has(type));
+  if (unknown.length === 0) return;
+  await output.note(safeLine(`no ${unknown.join(", ")} in this session; it has ${[...present].sort().join(", ")}`));
 }
 
 async function watch(holdfast: Holdfast, session: Session, range: Range, context: Context): Promise<number> {
@@ -227,16 +227,16 @@ const anchor: Command = {
   usage: ["log anchor SESSION…", "log anchor --all"],
   description:
     "Prints the chain head of a session as JSON, or the chain up to SESSION@HEAD. " +
-    "The chain alone shows damage and careless editing; an editor " +
-    "that rewrites a log and all its hashes is found only with an anchor that is kept where the editor cannot write.",
-  options: { all: { type: "flag", summary: "of every session of the store" } },
+    "The chain alone shows damage and careless editing; only an anchor " +
+    "that is kept where the editor cannot write shows that a log and all its hashes were rewritten.",
+  options: { all: { type: "flag", summary: "print the heads of every session of the store" } },
   operands: [{ name: "SESSION", need: "any" }],
   examples: [
     { command: "holdfast log anchor chat-1 > chat-1.anchor.json", does: "keep this file in another place" },
-    { command: "holdfast log anchor --all > anchors.json", does: "of every session" },
-    { command: "holdfast verify --anchor anchors.json", does: "later: is all of it still there, unchanged?" },
+    { command: "holdfast log anchor --all > anchors.json", does: "anchor every session" },
+    { command: "holdfast verify --anchor anchors.json", does: "later: check that nothing is missing or changed" },
   ],
-  next: "holdfast verify --anchor FILE checks the store against it.",
+  next: "holdfast verify --anchor FILE checks the store against the anchors.",
   run: async (context) => {
     const { args, output } = context;
     const all = args.flag("all");

@@ -1,4 +1,4 @@
-// holdfast messages: the transcript of a session, read or added to.
+// holdfast messages: prints the messages of a session, or appends one.
 import { AS_CONTENT } from "../../coding/conversation/sdk-mirror.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
@@ -39,30 +39,36 @@ const show: Command = {
     "messages [show] SESSION@HEAD [--agent A] [--all] [--last N | [--after SEQ] [--limit N]]",
   ],
   description:
-    "Prints messages oldest first: by default the last 50. Texts of models and tools are made safe " +
-    "for the terminal; --json gives it exactly as stored. Bytes such as images are shown by their ref. A line with ● is a head " +
-    "that was published there, with ○ an aborted one; the line says whether it has a final value or is a compaction. Entries that the " +
-    "Claude Agent SDK mirrored and that are no messages are counted below; --all and --json show them. At a head the command prints " +
+    "Prints messages oldest first: by default the last 50. Control characters in texts are escaped " +
+    "for the terminal; --json prints them exactly as stored. Attachments such as images are shown by their ref. A line with ● is a head " +
+    "that was published there, ○ an aborted head; the line says whether the head has a final value or is a compaction. Entries that the " +
+    "Claude Agent SDK mirrored and that are not messages are only counted; --all and --json show them. At a head the command prints " +
     `the messages as they were then, and marks those that were erased since. ${LOCATOR_HELP}`,
   options: {
     agent: { type: "text", value: "ID", summary: "only this agent's messages" },
-    all: { type: "flag", summary: "also the entries of a mirrored transcript that are no messages" },
-    calls: { type: "flag", summary: "also which model call wrote a message, if a run recorded it; not with --follow" },
+    all: { type: "flag", summary: "also print entries of a mirrored transcript that are not messages" },
+    calls: {
+      type: "flag",
+      summary: "also print the model call that wrote a message, if a run recorded it; not with --follow",
+    },
     ...rangeOptions("messages", LIMITS.historyPage),
     after: {
       type: "text",
       value: "SEQ",
-      summary: "only messages behind this seq, or behind the message with this id (chat-1#7); 0 is from the start",
+      summary: "only messages after this seq, or after the message with this id (chat-1#7); 0 is from the start",
     },
   },
   operands: [{ name: "SESSION", need: "one" }],
   examples: [
     { command: "holdfast messages chat-1 --last 10", does: "the last ten" },
     { command: "holdfast messages chat-1 --agent helper --after 0", does: "all of one agent's" },
-    { command: "holdfast messages chat-1 --calls", does: "which model call wrote each, and what it cost" },
+    { command: "holdfast messages chat-1 --calls", does: "the model call that wrote each message, with its cost" },
     { command: "holdfast messages chat-1 --follow", does: "watch the conversation" },
     { command: "holdfast messages chat-1@hd-1a2b3c", does: "the messages up to a head" },
-    { command: "holdfast messages chat-1@hd-1a2b3c --after 0 --limit 5", does: "the first five of that" },
+    {
+      command: "holdfast messages chat-1@hd-1a2b3c --after 0 --limit 5",
+      does: "the first five messages up to that head",
+    },
   ],
   next: "holdfast log SESSION shows everything else that happened; holdfast blobs get REF fetches an attachment.",
   run: async (context) => {
@@ -157,7 +163,7 @@ function transcriptLines(
     ]),
     ...(hidden === 0
       ? []
-      : [[output.style.faint(`${plural(hidden, "entry", "entries")} that are no messages; --all shows them`)]]),
+      : [[output.style.faint(`${plural(hidden, "entry", "entries")} that are not messages; --all shows them`)]]),
   ];
   return blocks.flatMap((block, i) => [...(i === 0 ? [] : [""]), ...block]);
 }
@@ -195,7 +201,7 @@ async function watch(
       const { head: current } = (await holdfast.sessions.get({ session: session.id })) ?? {};
       return await output.lines([headLine(head, head.id === current, session.id, output), ""]);
     }
-    // Read by seq: a message that was cleared meanwhile is not printed.
+    // The message is read by its seq, so a message that was cleared meanwhile is not printed.
     const [message] = await holdfast.history.session(session.id, { after: seq - 1, limit: 1 });
     if (message?.seq === seq) await print(message);
   });
@@ -207,7 +213,7 @@ const add: Command = {
   usage: ["messages add SESSION [--agent A] [--role ROLE] [--key K] [--run R] TEXT|-"],
   description:
     "Appends a message and prints its id once it is durable. A missing session is created. With - the text is read " +
-    "from standard input. With --key, appending the same key again answers with the message already there.",
+    "from standard input. With --key, appending the same key again returns the existing message.",
   options: {
     agent: { type: "text", value: "ID", summary: "the agent of the conversation (default: the session's agent)" },
     role: { type: "text", value: "ROLE", choices: ROLES, summary: `${ROLES.join(", ")} (default user)` },
@@ -240,7 +246,7 @@ const add: Command = {
     await context.output.answer({ ...message, added }, () => [
       added
         ? safe`added ${message.id}${session === null ? " (a new session)" : ""}`
-        : safe`already there: ${message.id} has the key ${key ?? ""}`,
+        : safe`exists already: ${message.id} has the key ${key ?? ""}`,
     ]);
     return undefined;
   },

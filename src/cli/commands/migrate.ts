@@ -8,21 +8,21 @@ export const migrate: Command = {
   summary: "bring a store to this version's schema",
   usage: ["migrate"],
   description:
-    "Applies the numbered schema changes that a store made by an older version lacks, each once, under a lock. " +
-    "Opening a store does the same; this command is for doing it at a time you choose, and for reading the versions." +
-    "\n\nTo have a copy to go back to: the newest writes of a SQLite store can be in agents.db-wal, beside " +
-    "agents.db, so a copy of the one file may lack them. Let sqlite3 make the copy (.backup, as below), or stop " +
+    "Applies the numbered schema changes that a store of an older version lacks, each once, under a lock. " +
+    "Opening a store does the same; use this command to migrate at a time you choose and to see both versions." +
+    "\n\nMake a backup first. The newest writes of a SQLite store can be in agents.db-wal, next to " +
+    "agents.db, so a copy of agents.db alone may lack them. Let sqlite3 make the copy (.backup, as below), or stop " +
     "all writers and copy agents.db together with agents.db-wal if there is one.",
   options: {},
   operands: [],
   examples: [
-    { command: "holdfast migrate", does: "./holdfast.db" },
+    { command: "holdfast migrate", does: "migrate ./holdfast.db" },
     {
       command: `sqlite3 agents.db ".backup copy.db" && holdfast migrate --store agents.db`,
-      does: "with a copy to go back to",
+      does: "make a backup first",
     },
   ],
-  next: "holdfast verify checks that all is well.",
+  next: "holdfast verify checks the hash chains.",
   run: async (context) => {
     const before = await versionBefore(context);
     const { schemaVersion: after, engine } = (await context.open({ migrate: true })).info;

@@ -96,7 +96,7 @@ describe("a session that the Claude Agent SDK mirrored", () => {
     const text = await run("messages", id);
     expect(text).toContain("question 0");
     expect(text).not.toContain("queue-operation");
-    expect(text).toMatch(/\n\n5 entries that are no messages; --all shows them\n$/);
+    expect(text).toMatch(/\n\n5 entries that are not messages; --all shows them\n$/);
     const all = await run("messages", id, "--all");
     expect(all).toContain("queue-operation");
     expect(all).not.toContain("nobody said");

@@ -217,7 +217,7 @@ describe("capture", () => {
     const { stdout, stderr } = await cli(["capture", "--latest", "--request", "r"], at(here, { columns: 80 }));
     for (const line of `${stdout}${stderr}`.split(/\n|\r/)) expect(line.length, line).toBeLessThan(81);
     expect(stdout).toMatch(new RegExp(`^captured ${SESSION} as cap_\\w+\n  generation 1: 12 files, `));
-    expect(stderr).toContain("warning: 12 likely secrets in it");
+    expect(stderr).toContain("warning: found 12 likely secrets");
     expect(stderr).toMatch(/^ {2}github-token \S+\(40 bytes\), in 12 places$/m);
     expect(stderr.match(/toolu_2\.txt:\d+$/gm)).toHaveLength(3);
     expect(stderr).toMatch(/^ {4}and 9 more$/m);
@@ -250,16 +250,18 @@ describe("restore", () => {
     expect(dry.code).toBe(0);
     expect(dry.stdout.trimEnd().split("\n")).toHaveLength(11);
     expect(dry.stdout).toContain(`would write ${transcriptOf(other)}\n`);
-    expect(dry.stderr).toBe(`dry run: nothing was written; \`claude --resume ${SESSION}\` would go on with it\n`);
-    expect((await cli(["restore", "--request", "r", "--dry-run"], at(here))).stderr).toContain("is here already");
+    expect(dry.stderr).toBe(
+      `dry run: nothing was written; \`claude --resume ${SESSION}\` would continue the session\n`,
+    );
+    expect((await cli(["restore", "--request", "r", "--dry-run"], at(here))).stderr).toContain("exists here unchanged");
     expect(snapshot(path.dirname(other.home))).toEqual(before);
     write(transcriptOf(other), transcript(6, "/somewhere else"));
     expect(await cli(["restore", "--request", "r", "--dry-run"], at(other))).toMatchObject({ code: 4 });
     const would = await cli(["restore", "--request", "r", "--overwrite", "--dry-run"], at(other));
-    expect(would.stderr).toMatch(/would keep what is here as \S+\.jsonl\.holdfast-\w+/);
+    expect(would.stderr).toMatch(/would keep the present file as \S+\.jsonl\.holdfast-\w+/);
     expect(readFileSync(transcriptOf(other), "utf8")).toBe(transcript(6, "/somewhere else"));
     const done = await cli(["restore", "--request", "r", "--overwrite"], at(other));
-    const kept = /what was here is kept as (\S+)\n/.exec(done.stderr)?.[1] ?? "";
+    const kept = /the previous file is kept as (\S+)\n/.exec(done.stderr)?.[1] ?? "";
     expect(readFileSync(kept, "utf8")).toBe(transcript(6, "/somewhere else"));
   });
 });
@@ -277,7 +279,7 @@ describe("captures", () => {
       "1 has expired and can still be kept: `holdfast captures --expired`\n",
     );
     expect((await cli(["captures", "ls", "--expired"])).stdout).toMatch(new RegExp(`^${a} +r +.* 2 h ago `, "m"));
-    expect((await cli(["captures", "--expired", "--request", "s"])).stdout).toBe("no captures that have expired\n");
+    expect((await cli(["captures", "--expired", "--request", "s"])).stdout).toBe("no expired captures\n");
     const words = `${a} expired 2 h ago and was not swept yet`;
     const keep = `\`holdfast captures keep ${a}\``;
     const here = machine();
@@ -327,7 +329,10 @@ describe("captures", () => {
   test("keep refuses a time that is over", async () => {
     const a = await saved("r");
     const { code, stderr } = await cli(["captures", "keep", a, "--until", "2020-01-01"]);
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("is over: nothing was changed") });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining("is in the past: nothing was changed"),
+    });
     expect((await cli(["captures", "keep", a, "--ttl", "forever"])).stderr).toContain("or never");
     expect((await cli(["captures"])).stdout).toContain("in 7 d");
   });

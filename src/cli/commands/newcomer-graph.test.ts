@@ -1,4 +1,5 @@
-// What somebody new to the session graph stumbled over: what a command says must be true, and what it advises must work.
+// What somebody new to the session graph stumbled over: what a command says must be true, and what it advises must
+// work.
 import * as path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -157,7 +158,7 @@ describe("context", () => {
     });
     const all = await run("context", "chat");
     expect(all).toMatch(/^chat#2 user \(ada\)\n {4}long ago/);
-    expect(all).toMatch(/^\(put in\) tool repaired\n {4}← error: interrupted, no result$/m);
+    expect(all).toMatch(/^\(added\) tool repaired\n {4}← error: interrupted, no result$/m);
     expect(all).toMatch(/^4 messages, 1 repaired, about \d+ tokens$/m);
     const cut = await json("context", `chat@${head}`, "--budget", "60");
     expect(cut).toMatchObject({ session: "chat", head, leftOut: { messages: 1 } });

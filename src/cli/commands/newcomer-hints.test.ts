@@ -1,4 +1,5 @@
-// What somebody new to the command line stumbled over: hints that lead nowhere, columns that are not there, rows that say nothing.
+// What somebody new to the command line stumbled over: hints that lead nowhere, columns that are not there, rows that
+// say nothing.
 import { existsSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -35,7 +36,7 @@ describe("a point that is named in a wrong way", () => {
     expect(near).toMatch(
       /^3 .*shows no message chat#3\n.*`holdfast fork 'chat#2'` continues from the last message before it/s,
     );
-    expect(near).toContain("`holdfast messages chat` prints the numbers of all");
+    expect(near).toContain("`holdfast messages chat` prints all message numbers");
     const inherited = await fails("fork", "twig#2");
     expect(inherited).toContain("`holdfast fork twig --message 'chat#2'`");
     await run("fork", "twig", "--message", "chat#2");
@@ -47,15 +48,15 @@ describe("a point that is named in a wrong way", () => {
     async (line) => {
       await within((hf) => say(hf, "chat", "one"));
       const told = await fails(...line.split(" "));
-      expect(told).toContain("a message is named 'chat#2': `holdfast fork 'chat#2'` continues from it");
-      expect(told).toContain("a head is named chat@HEAD, and `holdfast heads chat` lists its heads");
+      expect(told).toContain("'chat#2' is the name of a message: `holdfast fork 'chat#2'` continues from it");
+      expect(told).toContain("chat@HEAD names a head, and `holdfast heads chat` lists its heads");
     },
   );
 
   test.each(["resume", "rewind", "messages", "log", "export"])("%s says that it takes no message", async (command) => {
     await within((hf) => say(hf, "chat", "one"));
     expect(await fails(command, "chat#2")).toContain(
-      "'chat#2' names a message, and this takes a session or one of its heads",
+      "'chat#2' names a message, but this command takes a session or a head",
     );
   });
 });
@@ -190,7 +191,7 @@ test("RU18 a refusal reads as one sentence, the timeline names messages, and the
     await hf.runs.resume(loop, "r");
   });
   const denied = await run("runs", "deny", "r", "--by", "ada", "--note", "too much");
-  expect(denied).toContain("run r goes on when you run your program again, or as soon as a worker takes it");
+  expect(denied).toContain("run r continues when you run your program again, or as soon as a worker claims it");
   expect((await run("runs", "deny", "--help")).replaceAll(/\s+/g, " ")).toContain(
     "run your program again, or holdfast worker",
   );
@@ -205,6 +206,10 @@ test("RU18 a refusal reads as one sentence, the timeline names messages, and the
 test("log --follow says where the texts are", async () => {
   await within((hf) => say(hf, "chat", "one"));
   const stop = new AbortController();
-  const { stderr } = await cli(["log", "chat", "-f"], { ...terminal, signal: stop.signal, seen: () => stop.abort() });
+  const { stderr } = await cli(["log", "chat", "-f"], {
+    ...terminal,
+    signal: stop.signal,
+    onStdout: () => stop.abort(),
+  });
   expect(stderr.replaceAll("\n", " ")).toContain("`holdfast messages chat --follow` prints the messages");
 });

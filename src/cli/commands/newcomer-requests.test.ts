@@ -1,5 +1,5 @@
-// Who works with requests by the names that were printed: what was imported first, a store that is not there yet, a variable that is
-// not set, and another agent on the same request.
+// Who works with requests by the names that were printed: what was imported first, a store that is not there yet, a
+// variable that is not set, and another agent on the same request.
 import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import * as path from "node:path";
@@ -86,7 +86,7 @@ describe("an empty request", () => {
     const { code, stderr } = await cli(argv, { cwd: work, env: { HOME: work, HOLDFAST_STORE: file } });
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: expect.stringContaining("--request is empty: give an ID (is the variable that it came from set?)"),
+      stderr: expect.stringContaining("--request is empty: give an ID (is the variable set that you passed?)"),
     });
     expect(existsSync(file)).toBe(false);
   });
@@ -128,7 +128,7 @@ describe("another agent on the same request", () => {
     const ran = await here.run({}, line());
     expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining("TURN LEFT") });
     expect(ran.stderr).toContain('(request "fix-42" has a conversation of Claude Code, which OpenCode cannot resume)');
-    expect(ran.stderr).toContain("told the stored conversation instead; session ses_root");
+    expect(ran.stderr).toContain("gave the agent the stored conversation instead; session ses_root");
     const told = await cli(["handover", "--request", "fix-42", "--agent", "opencode", "--store", at]);
     expect(told.stdout).toMatch(/^- Continues: `claude-code\//m);
     const listed = await cli(["sessions", "--request", "fix-42", "--json", "--store", at]);

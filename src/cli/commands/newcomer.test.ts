@@ -63,7 +63,7 @@ describe("hints are commands", () => {
     const { code, stderr } = await cli("tasks", "set", "chat-1", "1", "planned");
     expect([code, stderr]).toEqual([
       4,
-      expect.stringContaining("hint: `holdfast tasks force-retry chat-1 1` starts it"),
+      expect.stringContaining("hint: `holdfast tasks force-retry chat-1 1` restarts it"),
     ]);
     const { hint } = JSON.parse((await cli("tasks", "set", "chat-1", "1", "planned", "--json")).stderr);
     expect(hint).toContain("holdfast tasks force-retry chat-1 1");
@@ -76,7 +76,7 @@ describe("hints are commands", () => {
       "hint: a person may still retry it: `holdfast tasks force-retry 'my trip' 1`\n",
     );
     await run("tasks", "set", "my trip", "1", "abandoned");
-    expect((await cli(...retry)).stderr).toContain("hint: `holdfast tasks force-retry 'my trip' 1` starts it again\n");
+    expect((await cli(...retry)).stderr).toContain("hint: `holdfast tasks force-retry 'my trip' 1` restarts it\n");
   });
 
   test("for a cursor of another list, or of other options", async () => {
@@ -97,7 +97,7 @@ describe("hints are commands", () => {
     const { code, stderr } = await cli("blobs", "get", ref, "--out", "no dir/a.txt");
     expect([code, stderr]).toEqual([
       3,
-      "holdfast: no directory no dir, where a.txt should be written\n  hint: make it first: `mkdir -p 'no dir'`\n",
+      "holdfast: no directory no dir, where a.txt should be written\n  hint: create it first: `mkdir -p 'no dir'`\n",
     ]);
   });
 
@@ -110,7 +110,9 @@ describe("hints are commands", () => {
 
   test("for whatever else the library says", () => {
     expect(commandHint("List what there is with sessions.list().")).toBe("`holdfast sessions` lists all sessions");
-    expect(commandHint("Wait for it, or give open() a longer busyMs.")).toBe("wait for it, then try again");
+    expect(commandHint("Wait for it, or give open() a longer busyMs.")).toBe(
+      "wait until the store is free, then try again",
+    );
     expect(commandHint("An operator can change it with saveBlocks().")).toBeUndefined();
     expect(commandHint("mkdir -p /data/copy(1)")).toBe("mkdir -p /data/copy(1)");
   });
@@ -213,9 +215,9 @@ describe("help tells the truth", () => {
   });
 
   test("about gc and verify", async () => {
-    expect(await lesson("gc")).toContain("freed by the third run after it expired");
+    expect(await lesson("gc")).toContain("the third run after a blob expired frees it");
     const help = await lesson("verify");
-    expect(help).toContain("every event, its columns, and where the session row says the log ends");
+    expect(help).toContain("every event, its columns, and the end of the log that the session row records");
     expect(help).toContain("It does not compare the rows of messages, state and tasks with the log");
   });
 
@@ -233,7 +235,7 @@ describe("nothing that is typed goes unheard", () => {
   test("a key that was used is told from one that is new", async () => {
     const add = ["messages", "add", "chat-1", "--agent", "helper", "--key", "k1", "hello"] as const;
     expect(await run(...add)).toBe("added chat-1#2 (a new session)\n");
-    expect(await run(...add)).toBe("already there: chat-1#2 has the key k1\n");
+    expect(await run(...add)).toBe("exists already: chat-1#2 has the key k1\n");
     expect(await json(...add)).toMatchObject({ id: "chat-1#2", added: false });
     expect(await json("messages", "add", "chat-1", "more")).toMatchObject({ id: "chat-1#3", added: true });
   });
@@ -298,7 +300,7 @@ describe("words for what is shown", () => {
   test("a blob's type, and how it was given", async () => {
     writeFileSync(path.join(cwd, "tool.mjs"), "export {};\n");
     const ref = (await run("blobs", "put", "tool.mjs", "--pin")).trim();
-    expect(await run("blobs", "stat", ref)).toMatch(/^type +text\/javascript\ngiven as +text \(UTF-8\)$/m);
+    expect(await run("blobs", "stat", ref)).toMatch(/^type +text\/javascript\nstored as +text \(UTF-8\)$/m);
     const { code, stderr } = await cli("blobs", "rm", ref, "-y");
     expect([code, stderr]).toEqual([
       4,
@@ -314,7 +316,7 @@ describe("words for what is shown", () => {
     const text = await run("stats");
     expect(text).toMatch(/^state versions +2$/m);
     expect(text).toMatch(/^payloads with a row of their own +2$/m);
-    expect(text).toMatch(/^count +3, with the short texts that stand in messages' rows$/m);
+    expect(text).toMatch(/^count +3, including short texts in messages' rows$/m);
   });
 
   test("$HOLDFAST_STORE is not the demo's", async () => {
@@ -378,7 +380,7 @@ test("on 60 columns refs stay whole and lines end at words", async () => {
   const watched = await captureOutput(main, ["log", "s", "-f"], {
     ...narrow,
     signal: stop.signal,
-    seen: () => stop.abort(),
+    onStdout: () => stop.abort(),
   });
   expect(watched.stderr).toMatch(
     /^data is cut to the width of the terminal; --json has all of\nit\nevents do not repeat/,

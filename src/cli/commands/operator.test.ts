@@ -1,5 +1,5 @@
-// Questions of an operator who has the command line and a store, and did not write the agent. Each is answered in at most two
-// commands.
+// Questions of an operator who has the command line and a store, and did not write the agent. Each is answered in at
+// most two commands.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";

@@ -12,22 +12,25 @@ export const publish: Command = {
   summary: "publish a head at a session's latest state",
   usage: ["publish SESSION [--final TEXT] [--summary TEXT]"],
   description:
-    "Publishes a head: a point that can be read, forked and rewound to for ever. It becomes the session's current head. " +
+    "Publishes a head: a point that you can read, fork and rewind to for ever. It becomes the session's current head. " +
     "SESSION is an id or alias.",
   options: {
-    final: { type: "text", value: "TEXT", summary: "the value the work ended with" },
-    summary: { type: "text", value: "TEXT", summary: "one line that says in short what came before" },
+    final: { type: "text", value: "TEXT", summary: "the final result of the work" },
+    summary: { type: "text", value: "TEXT", summary: "one line that summarises what came before" },
   },
   operands: [{ name: "SESSION", need: "one" }],
   examples: [
-    { command: "holdfast publish chat-1", does: "a head, now" },
-    { command: "holdfast publish chat-1 --summary 'before the rewrite'", does: "one that lists can tell apart" },
+    { command: "holdfast publish chat-1", does: "publish a head" },
+    {
+      command: "holdfast publish chat-1 --summary 'before the rewrite'",
+      does: "publish a head that lists show with a summary",
+    },
   ],
-  next: "holdfast heads SESSION lists them; holdfast fork, resume and rewind continue from one.",
+  next: "holdfast heads SESSION lists the heads; holdfast fork, resume and rewind continue from one.",
   run: async (context) => {
     const { args } = context;
     const holdfast = await context.open();
-    const { id } = await needSession(holdfast, args.operand(0), GO_ON);
+    const { id } = await needSession(holdfast, args.operand(0), CONTINUE_ADVICE);
     const [final, finalSummary] = [args.text("final"), args.text("summary")];
     const input: HeadInput = {
       ...(final === undefined ? {} : { final }),
@@ -37,7 +40,7 @@ export const publish: Command = {
   },
 };
 
-const GO_ON: HeadAdvice = (named) =>
+const CONTINUE_ADVICE: HeadAdvice = (named) =>
   `a head is published at the latest state of a session; \`holdfast resume ${named}\` continues from that head, ` +
   `\`holdfast fork ${named} NEW-ID\` in a new session`;
 
@@ -46,14 +49,14 @@ export const compact: Command = {
   summary: "store a summary from which contexts begin",
   usage: ["compact SESSION [--agent A] --summary TEXT [--up-to MESSAGE | --keep-last N]"],
   description:
-    "Appends a message that replaces all before it, all up to MESSAGE, or all but the last N, and publishes a head. A " +
-    "context for a model begins with the summary from then on. While others write to the session, name the last message that " +
-    "was summed up: what came later stays. Nothing is deleted: older heads still show everything. SESSION is an id or alias.",
+    "Appends a summary that replaces all earlier messages, all up to MESSAGE, or all but the last N, and publishes a head. A " +
+    "context for a model begins with the summary from then on. If other writers use the session, name the last message that " +
+    "the summary covers, so that later messages stay. Nothing is deleted: older heads still show everything. SESSION is an id or alias.",
   options: {
     agent: { type: "text", value: "ID", summary: "the agent that writes the summary (default: the session's agent)" },
-    summary: { type: "text", value: "TEXT", summary: "one line that says in short what came before" },
+    summary: { type: "text", value: "TEXT", summary: "one line that summarises what came before" },
     "up-to": { type: "text", value: "MESSAGE", summary: "the last message that the summary covers, as SESSION#SEQ" },
-    "keep-last": { type: "number", min: 0, summary: "so many of the last messages stay as they are (default 0)" },
+    "keep-last": { type: "number", min: 0, summary: "keep so many of the last messages as they are (default 0)" },
   },
   operands: [{ name: "SESSION", need: "one" }],
   examples: [
@@ -66,7 +69,7 @@ export const compact: Command = {
       does: "all messages up to that one, whatever was added since",
     },
   ],
-  next: "holdfast messages SESSION still shows all of it.",
+  next: "holdfast messages SESSION still shows all messages.",
   run: async (context) => {
     const { args } = context;
     const [summary, keep, upTo] = [args.text("summary"), args.number("keep-last"), args.text("up-to")];
@@ -74,7 +77,7 @@ export const compact: Command = {
     if (summary === undefined || summary.trim() === "")
       throw new UsageError("give the text of the summary: --summary TEXT");
     const holdfast = await context.open();
-    const session = await needSession(holdfast, args.operand(0), GO_ON);
+    const session = await needSession(holdfast, args.operand(0), CONTINUE_ADVICE);
     const agent = args.text("agent") ?? session.agent;
     if (agent === null) throw new UsageError("name the agent that writes the summary: --agent ID");
     const input = { agent, summary, ...(keep === undefined ? {} : { keep }), ...(upTo === undefined ? {} : { upTo }) };

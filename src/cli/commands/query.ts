@@ -1,4 +1,4 @@
-// holdfast query: Datalog over everything the store holds, as a table or as JSON, and the SQL it becomes.
+// holdfast query: answers Datalog queries over all facts of the store, as a table or as JSON, and explains their SQL.
 
 import type { Json } from "../../contracts/json.ts";
 import type { Explanation, Querying } from "../../contracts/query.ts";
@@ -13,25 +13,25 @@ import { type Column, table } from "../table.ts";
 import { safeJson, safeText } from "../terminal.ts";
 import { formatCount } from "../units.ts";
 
-/** Rows of a table for people; a program asks for all. */
+/** At most so many rows are printed as a table; --json prints all. */
 const SHOWN = 1000;
 const { limit: LIMIT, timeoutMs: TIMEOUT_MS } = QUERY_VERBS.query.params[2].schema.fields;
 
 export const query: Command = {
   name: "query",
-  summary: "ask anything: Datalog over all facts",
+  summary: "query all facts of the store with Datalog",
   usage: ["query 'QUERY' [--input VALUE]… [--limit N] [--timeout SECONDS] [--explain]", "query --facts"],
   description:
     "Answers a query in the syntax of Datomic and DataScript: patterns [?entity :attribute ?value] that share " +
-    "variables, with predicates, negation, rules, aggregates and pull. It reads the store itself, so that it is never " +
-    "stale, cannot write, and is ended when its time is over. Payloads are refs (sha256:…); read them with holdfast blobs. " +
-    "It asks about rows: of a session those of its own log, also on lines it has left, without what a fork inherits; holdfast " +
-    "messages shows, and holdfast sessions show counts, what a session shows now.",
+    "variables, with predicates, negation, rules, aggregates and pull. It reads the store directly, so it is never " +
+    "stale, cannot write, and stops at its timeout. Payloads are refs (sha256:…); read them with holdfast blobs. " +
+    "It queries rows: a session's rows are those of its own log, on all branches, without what a fork inherits; holdfast " +
+    "messages and holdfast sessions show print what a session shows now.",
   options: {
     input: {
       type: "list",
       value: "VALUE",
-      summary: "for what :in names, in order: JSON, or a text as it is; rules as EDN",
+      summary: "a value for each name of :in, in order: JSON, or plain text; rules as EDN",
     },
     limit: {
       type: "number",
@@ -59,7 +59,7 @@ export const query: Command = {
         "holdfast query '[:find ?c ?m :in $ ?id :where [?c :call/session ?s] [?s :session/id ?id] [?c :call/model ?m]]' --input chat-1",
       does: "the calls of one session",
     },
-    { command: "holdfast query --facts", does: "what can be asked about" },
+    { command: "holdfast query --facts", does: "list all attributes" },
   ],
   next: "docs/datalog.md teaches the syntax; --explain shows what a slow query does.",
   run: async (context) => {
@@ -68,9 +68,9 @@ export const query: Command = {
     const [given] = args.operands;
     if (given === undefined) throw new UsageError("a query is missing; see `holdfast query --help`");
     const text = await readTextOperand(given, context.io);
-    const asked = text.trimStart().startsWith("{") && isJson(text) ? JSON.parse(text) : text;
+    const parsed = text.trimStart().startsWith("{") && isJson(text) ? JSON.parse(text) : text;
     const inputs = args.list("input").map(inputValue);
-    const { find } = readQuery(asked, inputs);
+    const { find } = readQuery(parsed, inputs);
     const limit = args.number("limit") ?? (output.json ? undefined : SHOWN);
     const seconds = args.number("timeout");
     const options = {
@@ -79,14 +79,14 @@ export const query: Command = {
     };
     const holdfast = await context.open();
     if (args.flag("explain")) {
-      const explanation = await holdfast.explain(asked, inputs, options);
+      const explanation = await holdfast.explain(parsed, inputs, options);
       await output.answer(explanation, () => explanationLines(explanation, context));
       return undefined;
     }
-    const answer = await holdfast.query(asked, inputs, options);
+    const answer = await holdfast.query(parsed, inputs, options);
     await output.answer({ answer }, () => answerLines(answer, find, context));
     if (limit !== undefined && Array.isArray(answer) && find.shape !== "tuple" && answer.length === limit) {
-      await output.note(`the first ${formatCount(limit)} rows; --limit asks for more`);
+      await output.note(`only the first ${formatCount(limit)} rows are shown; --limit shows more`);
     }
     return undefined;
   },
@@ -101,7 +101,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** A value that is not JSON is a text, so that ids need no quotes within quotes. */
+/** A value that is not JSON is plain text, so that ids need no quotes within quotes. */
 function inputValue(text: string): unknown {
   return isJson(text) ? JSON.parse(text) : text;
 }
@@ -121,7 +121,7 @@ function answerLines(answer: Json, { shape, elements }: Find, { output }: Contex
         : [shape === "tuple" ? (answer as Json[]) : [answer]];
   if (rows.length === 0) return ["nothing"];
   const [single] = rows.length === 1 && elements.length === 1 ? (rows[0] ?? []) : [];
-  // One answer with parts of its own, as a pull gives: a table would hold it in one cell.
+  // A single nested answer, as from a pull, is printed as JSON: a table would print it in one cell.
   if (typeof single === "object" && single !== null) return safeText(JSON.stringify(single, null, 2)).split("\n");
   const columns = elements.map((element, i): Column<Json[]> => {
     const isNumber = rows.every((row) => typeof row[i] === "number");

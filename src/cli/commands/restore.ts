@@ -30,42 +30,44 @@ import { formatBytes, plural } from "../units.ts";
 
 export const restore: Command = {
   name: "restore",
-  summary: "put a coding agent's session back on this machine",
+  summary: "restore a coding agent's session on this machine",
   usage: [
     "restore --request ID | --session-id ID | --capture CAPTURE [--agent A] [--cwd DIR] [--rewrite-paths] [--overwrite] [--dry-run]",
     "restore --from FILE|-|base64:TEXT [--session-id ID] [--cwd DIR] [--rewrite-paths] [--overwrite] [--dry-run]",
   ],
   description:
-    "Puts back what holdfast capture saved, for the directory in which the agent is to go on, and prints the command with which it " +
-    "does. Every file is verified before the agent can see the first; what is written is all of the session, or nothing. A " +
-    "session that went on here apart from it is refused, one that is here and newer stays. --from takes a bundle, or a " +
-    "transcript of Claude Code alone, gzip or not (then --session-id names it), each also as base64; it needs no store. " +
-    `With --dry-run what would be put where is told. ${OPENCODE_HELP}`,
+    "Restores a session that holdfast capture saved, for the directory in which the agent will continue, and prints the command that " +
+    "continues it. It verifies every file before it writes the first, and writes the whole session or nothing. It refuses to replace a " +
+    "session that continued here separately, and keeps a local session that is newer. --from takes a bundle, or a " +
+    "single transcript of Claude Code, gzipped or not (then --session-id names it), each also as base64; it needs no store. " +
+    `--dry-run prints which files it would write. ${OPENCODE_HELP}`,
   options: {
     ...CAPTURE_OPTIONS,
     from: {
       type: "text",
       value: "FILE",
-      summary: "this file instead of the store; - is standard input, base64:… the text",
+      summary: "restore from this file instead of the store; - is standard input, base64:… the content itself",
     },
-    cwd: { type: "text", value: "DIR", summary: "where the agent is to go on (default: here)" },
+    cwd: { type: "text", value: "DIR", summary: "the directory in which the agent continues (default: this one)" },
     "rewrite-paths": {
       type: "flag",
-      summary:
-        "paths of its own files in the conversation lead to where they are now; it is then not what was captured",
+      summary: "rewrite the paths of the session's files in the conversation; it then differs from the capture",
     },
-    overwrite: { type: "flag", summary: "replace what went on apart here; it is kept beside (Claude Code)" },
-    "dry-run": { type: "flag", short: "n", summary: "tell what would be put where, write nothing" },
+    overwrite: {
+      type: "flag",
+      summary: "replace a session that continued here separately, and keep a copy of it (Claude Code)",
+    },
+    "dry-run": { type: "flag", short: "n", summary: "print which files would be written, write nothing" },
     agent: AGENT_OPTION,
   },
   operands: [],
   examples: [
-    { command: "holdfast restore --request issue-7", does: "the newest of this request, here" },
-    { command: "holdfast restore --request issue-7 --cwd /workspace", does: "to go on in that directory" },
-    { command: "holdfast restore --from session.hfcap", does: "a bundle, without a store" },
-    { command: 'holdfast restore --from "base64:$BLOB" --session-id "$ID"', does: "a transcript in gzip" },
+    { command: "holdfast restore --request issue-7", does: "restore the newest session of this request here" },
+    { command: "holdfast restore --request issue-7 --cwd /workspace", does: "continue in that directory" },
+    { command: "holdfast restore --from session.hfcap", does: "restore a bundle, without a store" },
+    { command: 'holdfast restore --from "base64:$BLOB" --session-id "$ID"', does: "restore a gzipped transcript" },
   ],
-  next: "Start the agent with the command that is printed.",
+  next: "Start the agent with the printed command.",
   run: async (context) => {
     const { args, output, io } = context;
     await needDirectory(hostOf(context).cwd);
@@ -74,10 +76,10 @@ export const restore: Command = {
     const [overwrite, dryRun] = [args.flag("overwrite"), args.flag("dry-run")];
     if (overwrite && agent === "opencode") {
       throw new UsageError(
-        `OpenCode replaces no session; delete the one that is here first: opencode session delete ${source.sessionId}`,
+        `OpenCode cannot replace a session; delete the local one first: opencode session delete ${source.sessionId}`,
       );
     }
-    if (!dryRun) await output.progress(`putting back ${plural(source.files.length, "file")} …`);
+    if (!dryRun) await output.progress(`restoring ${plural(source.files.length, "file")} …`);
     const rewritePaths = args.flag("rewrite-paths");
     const restored = await localAgentOf(context, agent).restore(source, { rewritePaths, overwrite, dryRun });
     const resume = resumeCommand(agent, restored.sessionId, restored.cwd, io.cwd);
@@ -85,10 +87,10 @@ export const restore: Command = {
     await output.answer({ ...restored, capture, resume, ...(dryRun ? { dryRun } : {}) }, () =>
       dryRun ? describeForecast(restored, source) : [resume],
     );
-    if (dryRun) await output.note(safe`dry run: nothing was written; \`${resume}\` would go on with it`);
+    if (dryRun) await output.note(safe`dry run: nothing was written; \`${resume}\` would continue the session`);
     if (!dryRun || isHereAlready(restored)) await output.note(describeRestored(restored));
     for (const file of keptOf(restored)) {
-      await output.note(safe`  ${dryRun ? "would keep what is here as" : "what was here is kept as"} ${file}`);
+      await output.note(safe`  ${dryRun ? "would keep the present file as" : "the previous file is kept as"} ${file}`);
     }
     for (const { path, why } of restored.left) await output.note(safe`  left out: ${path}: ${why}`);
     return undefined;
@@ -99,12 +101,12 @@ async function needDirectory(cwd: string): Promise<void> {
   const found = await stat(cwd).catch(() => null);
   if (found?.isDirectory()) return;
   throw new HoldfastError("NotFound", `no directory ${cwd}`, {
-    hint: "make it: the agent goes on in it",
+    hint: "create it: the agent will continue in it",
     details: { kind: "directory", id: cwd },
   });
 }
 
-/** Claude Code's files are written to their places; OpenCode imports them. */
+/** Lists the files that would be written for Claude Code, or imported by OpenCode. */
 function describeForecast(restored: Restored, { files }: CaptureSource): readonly string[] {
   if ("places" in restored && Array.isArray(restored.places)) {
     return restored.places.map((file) => safe`would write ${String(file)}`);
@@ -130,7 +132,7 @@ async function openNamedSource(context: Context): Promise<NamedSource> {
   const from = args.text("from");
   if (from !== undefined) return { capture: null, source: await openInput(context, from, selector, agent) };
   if (selector.request === undefined && selector.sessionId === undefined && selector.capture === undefined) {
-    throw new UsageError("say what to put back: --request ID, --session-id ID, --capture CAPTURE or --from FILE");
+    throw new UsageError("name what to restore: --request ID, --session-id ID, --capture CAPTURE or --from FILE");
   }
   const holdfast = await context.open();
   const capture = await findCapture(holdfast, selector, agent);
@@ -147,7 +149,7 @@ async function openInput(
   agent: CodingAgent | undefined,
 ): Promise<CaptureSource> {
   if (request !== undefined || capture !== undefined)
-    throw new UsageError("--from goes without --request and --capture");
+    throw new UsageError("--from cannot be combined with --request or --capture");
   const bytes = await readInputBytes(from, context.io);
   const source = await decodeSessionInput(bytes, sessionId, hostOf(context).cwd);
   checkAgent(source.agent, agent);
@@ -156,7 +158,7 @@ async function openInput(
 
 function checkAgent(agent: CodingAgent, given: CodingAgent | undefined): void {
   if (given !== undefined && given !== agent)
-    throw new UsageError(`it is a session of ${AGENT_NAMES[agent]}, not --agent ${given}`);
+    throw new UsageError(`the session belongs to ${AGENT_NAMES[agent]}, not to --agent ${given}`);
 }
 
 function isHereAlready(restored: Restored): boolean {
@@ -167,9 +169,9 @@ function describeRestored(restored: Restored): string {
   const { agent, sessionId, files, bytes, messages, cwd } = restored;
   const outcome = "outcome" in restored ? restored.outcome : "restored";
   if (outcome === "newer") {
-    return safe`the session ${sessionId} of ${AGENT_NAMES[agent]} is here already, and newer: it stays (${plural(messages, "message")})`;
+    return safe`the session ${sessionId} of ${AGENT_NAMES[agent]} exists here and is newer: it stays (${plural(messages, "message")})`;
   }
-  const what = outcome === "unchanged" ? "is here already, just like that" : "restored";
+  const what = outcome === "unchanged" ? "exists here unchanged" : "restored";
   const sizes = `${plural(files, "file")}, ${formatBytes(bytes)}, ${plural(messages, "message")}`;
   return safe`${AGENT_NAMES[agent]} ${sessionId} ${what}: ${sizes}, in ${cwd}`;
 }

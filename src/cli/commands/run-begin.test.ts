@@ -30,7 +30,7 @@ describe("CA4 how the agent's session begins", () => {
     const key = ["AK", "IAQ3EGRT7KLMNOPZZ7"].join("");
     const machine = new Machine();
     const first = await machine.run(says(`the key is ${key}`), lineOf(store, "r", "--mask-secrets"));
-    expect(first.stderr).toContain("1 likely secret replaced");
+    expect(first.stderr).toContain("replaced 1 likely secret");
     const again = await machine.run(says("MORE"), lineOf(store, "r", "--mask-secrets"));
     expect(again.stderr).toContain("resumed ");
     expect(readFileSync(machine.transcript(machine.args[1] ?? ""), "utf8")).toContain(key);
@@ -49,7 +49,7 @@ describe("CA4 how the agent's session begins", () => {
     await hf.close();
     const line = ["--store", store, "--request", "r", "--", "claude", "-p"];
     const ran = await new Machine().run(says("SECOND"), line, { STDIN: "open" });
-    expect(ran.stderr).toContain("told the stored conversation instead");
+    expect(ran.stderr).toContain("gave the agent the stored conversation instead");
     const json = [...line, "--input-format", "stream-json"];
     const other = new Machine();
     const h2 = await open(store);
@@ -65,7 +65,7 @@ describe("CA4 how the agent's session begins", () => {
     const ran = await machine.run(says("NEW"), ["--out", "s", "--", "claude", "-p", "go"], env);
     expect(readFileSync(path.join(machine.home, "env.json"), "utf8")).not.toContain("AGENT_SESSION_BLOB");
     expect(ran).toMatchObject({ code: 0, stdout: "done" });
-    expect(ran.stderr).toMatch(/could not resume \(.*\), began anew; session .*; wrote s /);
+    expect(ran.stderr).toMatch(/could not resume \(.*\), started a new session; session .*; wrote s /);
   });
 });
 

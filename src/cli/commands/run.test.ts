@@ -81,7 +81,7 @@ describe("CA8 holdfast run saves the sessions of the agent it started", () => {
     const { ended: here } = await runUntilSaved(store, there, "HERE");
     expect((await new Machine().run(says("THERE"), lineOf(store, "r", "--beside"))).stderr).toContain("resumed ");
     writeFileSync(there, "");
-    expect((await here).stderr).toContain("beside the newest, which has what this has not");
+    expect((await here).stderr).toContain("beside the newest, which has other changes");
     expect((await saved(store, "r")).toSorted()).toEqual(["ONE,HERE", "ONE,THERE"]);
   });
 

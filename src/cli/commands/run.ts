@@ -1,4 +1,4 @@
-// holdfast run: a coding agent whose session outlives its machine.
+// holdfast run: runs a coding agent and keeps its session in the store, so that it outlives the machine.
 import { appendFile } from "node:fs/promises";
 import * as path from "node:path";
 import type { AgentHost } from "../../coding/local-agent.ts";
@@ -39,33 +39,34 @@ import { GLOBAL_OPTIONS, type OptionSpec } from "../option.ts";
 import { quoted } from "../terminal.ts";
 import { formatSpan, parseDuration, parseDurationOrNever } from "../units.ts";
 
-/** Less than what orchestrators give a container to end: 10 s (docker) and more. */
+/** Orchestrators give a container at least this long to end: docker 10 s. */
 const GRACE_MS = 10_000;
-/** As shells tell a command that cannot be started. */
+/** The exit code that shells use for a command that cannot be started. */
 const NOT_STARTED = 127;
 
 export const run: Command = {
   name: "run",
-  summary: "run Claude Code or OpenCode, with a session that stays",
+  summary: "run Claude Code or OpenCode and keep its session",
   usage: [
     "run [--request ID] [--from FILE] [--out FILE] [--ttl TIME] [--every TIME] [--grace TIME] [--wait-store TIME] " +
       "[--wait | --beside] [--must-resume] [--must-save] [--rewrite-paths] [--overwrite] [--mask-secrets] [--log FILE] [--] " +
       "claude|opencode …",
   ],
   description:
-    "Puts the request's session back, runs the agent with its own resume flag, saves the session while it works and when it " +
-    "ends, also when it is killed, and ends as the agent ended. When the session cannot be put back, the agent is told the " +
-    "stored conversation instead, and that is said. The store is made when it is not there. A container without a store is handed " +
-    "a bundle with --from (or AGENT_SESSION_FILE, or as base64 in AGENT_SESSION_BLOB: Linux takes at most 128 KiB of that), and " +
-    "leaves one with --out; an --out file that is there already is gone on from. With the agent's own session flag (--resume ID, " +
-    "--session ID, --continue) nothing is added to its command line; that session is put back when it is in the store and not " +
-    "here. The agent may be started by npx or by bash -c. Only one run at a time works on a request, unless --beside is given. " +
-    "When the agent has ended, or a signal asked for the end, everything is over within --grace: what was saved and what was " +
-    "not is said. The exit code is the agent's. When that is 0 and a signal asked for the end, it is 128 and the signal's number: " +
-    "130 after Ctrl-C, 143 after SIGTERM (the end by a real-time signal, 34 and up, counts as 0: Node does not tell of it); " +
-    "with --must-save it is 8 when the session is not saved. 127 says that the agent's program " +
-    "cannot be started, 1 to 7 and 9 (see holdfast --help) that the agent was not started. kill -9 of this command alone leaves the " +
-    "agent working: the next run of the request then names it, and waits for its end with --wait.",
+    "Restores the request's session, runs the agent with its own resume flag, saves the session while the agent works and when it " +
+    "ends, also when it is killed, and exits as the agent exited. If the session cannot be restored, the agent gets the " +
+    "stored conversation instead, and the last line says so. If there is no store, run creates one. A container without a store gets " +
+    "a bundle with --from (or AGENT_SESSION_FILE, or as base64 in AGENT_SESSION_BLOB, which Linux limits to 128 KiB) and " +
+    "writes one with --out; if the --out file exists, the run continues its session. With the agent's own session flag (--resume ID, " +
+    "--session ID, --continue) run adds nothing to its command line and restores that session if the store has it and this machine does " +
+    "not. The agent may be started by npx or by bash -c. Only one run at a time works on a request, unless --beside is given. " +
+    "When the agent has ended, or a signal stops the run, run exits within --grace and says what it saved and what " +
+    "it did not. The exit code is the agent's. If that is 0 and a signal stopped the run, it is 128 plus the signal's number: " +
+    "130 after Ctrl-C, 143 after SIGTERM (an agent killed by a real-time signal, 34 and up, counts as 0, because Node does " +
+    "not report it); " +
+    "with --must-save it is 8 if the session is not saved. 127 means that the agent's program " +
+    "cannot be started, 1 to 7 and 9 (see holdfast --help) that run did not start the agent. If kill -9 ends only this command, the " +
+    "agent keeps working: the next run of the request then names it, and with --wait waits until it ends.",
   options: {
     request: {
       type: "text",
@@ -73,8 +74,8 @@ export const run: Command = {
       summary:
         "the piece of work the session belongs to (default $HOLDFAST_REQUEST, else the directory; a shared store needs one)",
     },
-    from: { type: "text", value: "FILE", summary: "go on with the session in this bundle, without a store" },
-    out: { type: "text", short: "o", value: "FILE", summary: "write the session as one file when the agent has ended" },
+    from: { type: "text", value: "FILE", summary: "continue the session in this bundle, without a store" },
+    out: { type: "text", short: "o", value: "FILE", summary: "write the session to one file when the agent has ended" },
     ttl: {
       type: "text",
       value: "TIME",
@@ -83,55 +84,61 @@ export const run: Command = {
     every: {
       type: "text",
       value: "TIME",
-      summary: "how often it is saved while the agent works (default 2s, less often where a save takes long)",
+      summary: "how often to save while the agent works (default 2s, less often if saving takes long)",
     },
     grace: {
       type: "text",
       value: "TIME",
-      summary: "all is over so long after the agent has ended, or a signal came (default 10s)",
+      summary: "exit at most so long after the agent has ended, or a signal came (default 10s)",
     },
     "wait-store": {
       type: "text",
       value: "TIME",
-      summary: "wait so long for a store that cannot be reached, before the agent starts",
+      summary: "wait at most so long for a store that cannot be reached, before the agent starts",
     },
     wait: {
       type: "flag",
-      summary: "wait until another run of this request, or its agent, has ended, and resume what it left",
+      summary: "wait until another run of this request, or its agent, has ended, and resume its session",
     },
-    beside: { type: "flag", summary: "work beside another run of this request: both results are kept" },
+    beside: { type: "flag", summary: "work in parallel with another run of this request: both results are kept" },
     "must-resume": { type: "flag", summary: "do not start the agent (exit 7) when its session cannot be restored" },
     "must-save": { type: "flag", summary: "exit 8 when the agent ended with 0 and its session is not saved" },
     "rewrite-paths": {
       type: "flag",
-      summary: "make paths of the session's files in the conversation lead to where they are now",
+      summary: "rewrite the paths of the session's files in the conversation to their new locations",
     },
     overwrite: {
       type: "flag",
-      summary: "replace a session that went on apart here; it is kept beside (Claude Code)",
+      summary: "replace a session that continued here separately, and keep a copy of it (Claude Code)",
     },
     "mask-secrets": {
       type: "flag",
-      summary: "replace likely secrets in what is saved: what comes back is not what was there",
+      summary: "replace likely secrets in the saved copy: a restored session then differs from the original",
     },
-    log: { type: "text", value: "FILE", summary: "append what happens to this file, one JSON object a line" },
+    log: { type: "text", value: "FILE", summary: "append log entries to this file, one JSON object per line" },
   },
-  globalOptionHelp: { json: "what was done as one JSON document on stderr: stdout is the agent's" },
+  globalOptionHelp: { json: "print the summary as one JSON document on stderr: stdout is the agent's" },
   operands: [{ name: "claude … or opencode …", need: "some" }],
   passesArguments: true,
   examples: [
-    { command: "holdfast run --request fix-42 -- claude -p 'fix the test'", does: "a new session, kept under fix-42" },
+    {
+      command: "holdfast run --request fix-42 -- claude -p 'fix the test'",
+      does: "start a session, kept under fix-42",
+    },
     {
       command: "holdfast run --request fix-42 -- claude -p 'now the docs'",
-      does: "goes on with it, here or on another machine",
+      does: "continue it, here or on another machine",
     },
     {
       command: "holdfast run --request r --store postgres://db/a -- opencode run hi",
-      does: "a store that machines share",
+      does: "use a store that machines share",
     },
-    { command: "holdfast run --out s.hfcap -- claude -p 'go on'", does: "a file instead of a store, again and again" },
+    {
+      command: "holdfast run --out s.hfcap -- claude -p 'go on'",
+      does: "use a file instead of a store, run after run",
+    },
   ],
-  next: "holdfast captures ls shows what is kept; holdfast handover tells people what the agent did.",
+  next: "holdfast captures lists the saved sessions; holdfast handover summarises what the agent did.",
   run: async (context) => {
     const { args, io } = context;
     const command = readCommand(args);
@@ -188,7 +195,7 @@ export const run: Command = {
   },
 };
 
-/** A command line that cannot be supervised is a mistake of the user. */
+/** Reports a command line that cannot be supervised as a usage error. */
 function readCommand(args: Context["args"]): AgentCommand {
   try {
     return readAgentCommand(args.operands, optionsGiven(args));
@@ -199,7 +206,7 @@ function readCommand(args: Context["args"]): AgentCommand {
 
 const NO_STORE = { store: null, isNew: false } as const;
 
-/** A store that does not answer would not let the process end either. */
+/** Exits the process on failure, because waiting for a store that does not answer would keep it alive. */
 async function openOrExit(
   context: Context,
   environment: Environment,
@@ -216,7 +223,7 @@ async function openOrExit(
   }
 }
 
-/** As they were given, for a line that works; a store with a password is left to the environment. */
+/** The options as the user gave them, for a suggested command line. A value with a password is left out. */
 function optionsGiven(args: Context["args"]): string {
   const options = Object.entries<OptionSpec>({ store: GLOBAL_OPTIONS.store, ...run.options }).flatMap(([name, one]) => {
     if (one.type === "flag") return args.flag(name) ? [`--${name}`] : [];
@@ -229,9 +236,9 @@ function optionsGiven(args: Context["args"]): string {
 interface Times {
   readonly everyMs: number | null;
   readonly graceMs: number;
-  /** For a store that cannot be reached; undefined: not at all. */
+  /** How long to wait for a store that cannot be reached; undefined: do not wait. */
   readonly waitMs: number | undefined;
-  /** null: never; undefined: as before. */
+  /** null: never expires; undefined: keep the previous setting. */
   readonly ttlMs: number | null | undefined;
 }
 
@@ -248,9 +255,9 @@ function timesOf({ args }: Context): Times {
 interface RunWork extends Times, Pick<SupervisedRun, "command" | "intent" | "host" | "input" | "inputProblem"> {
   readonly request: string;
   readonly store: Holdfast | null;
-  /** The store's file; null: the store has no file of its own. */
+  /** The store's file; null if the store is not a SQLite file. */
   readonly file: StoreFile | null;
-  /** The store was created now. */
+  /** This run created the store. */
   readonly isNew: boolean;
   readonly log: Log;
 }
@@ -258,7 +265,7 @@ interface RunWork extends Times, Pick<SupervisedRun, "command" | "intent" | "hos
 async function superviseClaimed(context: Context, work: RunWork, claimed: ClaimedRequest | null): Promise<number> {
   try {
     const { code, isAnswered } = await supervise(context, work, claimed);
-    // A store that does not answer would not be closed either.
+    // Closing a store that does not answer would never end.
     if (!isAnswered) process.exit(code);
     return code;
   } finally {
@@ -305,13 +312,13 @@ async function supervise(context: Context, work: RunWork, claimed: ClaimedReques
 
 interface RunEnd {
   readonly code: number;
-  /** The store answered until the end. */
+  /** Whether the store answered until the end. */
   readonly isAnswered: boolean;
 }
 
 /**
- * The agent's own exit code, unless that is 0: then the code of the signal that asked for the end, or with --must-save the code that says
- * that the session is not saved.
+ * The agent's exit code, unless that is 0: then the code of the signal that stopped the run, or with --must-save the
+ * code for a session that is not saved.
  */
 function exitCodeFor(
   { args, io }: Context,
@@ -321,7 +328,7 @@ function exitCodeFor(
   bundle: WrittenBundle | null,
 ): number {
   if (code !== 0) return code;
-  // At a terminal Ctrl-C may have ended no more than a turn.
+  // On a terminal Ctrl-C may only have ended a turn.
   const isTurnOnly = stoppedBy === "SIGINT" && io.stdin.isTTY === true && isInteractive(command);
   if (stoppedBy !== null && !isTurnOnly) return exitCodeOf(stoppedBy);
   if (!args.flag("must-save")) return code;
@@ -330,12 +337,12 @@ function exitCodeFor(
 }
 
 const WITHOUT_MUST_RESUME =
-  "Run it without --must-resume: then the agent begins anew, and is told the stored conversation if there is one";
+  "Run it without --must-resume: then the agent starts a new session and gets the stored conversation if there is one";
 
 function notResumed(context: Context, start: SessionStart, { command, intent, request }: RunWork): HoldfastError {
   const { sessionId } = intent;
   const nothing = `nothing is stored for request ${JSON.stringify(request)}`;
-  const missing = sessionId === null ? nothing : `session ${sessionId} is neither here nor in the store`;
+  const missing = sessionId === null ? nothing : `session ${sessionId} is neither on this machine nor in the store`;
   const why = (start.how === "resumed" ? null : start.why) ?? missing;
   const steps = stepsAfter(context, { start, request, agent: command.agent });
   return new HoldfastError("NotResumed", `the session cannot be restored (${why}); the agent was not started`, {
@@ -344,12 +351,11 @@ function notResumed(context: Context, start: SessionStart, { command, intent, re
   });
 }
 
-/** On one machine, the directory. Others have directories of the same name. */
+/** The default request is the directory, which only identifies work on a single machine. */
 function requestOf({ args, io, storeName }: Context): string {
   const given = args.text("request") ?? io.env.HOLDFAST_REQUEST;
   if (given) return given;
-  if (/^postgres/i.test(storeName))
-    throw new UsageError("a store that machines share needs --request ID, or HOLDFAST_REQUEST");
+  if (/^postgres/i.test(storeName)) throw new UsageError("a shared store needs --request ID, or HOLDFAST_REQUEST");
   return path.resolve(io.cwd);
 }
 
@@ -358,7 +364,7 @@ async function reportNotStarted({ io, output }: Context, error: HoldfastError): 
   return NOT_STARTED;
 }
 
-/** Appends what happens to a session, one JSON object a line. */
+/** Returns a log that appends one JSON object per line to the file. */
 function logTo(file: string | undefined, cwd: string): Log {
   if (file === undefined) return () => {};
   const target = path.resolve(cwd, file);

@@ -248,6 +248,6 @@ test("RU14 --erased placeholder goes on without content that was erased", async 
     if (text.includes(" completed")) over.abort();
   };
   const argv = ["worker", "--agents", "agents.mjs", "--erased", "placeholder", "--poll", "10"];
-  expect((await cli(argv, { signal: over.signal, seen })).code).toBe(0);
+  expect((await cli(argv, { signal: over.signal, onStdout: seen })).code).toBe(0);
   expect((await hf.runs.result("r"))?.value).toEqual(["[erased]"]);
 });

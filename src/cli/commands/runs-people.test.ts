@@ -70,7 +70,7 @@ describe("people", () => {
     expect(asked).toMatch(/runs deny '\S+' +refuse\n/);
     expect(asked).not.toContain("worker that died");
     expect(await run("runs", "show", made.id)).toContain("waits for approval");
-    expect(await run("runs", "approve", id, "--by", "eve")).toContain(`${id}: go ahead, says eve\n`);
+    expect(await run("runs", "approve", id, "--by", "eve")).toContain(`${id}: go ahead, by eve\n`);
     const worker = hf.runs.createWorker({ agents: [careful] });
     await worker.look();
     await reached.promise;
@@ -78,7 +78,7 @@ describe("people", () => {
     await hf.runs.resume(careful, made.id);
     expect(await run("runs", "pending")).toMatch(/did refund happen\?\n +reason +in-doubt\n/);
     expect(await refused(2, "runs", "approve", id)).toContain("it may have happened. Give --retry");
-    expect(await run("runs", "approve", id, "--retry")).toContain("do it again");
+    expect(await run("runs", "approve", id, "--retry")).toContain("execute it again");
     expect((await hf.runs.resume(careful, made.id)).value).toEqual({ refunded: 2 });
     const shown = await run("runs", "show", made.id);
     expect(shown).toMatch(/eve decided on tool refund after .*: go ahead/);

@@ -1,4 +1,4 @@
-// holdfast runs pending, approve, deny: what runs ask people, and the answers.
+// holdfast runs pending, approve, deny: lists the questions of runs to people, and answers them.
 
 import type { AnswerInput, Decision } from "../../contracts/decisions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
@@ -11,38 +11,39 @@ import { readJson, readTextOperand } from "../input.ts";
 import { ORDER_OPTION, readOrder } from "../list-order.ts";
 import { pageOptions } from "../option.ts";
 import { findInterruptedRuns, type InterruptedRun } from "../run-chain.ts";
-import { GOES_ON, NEXT_WORKER, needDecision, needRun, RUN_HELP, stepName } from "../runs.ts";
+import { NEXT_EXECUTION, NEXT_WORKER, needDecision, needRun, RUN_HELP, stepName } from "../runs.ts";
 import { type Column, facts, ID, table } from "../table.ts";
 import { jsonLine, quoted, safe, truncate, wrap } from "../terminal.ts";
 import { describeVerdict } from "../timeline.ts";
 import { formatAge, formatTime, plural } from "../units.ts";
 
 const ANSWERS =
-  "There are three answers. To a step that waits for approval, `approve` means: go ahead; `approve --result JSON`: do not do it, " +
-  "and take this as its result; `deny`: refused. To a step in doubt, `approve --retry` means: do it again, under the same key; " +
-  "`approve --result JSON`: it happened, and gave this; `deny`: it did not happen, and shall not. " +
+  "There are three answers. For a step that waits for approval, `approve` means: execute it; `approve --result JSON`: do not execute it, " +
+  "and use this as its result; `deny`: refuse it. For a step in doubt, `approve --retry` means: execute it again under the same key; " +
+  "`approve --result JSON`: it happened, with this result; `deny`: it did not happen and must not. " +
   "After `deny` the agent sees the step fail.";
 
-const DECISION_HELP = `DECISION is its id, as holdfast runs pending prints it (chat-1#33), or a run that asks only one thing. ${RUN_HELP}`;
+const DECISION_HELP = `DECISION is the id that holdfast runs pending prints (chat-1#33), or a run with only one question. ${RUN_HELP}`;
 
 export const pending: Command = {
   name: "pending",
   summary: "list the questions to people",
   usage: ["runs pending [RUN] [--order ORDER] [--limit N]", "runs pending [RUN] --answered [--limit N] [--cursor C]"],
   description:
-    "Lists two kinds of questions. Approval: a tool asks before it is tried for the first time; nothing has happened yet. In doubt: " +
-    "a worker died between doing a step and recording it, and the tool is not declared safe to do twice: find out whether it " +
-    `happened (its key may help), then answer. The question is asked when a worker continues the run: until then the run is ` +
+    "Lists two kinds of questions. Approval: a tool needs approval before its first attempt; nothing has happened yet. In doubt: " +
+    "a worker died between executing a step and recording it, and the tool is not declared safe to repeat: find out whether it " +
+    `happened (its key may help), then answer. The worker that continues the run asks the question; until then the run is ` +
     `listed as interrupted, with the steps in doubt. ${ANSWERS} With --answered: ` +
-    "the earlier decisions from the log, with the person and the time. The newest session comes first, and of each its newest question.",
+    "the earlier decisions from the log, with the person and the time. The newest session comes first, " +
+    "and in each session the newest question.",
   options: {
-    answered: { type: "flag", summary: "what was answered, instead of what waits for an answer" },
+    answered: { type: "flag", summary: "list answered questions instead of open ones" },
     order: ORDER_OPTION,
     ...pageOptions(100),
   },
   operands: [{ name: "RUN", need: "optional" }],
   examples: [
-    { command: "holdfast runs pending", does: "of all runs" },
+    { command: "holdfast runs pending", does: "the questions of all runs" },
     { command: "holdfast runs pending --answered", does: "the decisions, with the person and the time" },
     { command: "holdfast runs pending --json | jq '.decisions | length'", does: "how many, for a monitor" },
   ],
@@ -66,7 +67,7 @@ export const pending: Command = {
     const page = next === null ? { decisions } : { decisions, next };
     await context.output.answer(answered ? page : { ...page, interrupted }, () => {
       if (answered) {
-        return decisions.length === 0 ? ["nothing was decided"] : table(ANSWERED, decisions, context.output.frame);
+        return decisions.length === 0 ? ["no decisions"] : table(ANSWERED, decisions, context.output.frame);
       }
       const shown = [
         ...decisions.map((one) => decisionLines(one, context)),
@@ -97,10 +98,10 @@ const ANSWERED: readonly Column<Decision>[] = [
   { title: "RUN", cell: ({ run }) => run, shrink: 5, min: 0 },
 ];
 
-/** About the width of the names before the values. */
+/** About the width of the labels before the values. */
 const NAMES = 10;
 
-/** Longer inputs are cut on a terminal: --json has all of it. */
+/** A terminal cuts longer inputs; --json prints all of them. */
 const INPUT_CHARS = 600;
 
 interface Wording {
@@ -111,14 +112,14 @@ interface Wording {
   readonly fail: string;
 }
 
-/** How each kind of question is put, and its answers. */
+/** The texts of each kind of question, and of its answers. */
 const WORDING: Readonly<Record<Decision["reason"], Wording>> = {
   "in-doubt": {
     question: (tool) => `did ${tool} happen?`,
     begun: (at) => `${formatTime(at)}, by a worker that died before it recorded the result`,
-    retry: "do it again",
-    result: "it happened, and gave this",
-    fail: "it did not happen, and shall not",
+    retry: "execute it again",
+    result: "it happened, with this result",
+    fail: "it did not happen and must not",
   },
   approval: {
     question: (tool) => `may ${tool} go ahead?`,
@@ -164,7 +165,7 @@ function decisionLines(decision: Decision, { output }: Context): string[] {
   ];
 }
 
-/** The question is not asked yet: the worker that continues the run asks it. */
+/** An interrupted run has no question yet: the worker that continues the run asks it. */
 function interruptedLines({ run, steps }: InterruptedRun, { output }: Context): string[] {
   const { style, frame } = output;
   const names = steps.map((step) => `${stepName(step)} (${step.iteration}/${step.path})`).join(", ");
@@ -175,7 +176,10 @@ function interruptedLines({ run, steps }: InterruptedRun, { output }: Context): 
         ["in doubt", names],
         ["session", run.session],
         ["agent", `${run.agent} ${run.agentVersion}`],
-        ["next", `run its program again, or ${output.commandLine("worker --agents FILE")}: it asks what is in doubt`],
+        [
+          "next",
+          `run its program again, or ${output.commandLine("worker --agents FILE")}: it asks about the steps in doubt`,
+        ],
       ],
       { ...frame, indent: 2 },
     ),
@@ -189,15 +193,15 @@ const ANSWER_OPTIONS = {
 
 export const approve: Command = {
   name: "approve",
-  summary: 'answer "go ahead", "do it again", or "it happened, and gave this"',
+  summary: 'answer "go ahead", "execute it again", or "it happened, with this result"',
   usage: ["runs approve DECISION [--retry] [--by NAME] [--note TEXT]", "runs approve DECISION --result JSON"],
   description: `Answers a question of a run. ${ANSWERS} The log keeps the answer and the person who gave it. ${DECISION_HELP}`,
   options: {
     retry: {
       type: "flag",
-      summary: "of a step in doubt: it did not happen; do it again, under the same key",
+      summary: "for a step in doubt: it did not happen; execute it again under the same key",
     },
-    result: { type: "text", value: "JSON", summary: "take this as its result; - reads it from standard input" },
+    result: { type: "text", value: "JSON", summary: "use this as the step's result; - reads it from standard input" },
     ...ANSWER_OPTIONS,
   },
   operands: [{ name: "DECISION", need: "one" }],
@@ -223,27 +227,27 @@ export const approve: Command = {
 
 export const deny: Command = {
   name: "deny",
-  summary: 'answer "refused", or "it did not happen, and shall not"',
+  summary: 'answer "refuse", or "it did not happen and must not"',
   usage: ["runs deny DECISION [--by NAME] [--note TEXT]"],
   description:
     "Answers a question of a run: the step fails, and the agent continues with that failure. If the run fails because of it, " +
-    "`holdfast runs retry` executes the denied step again, under a new key; a tool that needs approval asks again then, any other " +
+    "`holdfast runs retry` executes the denied step again under a new key; a tool that needs approval then asks again, any other " +
     "does not. " +
     `${ANSWERS} ${DECISION_HELP}`,
   options: ANSWER_OPTIONS,
   operands: [{ name: "DECISION", need: "one" }],
-  examples: [{ command: "holdfast runs deny chat-1#33 --note 'no longer wanted'", does: "it is not done" }],
+  examples: [{ command: "holdfast runs deny chat-1#33 --note 'no longer wanted'", does: "refuse the step" }],
   next: NEXT_WORKER,
   run: (context) => answer(context, { verdict: "fail" }),
 };
 
 interface OpenQuestion {
   readonly reason: Decision["reason"];
-  /** Its step was approved, begun, and is in doubt now. */
+  /** Whether a person approved the step before it became in doubt. */
   readonly wasApproved: boolean;
 }
 
-/** null: the run that began the step has no such open question; `runs.answer` says why. */
+/** Returns null if the step's run has no such open question; `runs.answer` then says why. */
 async function findQuestion(holdfast: Holdfast, decision: string): Promise<OpenQuestion | null> {
   const { session, seq } = parseRowId(decision, "decision");
   const [intent] = await holdfast.log.read(session, { after: seq - 1, limit: 1 }).catch(() => []);
@@ -277,7 +281,7 @@ async function answer(context: Context, given: AnswerInput): Promise<undefined> 
     ...(note === undefined ? {} : { note }),
   });
   await output.answer({ decision, verdict: given.verdict, by: by ?? null, run }, () => [
-    safe`${decision}: ${describeVerdict(given.verdict, reason)}${by === undefined ? "" : `, says ${by}`}`,
+    safe`${decision}: ${describeVerdict(given.verdict, reason)}${by === undefined ? "" : `, by ${by}`}`,
     ...wrap(safe`run ${run.id} ${describeNext(run)}`, output.width),
   ]);
   return undefined;
@@ -286,5 +290,5 @@ async function answer(context: Context, given: AnswerInput): Promise<undefined> 
 function describeNext({ status, waitsFor }: Run): string {
   if (status === "waiting")
     return `still waits for ${plural(waitsFor.length, "answer or signal", "answers or signals")}`;
-  return GOES_ON;
+  return NEXT_EXECUTION;
 }

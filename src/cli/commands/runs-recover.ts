@@ -1,4 +1,4 @@
-// holdfast runs recover: frees runs whose worker is gone, and prints what they had done.
+// holdfast runs recover: frees runs whose worker is gone, and prints where they continue.
 import type { Recovery, Runs } from "../../contracts/runs.ts";
 import type { Step } from "../../contracts/steps.ts";
 import type { Command, Context } from "../command.ts";
@@ -10,14 +10,14 @@ import { formatSpan, plural } from "../units.ts";
 
 export const recover: Command = {
   name: "recover",
-  summary: "free runs whose worker is gone, and print what they had done",
+  summary: "free runs whose worker is gone, and print where they continue",
   usage: ["runs recover RUN", "runs recover --all"],
   description:
-    "Watches a run for the length of its lease; when its worker shows no sign of life, the log is verified and the run " +
-    "freed for the next worker. It prints the iteration that the run continues with, the steps whose results are used again, the " +
-    "steps in doubt, and whether a person must decide about them. A worker does the same by itself: this command is for " +
-    `looking. A run with a live worker is refused (exit 4), and --all skips it; a run whose log is damaged is ` +
-    `named and does not stop the others (exit 5). ${RUN_HELP}`,
+    "Watches a run for the length of its lease. If its worker sends no heartbeat, recover verifies the log and frees the run " +
+    "for the next worker. It prints the iteration that the run continues with, the steps whose results are reused, the " +
+    "steps in doubt, and whether a person must decide about them. Workers do the same without being asked; use this command to " +
+    `inspect a run. A run with a live worker is refused (exit 4), and --all skips it; with --all, a run whose log is damaged is ` +
+    `reported and does not stop the others (exit 5). ${RUN_HELP}`,
   options: { all: { type: "flag", summary: "every run whose worker is gone" } },
   operands: [{ name: "RUN", need: "optional" }],
   examples: [
@@ -28,7 +28,7 @@ export const recover: Command = {
   run: async (context) => {
     const { args, output } = context;
     const [named] = args.operands;
-    if ((named === undefined) !== args.flag("all")) throw new UsageError("name a RUN, or say --all");
+    if ((named === undefined) !== args.flag("all")) throw new UsageError("name a RUN, or pass --all");
     const holdfast = await context.open();
     if (named !== undefined) {
       const run = await needRun(holdfast, named);
@@ -47,7 +47,8 @@ export const recover: Command = {
     );
     if (found.some((one) => "needsPerson" in one && one.needsPerson)) {
       await output.note(
-        "people will be asked when a worker takes their run, `holdfast worker --agents FILE`; `holdfast runs pending` lists it then",
+        "a worker (`holdfast worker --agents FILE`) will ask a person when it claims such a run; " +
+          "`holdfast runs pending` then lists the question",
       );
     }
     return found.some((one) => "error" in one) ? EXIT.damage : undefined;
@@ -66,7 +67,7 @@ function lines({ run, resumeIteration, cached, inDoubt, asked, needsPerson }: Re
       [
         "a person",
         needsPerson
-          ? `will be asked when a worker takes it; ${output.commandLine("runs pending")} lists it then`
+          ? `is asked when a worker claims the run; ${output.commandLine("runs pending")} then lists the question`
           : "is not needed",
       ],
     ],
@@ -74,7 +75,7 @@ function lines({ run, resumeIteration, cached, inDoubt, asked, needsPerson }: Re
   );
 }
 
-/** More of them say no more. */
+/** At most so many steps are listed. */
 const MOST = 12;
 
 function listSteps(steps: readonly Step[], none: string): string {
@@ -100,7 +101,7 @@ const columns = (
   },
   { title: "PERSON", cell: (one) => ("error" in one || !one.needsPerson ? "" : "will be asked"), keep: true },
   {
-    title: "CANNOT GO ON",
+    title: "CANNOT CONTINUE",
     cell: (one) => ("error" in one ? one.error.message : ""),
     keep: true,
     wrap: true,

@@ -1,4 +1,4 @@
-// holdfast runs show: one run, and the timeline of its iterations and steps.
+// holdfast runs show: shows one run with the timeline of its iterations and steps.
 
 import type { Decision } from "../../contracts/decisions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
@@ -30,26 +30,26 @@ const DEFAULT_LAST = 20;
 
 export const show: Command = {
   name: "show",
-  summary: "draw a run: its iterations and steps, and what happened to it",
+  summary: "draw a run: its iterations, its steps and their outcomes",
   usage: ["runs show RUN [--iteration N] [--last N] [--io]"],
   description:
-    "Shows a run, its result, and the timeline: each iteration with its steps, how long they took and how often they " +
-    "were tried, which worker took the run over, what it waited for, and what people decided; " +
-    "also the run that it continues (a retry, a rewind or a fork), and those that continue it. Steps in " +
-    "parallel branches show their place (2.1.3). With --io also what each step was given and gave; what is too long is cut on a " +
-    `terminal, and above ${formatBytes(LIMITS.stepContentBytes)} named by its ref: holdfast blobs get REF reads it. ${RUN_HELP}`,
+    "Shows a run, its result, and the timeline: each iteration with its steps, their durations and attempts, " +
+    "which worker took the run over, what the run waited for, and what people decided; " +
+    "also the run that it continues (by retry, rewind or fork), and the runs that continue it. Steps in " +
+    "parallel branches show their path (2.1.3). With --io it also prints the input and result of each step; long ones are cut on a " +
+    `terminal, and above ${formatBytes(LIMITS.stepContentBytes)} only their ref is printed: holdfast blobs get REF reads it. ${RUN_HELP}`,
   options: {
-    io: { type: "flag", summary: "also the inputs and results of steps" },
-    iteration: { type: "number", min: 1, summary: "only this one" },
+    io: { type: "flag", summary: "also print the inputs and results of steps" },
+    iteration: { type: "number", min: 1, summary: "only this iteration" },
     last: { type: "number", min: 1, summary: `the last N iterations (default ${DEFAULT_LAST})` },
   },
   operands: [{ name: "RUN", need: "one" }],
   examples: [
-    { command: "holdfast runs show run_qddb5fz3", does: "the beginning of its id is enough" },
-    { command: "holdfast runs show run_qddb5fz3 --io", does: "with what each step was given and gave" },
+    { command: "holdfast runs show run_qddb5fz3", does: "the beginning of the id is enough" },
+    { command: "holdfast runs show run_qddb5fz3 --io", does: "with the input and result of each step" },
     { command: "holdfast runs show run_qddb5fz3 --iteration 7 --json", does: "one iteration, for a program" },
   ],
-  next: "holdfast trace --causes SESSION#SEQ walks back from one of its events; holdfast cost SESSION prints what it cost.",
+  next: "holdfast trace --causes SESSION#SEQ walks back from one of its events; holdfast cost SESSION prints its cost.",
   run: async (context) => {
     const { args, output } = context;
     const [only, last] = [args.number("iteration"), args.number("last")];
@@ -85,7 +85,7 @@ export const show: Command = {
   },
 };
 
-/** Of the iterations that the timeline shows. */
+/** The inputs and results of the steps that the timeline shows. */
 function contentLines(steps: readonly Step[], moments: readonly Moment[], { output }: Context): string[] {
   const shown = new Set(moments.map(({ iteration }) => iteration));
   return steps
@@ -121,13 +121,13 @@ async function readEvents(holdfast: Holdfast, { id }: Run): Promise<readonly Log
   }
 }
 
-/** Longer values are cut on a terminal: --json has all of it. */
+/** A terminal cuts longer values; --json prints all of them. */
 const VALUE_CHARS = 400;
 
-/** About the width of the names before the values. */
+/** About the width of the labels before the values. */
 const NAMES = 12;
 
-/** More of them say no more: --json has all. */
+/** At most so many decisions are listed; --json prints all of them. */
 const MOST_DECISIONS = 10;
 
 interface RunLinks {
@@ -135,10 +135,10 @@ interface RunLinks {
   readonly continuedBy: readonly LaterRun[];
 }
 
-/** "run_1 (retry)", "run_1 after iteration 2 (fork in session b)". */
+/** For example "run_1 (retry)" or "run_1 after iteration 2 (fork in session b)". */
 function describeLink({ run, session, how, iteration }: RunLink, own: string): string {
-  const place = how === "retry" ? "" : iteration === 0 ? " from its beginning" : ` after iteration ${iteration}`;
-  return `${run}${place} (${how}${session === own ? "" : `, session ${session}`})`;
+  const start = how === "retry" ? "" : iteration === 0 ? " from its beginning" : ` after iteration ${iteration}`;
+  return `${run}${start} (${how}${session === own ? "" : `, session ${session}`})`;
 }
 
 function describe(
@@ -148,7 +148,7 @@ function describe(
   decisions: readonly Decision[],
   { output }: Context,
 ): string[] {
-  // A program or a file gets it as it is, however long: nothing is broken there.
+  // A program or a file gets the whole value on one line.
   const value = result?.status === "completed" ? jsonLine(result.value, output.width - NAMES) : "";
   const why = describeReason(run);
   const limits = Object.entries(run.limits).map(([name, most]) => `${name} ${formatCount(Number(most))}`);
@@ -181,7 +181,7 @@ function describeDecision({ id, step, reason, askedAt, answer }: Decision): stri
   const about = `${step.name} (${id})`;
   if (answer === null) return `on ${about}: asked ${formatTime(askedAt)}, not answered`;
   const note = answer.note === null ? "" : `, "${answer.note}"`;
-  return `on ${about}: ${describeVerdict(answer.verdict, reason)}, says ${answer.by ?? "a person"} ${formatTime(answer.at)}${note}`;
+  return `on ${about}: ${describeVerdict(answer.verdict, reason)}, by ${answer.by ?? "a person"}, ${formatTime(answer.at)}${note}`;
 }
 
 function describeWorker({ owner, process }: Run): string {

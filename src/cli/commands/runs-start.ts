@@ -1,4 +1,4 @@
-// holdfast runs start: begins a run of an agent that a module exports.
+// holdfast runs start: starts a run of an agent that a module exports.
 
 import type { AgentDefinition } from "../../contracts/agent-definitions.ts";
 import { HoldfastError } from "../../contracts/errors.ts";
@@ -20,41 +20,41 @@ const LEASE_MS = RUN_INPUT.fields.leaseMs;
 
 export const start: Command = {
   name: "start",
-  summary: "begin a run of an agent",
+  summary: "start a run of an agent",
   usage: [
     "runs start AGENT --module FILE --session ID [--input JSON] [--id ID] [--priority N] [--limits JSON] " +
       "[--lease SECONDS] [--wait | --now] [--erased RULE]",
   ],
   description:
-    `Begins a run for a worker to claim. AGENT is the id of an agent in FILE. ${AGENTS_HELP} A session that does not exist ` +
-    "is created; one with an unfinished run is refused (exit 4). --wait works on the run here until it has ended, prints " +
-    "what it waits for meanwhile, and then its result; a run that fails is exit 1. --now does the same and returns as soon as " +
-    "the run waits. With --id the command can be repeated: it continues the run where it was, or prints what came of it; the " +
+    `Starts a run for a worker to claim. AGENT is the id of an agent in FILE. ${AGENTS_HELP} A missing session ` +
+    "is created; a session with an unfinished run is refused (exit 4). --wait executes the run here until it has ended, prints " +
+    "what it waits for meanwhile, and then its result; it exits with 1 if the run fails. --now does the same but returns as soon as " +
+    "the run waits. With --id the command can be repeated: it continues the run where it was, or prints the run's result; the " +
     "same id with another agent, session or input is refused.",
   options: {
     module: { type: "text", value: "FILE", summary: "the module that exports the agent" },
     session: { type: "text", value: "ID", summary: "the session it works in" },
-    input: { type: "text", value: "JSON", summary: "what it is given (default null); - reads it from standard input" },
-    id: { type: "text", value: "ID", summary: "the run's id (default: one is made up)" },
-    priority: { type: "number", summary: "higher goes first (default 0)" },
+    input: { type: "text", value: "JSON", summary: "the run's input (default null); - reads it from standard input" },
+    id: { type: "text", value: "ID", summary: "the run's id (default: a generated id)" },
+    priority: { type: "number", summary: "runs with a higher priority start first (default 0)" },
     limits: { type: "text", value: "JSON", summary: 'such as \'{"iterations": 100, "costUsd": 5}\'' },
     lease: {
       type: "number",
       value: "SECONDS",
       min: 1,
       max: LEASE_MS.max / 1000,
-      summary: `another machine takes over when its worker shows no sign of life for so long (default ${LEASE_MS.fallback / 1000})`,
+      summary: `another machine takes over if the worker sends no heartbeat for so long (default ${LEASE_MS.fallback / 1000})`,
     },
-    wait: { type: "flag", summary: "work on it here until it has ended" },
-    now: { type: "flag", summary: "work on it here until it ends or waits" },
+    wait: { type: "flag", summary: "execute the run here until it has ended" },
+    now: { type: "flag", summary: "execute the run here until it ends or waits" },
     erased: ERASED_OPTION,
   },
   operands: [{ name: "AGENT", need: "one" }],
   examples: [
-    { command: "holdfast runs start support --module agents.ts --session chat-1", does: "a worker takes it" },
+    { command: "holdfast runs start support --module agents.ts --session chat-1", does: "a worker claims it" },
     {
       command: `holdfast runs start support --module agents.ts --session chat-2 --id mail-7 --input '{"mail": 7}' --wait`,
-      does: "here; run it again after a crash, and it continues",
+      does: "execute it here; the same command continues it after a crash",
     },
   ],
   next: NEXT_WORKER,
@@ -69,7 +69,7 @@ export const start: Command = {
     if (args.flag("wait") && args.flag("now")) throw new UsageError("give --wait or --now, not both");
     const isHere = args.flag("wait") || args.flag("now");
     if (erased.erased !== undefined && !isHere)
-      throw new UsageError("--erased needs --wait or --now; a worker takes its own --erased");
+      throw new UsageError("--erased needs --wait or --now; for a worker, pass --erased to holdfast worker");
     if (isHere) {
       const onWait = (wait: RunWait) => void output.note(describeWait(wait));
       const result = await holdfast.runs.execute(agent, input, { wait: args.flag("wait"), onWait, ...erased });
@@ -77,7 +77,7 @@ export const start: Command = {
       return result.status === "failed" || result.status === "cancelled" ? EXIT.error : undefined;
     }
     const run = await holdfast.runs.start(agent, input);
-    const state = run.version === 1 && run.owner === null ? "begins as soon as a worker takes it" : `is ${run.status}`;
+    const state = run.version === 1 && run.owner === null ? "begins as soon as a worker claims it" : `is ${run.status}`;
     await output.answer(run, () => wrap(safe`run ${run.id} in session ${run.session} ${state}`, output.width));
     return undefined;
   },
@@ -108,15 +108,15 @@ function findAgent(agents: readonly AgentDefinition[], id: string, file: string)
   });
 }
 
-/** Longer values are cut on a terminal: --json has all of it. */
+/** A terminal cuts longer values; --json prints all of them. */
 const VALUE_CHARS = 400;
 
-/** What the run waits for, how long at most, and the command that helps. */
+/** Says what the run waits for, how long at most, and which command continues it. */
 function describeWait({ run, reason, owner, waitsFor, atMostMs }: RunWait): string {
   const most = atMostMs === null ? "" : `, at most ${formatSpan(atMostMs)}`;
   if (reason === "owner") {
     const where = owner?.pid == null ? "" : ` (process ${owner.pid} on ${owner.host})`;
-    return safe`run ${run} has a worker: ${owner?.worker ?? "?"}${where}; waiting until it ends, or shows no sign of life${most}`;
+    return safe`run ${run} has a worker: ${owner?.worker ?? "?"}${where}; waiting until it ends or its heartbeat stops${most}`;
   }
   if (reason === "paused")
     return safe`run ${run} is paused${most}; \`holdfast runs unpause ${quoted(run)}\` continues it now`;

@@ -1,4 +1,4 @@
-// holdfast runs retry, fork, rewind: continue a run where it ended, or from one of its iterations.
+// holdfast runs retry, fork, rewind: continues a run where it ended, or from one of its iterations.
 
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { Run } from "../../contracts/run-record.ts";
@@ -18,12 +18,12 @@ const LIMITS_OPTION = {
   limits: {
     type: "text",
     value: "JSON",
-    summary: 'other limits, such as \'{"iterations": 100, "costUsd": 5}\'; those not named stay',
+    summary: 'new limits, such as \'{"iterations": 100, "costUsd": 5}\'; limits not named stay',
   },
 } as const;
 
 const STATE_OPTION = {
-  state: { type: "text", value: "JSON", summary: "continue with this state instead of the one it had there" },
+  state: { type: "text", value: "JSON", summary: "continue with this state instead of the iteration's own" },
 } as const;
 
 function readLimits(args: Arguments): Pick<NonNullable<Parameters<Runs["retry"]>[1]>, "limits"> {
@@ -38,10 +38,9 @@ function readState(args: Arguments): Pick<NonNullable<Parameters<Runs["fork"]>[1
 }
 
 const YES = { yes: YES_OPTION } as const;
-const REPEATS =
-  "Tools of later iterations that are not idempotent repeat their effects: the command lists them first, and asks.";
+const REPEATS = "Non-idempotent tools of later iterations repeat their effects: the command first lists them and asks.";
 
-/** Asks before effects are repeated; returns the steps if the answer is yes. */
+/** Asks for confirmation if effects would be repeated; returns the repeated steps if the answer is yes. */
 async function confirmRepeats(context: Context, holdfast: Holdfast, run: Run, iteration: number) {
   const steps = await findRepeatedSteps(holdfast, run, iteration);
   if (steps.length === 0) return steps;
@@ -53,7 +52,7 @@ async function confirmRepeats(context: Context, holdfast: Holdfast, run: Run, it
   return steps;
 }
 
-/** More of them say no more: `runs show` has all. */
+/** At most so many steps are listed; `runs show` lists all of them. */
 const MOST_STEPS = 12;
 
 function describeStep(step: Step): string {
@@ -67,15 +66,15 @@ async function answerWithRun(
   from: string,
   repeats: readonly Step[],
 ): Promise<undefined> {
-  const place = run.iteration === 0 ? "from the beginning" : `after iteration ${run.iteration}`;
+  const start = run.iteration === 0 ? "from the beginning" : `after iteration ${run.iteration}`;
   await output.answer({ ...run, repeats }, () => [
-    ...wrap(safe`run ${run.id} in session ${run.session} continues ${from} ${place}`, output.width),
+    ...wrap(safe`run ${run.id} in session ${run.session} continues ${from} ${start}`, output.width),
     ...continueLines(run, output),
   ]);
   return undefined;
 }
 
-/** execute() with the id of a completed run returns its result: the new run is continued by its own id. */
+/** Says how to continue the new run by its own id: execute() with the old run's id would return the old result. */
 function continueLines({ id }: Run, output: Output): string[] {
   const call = safe`runs.resume(agent, ${JSON.stringify(id)})`;
   return wrapWhole(
@@ -84,7 +83,7 @@ function continueLines({ id }: Run, output: Output): string[] {
   );
 }
 
-/** The step whose failure ended the run, and that is tried again; null: something else ended it. */
+/** Returns the step whose failure ended the run, which retry executes again; null if something else ended the run. */
 async function findFailedStep(holdfast: Holdfast, { id, session, iteration, stopReason }: Run): Promise<string | null> {
   if (stopReason !== "failed") return null;
   const steps = await holdfast.runs.steps(id, { iteration: iteration + 1 });
@@ -96,7 +95,7 @@ async function findFailedStep(holdfast: Holdfast, { id, session, iteration, stop
   return last?.status === "failed" ? stepName(last) : null;
 }
 
-/** The path of the failed step in the event that ended the run; null: the event names none, and the last step counts. */
+/** Reads the path of the failed step from the event that ended the run; null if the event names none. */
 async function findFailurePath(holdfast: Holdfast, session: string, run: string): Promise<string | null> {
   for (let after = 0; ; ) {
     const ends = await holdfast.log.read(session, { after, types: ["run/failed"] });
@@ -110,17 +109,20 @@ async function findFailurePath(holdfast: Holdfast, session: string, run: string)
 
 export const retry: Command = {
   name: "retry",
-  summary: "retry a run that failed, from the step it failed at",
+  summary: "retry a failed run from the step that failed",
   usage: ["runs retry RUN [--limits JSON]"],
   description:
-    "Begins a new run in the same session that continues from the step the run failed at; steps that are done are not " +
-    "repeated. The failed step is executed again under a new key, at once, also if it failed because a person denied it. " +
+    "Starts a run in the same session that continues from the failed step; finished steps are not " +
+    "repeated. The failed step is executed again at once under a new key, also if it failed because a person denied it. " +
     `A run that stopped at a limit needs a higher limit: --limits. ${RUN_HELP}`,
   options: LIMITS_OPTION,
   operands: [{ name: "RUN", need: "one" }],
   examples: [
-    { command: "holdfast runs retry run_qddb5fz3", does: "what made it fail is mended: try again" },
-    { command: `holdfast runs retry run_qddb5fz3 --limits '{"iterations": 200}'`, does: "it may take longer" },
+    { command: "holdfast runs retry run_qddb5fz3", does: "try again after fixing the cause" },
+    {
+      command: `holdfast runs retry run_qddb5fz3 --limits '{"iterations": 200}'`,
+      does: "try again with a higher limit",
+    },
   ],
   next: NEXT_WORKER,
   run: async (context) => {
@@ -128,10 +130,10 @@ export const retry: Command = {
     const failed = await needRun(holdfast, context.args.operand(0));
     const run = await holdfast.runs.retry(failed.id, readLimits(context.args));
     const step = await findFailedStep(holdfast, failed);
-    const place = `in iteration ${run.iteration + 1}${step === null ? "" : `, at ${step}`}`;
-    const text = safe`run ${run.id} in session ${run.session} retries ${failed.id}: it continues ${place}`;
+    const start = `in iteration ${run.iteration + 1}${step === null ? "" : `, at ${step}`}`;
+    const text = safe`run ${run.id} in session ${run.session} retries ${failed.id}: it continues ${start}`;
     await context.output.answer(run, () => [
-      ...wrap(`${text}; steps that are done are not repeated`, context.output.width),
+      ...wrap(`${text}; finished steps are not repeated`, context.output.width),
       ...continueLines(run, context.output),
     ]);
     return undefined;
@@ -143,22 +145,22 @@ export const fork: Command = {
   summary: "continue from an iteration of a run, in a new session",
   usage: ["runs fork RUN [--iteration N] [--state JSON] [--session NEW-ID] [--limits JSON] [--yes]"],
   description:
-    "Makes a new session that has everything up to one of the run's iterations, and a run in it that continues from there. " +
-    `The run and its session stay as they are. ${REPEATS} ${RUN_HELP}`,
+    "Creates a session with everything up to one of the run's iterations, and starts a run in it that continues from there. " +
+    `The original run and its session do not change. ${REPEATS} ${RUN_HELP}`,
   options: {
     iteration: {
       type: "number",
-      summary: "continue after this one; 0 is from the beginning (default: the last complete)",
+      summary: "continue after this iteration; 0 is from the beginning (default: the last complete one)",
     },
     ...STATE_OPTION,
-    session: { type: "text", value: "ID", summary: "the new session's id (default: one is made up)" },
+    session: { type: "text", value: "ID", summary: "the new session's id (default: a generated id)" },
     ...LIMITS_OPTION,
     ...YES,
   },
   operands: [{ name: "RUN", need: "one" }],
   examples: [
-    { command: "holdfast runs fork run_qddb5fz3 --iteration 4", does: "what if, after the fourth iteration?" },
-    { command: `holdfast runs fork run_qddb5fz3 --state '{"city": "Porto"}'`, does: "with another state" },
+    { command: "holdfast runs fork run_qddb5fz3 --iteration 4", does: "try another way after the fourth iteration" },
+    { command: `holdfast runs fork run_qddb5fz3 --state '{"city": "Porto"}'`, does: "continue with another state" },
   ],
   next: NEXT_WORKER,
   run: async (context) => {
@@ -179,22 +181,22 @@ export const fork: Command = {
 
 export const rewind: Command = {
   name: "rewind",
-  summary: "take a session back to an iteration of a run, and continue from there",
+  summary: "move a session back to an iteration of a run, and continue from there",
   usage: ["runs rewind RUN --iteration N [--state JSON] [--limits JSON] [--yes]"],
   description:
-    "Takes the run's session back to where it was after one of the run's iterations, or before the run began, and begins a " +
-    `run that continues from there. Nothing is deleted: older heads still show what came later. A waiting run of the session is ended. ` +
+    "Moves the run's session back to its state after one of the run's iterations, or before the run began, and starts a " +
+    `run that continues from there. Nothing is deleted: older heads still show later events. rewind ends a waiting run of the session. ` +
     `${REPEATS} ${RUN_HELP}`,
   options: {
-    iteration: { type: "number", summary: "continue after this one; 0 is from before the run began" },
+    iteration: { type: "number", summary: "continue after this iteration; 0 is before the run began" },
     ...STATE_OPTION,
     ...LIMITS_OPTION,
     ...YES,
   },
   operands: [{ name: "RUN", need: "one" }],
   examples: [
-    { command: "holdfast runs rewind run_qddb5fz3 --iteration 4", does: "as if nothing came after it" },
-    { command: "holdfast runs rewind run_qddb5fz3 --iteration 0", does: "the whole run again, from its beginning" },
+    { command: "holdfast runs rewind run_qddb5fz3 --iteration 4", does: "continue after the fourth iteration" },
+    { command: "holdfast runs rewind run_qddb5fz3 --iteration 0", does: "repeat the whole run from its beginning" },
   ],
   next: NEXT_WORKER,
   run: async (context) => {

@@ -7,7 +7,7 @@ import type { Command, Context } from "../command.ts";
 import { confirm, YES_OPTION } from "../confirm.ts";
 import { readJson, readTextOperand } from "../input.ts";
 import { numberOption, type Options } from "../option.ts";
-import { describeReason, GOES_ON, NEXT_WORKER, needRun, RUN_HELP } from "../runs.ts";
+import { describeReason, NEXT_EXECUTION, NEXT_WORKER, needRun, RUN_HELP } from "../runs.ts";
 import { quoted, safe, wrap } from "../terminal.ts";
 import { formatTime } from "../units.ts";
 
@@ -19,7 +19,7 @@ interface RunVerb {
   readonly options?: Options;
   readonly next?: string;
   call(runs: Holdfast["runs"], run: Run, context: Context): Promise<Run>;
-  /** What happened, for the user. */
+  /** Says what happened, for the user. */
   describe(run: Run, before: Run): string;
 }
 
@@ -48,9 +48,9 @@ export const cancel = runCommand({
   name: "cancel",
   summary: "end a run",
   description:
-    "Ends a run. A run without a worker ends at once; the worker of any other sees the request at its next heartbeat, and a " +
+    "Ends a run. A run without a worker ends at once; otherwise the worker sees the request at its next heartbeat, and a " +
     "tool that listens to its signal stops then. Effects that happened stay.",
-  does: "it ends",
+  does: "end the run",
   call: (runs, { id }) => runs.cancel(id),
   describe: ({ status }) =>
     status === "cancelled" ? "is cancelled" : "will end: its worker sees the request at its next heartbeat",
@@ -63,25 +63,25 @@ export const pause = runCommand({
   name: "pause",
   summary: "pause a run for some minutes",
   description: "Pauses a run. A run that is executing pauses when its iteration ends; a pause survives every crash.",
-  does: "for two minutes",
-  options: { minutes: { ...numberOption(MINUTES), summary: `for so long (default ${MINUTES.fallback})` } },
+  does: "pause the run for the default time",
+  options: { minutes: { ...numberOption(MINUTES), summary: `how many minutes (default ${MINUTES.fallback})` } },
   call: (runs, { id }, { args }) => runs.pause(id, args.number("minutes")),
   describe: ({ status, pausedUntil, pauseRequested }) => {
     if (status === "paused") return `is paused until ${formatTime(pausedUntil ?? 0)}`;
     return `pauses when its iteration ends, until ${formatTime(pauseRequested ?? 0)}`;
   },
-  next: "holdfast runs unpause RUN wakes it before its time.",
+  next: "holdfast runs unpause RUN continues it earlier.",
 });
 
 export const unpause = runCommand({
   name: "unpause",
-  summary: "wake a run that is paused or held",
+  summary: "continue a run that is paused or held",
   description:
-    "Ends a pause before its time, also a sleep of the agent's own. An imported run is held, because it may " +
-    "still be executed where it came from: this lets it continue here, with its children.",
-  does: "it goes on",
+    "Ends a pause early, also a sleep of the agent. An imported run is held, because it may " +
+    "still be executed in the store it came from: unpause lets it continue here, with its children.",
+  does: "continue the run",
   call: (runs, { id }) => runs.unpause(id),
-  describe: (run, { held }) => (run.owner === null || held ? GOES_ON : "does not pause"),
+  describe: (run, { held }) => (run.owner === null || held ? NEXT_EXECUTION : "does not pause"),
   next: NEXT_WORKER,
 });
 
@@ -90,8 +90,8 @@ export const signal: Command = {
   summary: "deliver a signal to a run",
   usage: ["runs signal RUN NAME [JSON]"],
   description:
-    "Delivers a signal to a run: the result of its waitFor(NAME). A signal that comes before the run waits for it is kept, and each " +
-    `is used once. JSON is its payload (null if not given); - reads it from standard input. ${RUN_HELP}`,
+    "Delivers a signal to a run: the result of its waitFor(NAME). A signal that comes before the run waits for it is kept. Each signal " +
+    `is used once. JSON is the payload (null if not given); - reads it from standard input. ${RUN_HELP}`,
   options: {},
   operands: [
     { name: "RUN", need: "one" },
@@ -108,7 +108,7 @@ export const signal: Command = {
     const before = await needRun(holdfast, args.operand(0));
     const run = await holdfast.runs.signal(before.id, args.operand(1), payload);
     const woken = before.status === "waiting" && run.status === "running";
-    const now = woken ? GOES_ON : `keeps ${quoted(args.operand(1))}: ${whySignalWaits(run)}`;
+    const now = woken ? NEXT_EXECUTION : `keeps ${quoted(args.operand(1))}: ${whySignalWaits(run)}`;
     await output.answer(run, () => wrap(safe`run ${run.id} ${now}`, output.width));
     return undefined;
   },
@@ -127,8 +127,8 @@ export const rm: Command = {
   summary: "erase the payloads of a run",
   usage: ["runs rm RUN [--yes]"],
   description:
-    "Erases a run that has ended: its input, results, states and signals, for good. Its messages stay in the session, " +
-    `and the log still says that it was. The command asks first. ${RUN_HELP}`,
+    "Erases the input, results, states and signals of an ended run, for good. Its messages stay in the session, " +
+    `and the log still shows that the run existed. The command asks first. ${RUN_HELP}`,
   options: { yes: YES_OPTION },
   operands: [{ name: "RUN", need: "one" }],
   examples: [

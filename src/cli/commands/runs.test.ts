@@ -122,14 +122,14 @@ describe("runs", () => {
     const asked = await run("runs", "show", id);
     expect(asked).toMatch(/status +waiting: a person: desk#\d+/);
     expect(asked).toMatch(/ tool look +\d+ ms +failed: not yet\n/);
-    expect(asked).toMatch(/ tool look +\d+ ms +try 2\n/);
+    expect(asked).toMatch(/ tool look +\d+ ms +attempt 2\n/);
     expect(asked).toMatch(/ tool pay +in doubt: it may have happened/);
     expect(asked).toContain("a person is asked: did tool pay happen?");
     await run("runs", "approve", id, "--result", '{"ok":true}', "--by", "eve", "--note", "saw it");
     await hf.runs.resume(agent, id);
     const shown = await run("runs", "show", id);
     expect(shown).toMatch(/eve decided on tool pay after [^:]+: it\s+happened,\s+"saw it"/);
-    expect(shown).toMatch(/decision +on pay \(desk#\d+\): it happened, says eve 20\d\d-/);
+    expect(shown).toMatch(/decision +on pay \(desk#\d+\): it happened, by eve, 20\d\d-/);
     expect(shown).toMatch(/ {2}tool pay {2,}\n/);
     expect(shown).toMatch(/result +\{"ok":true\}/);
     expect(shown).toMatch(/cost +\$0.25/);
@@ -187,7 +187,7 @@ describe("runs", () => {
     expect(await ids("--session", child)).toEqual([child]);
     const few = await cli(["runs"], { columns: 80, env: { NO_COLOR: "1" } });
     expect(few.stdout).toMatch(new RegExp(`${made.id.slice(0, 12)} +waiting .* run ${child.slice(0, 12)} +parent\n`));
-    expect(few.stderr).toBe("without 1 run that others spawned; --children lists all\n");
+    expect(few.stderr).toBe("1 spawned run left out; --children lists all\n");
     const all = await run("runs", "--children");
     expect(all).toMatch(new RegExp(`${child.slice(0, 12)} +waiting .* signal go +patient`));
     expect((await cli(["runs", "--children"])).stdout).toContain(child);
@@ -224,7 +224,7 @@ describe("runs", () => {
     expect((await json("log", "a", "--run", "r2", "--limit", "1")).events).toEqual(events.slice(0, 1));
     expect((await cli(["log", "a", "--run", "r2", "--last", "1"])).stderr).toContain("--after 0 shows all");
     await hf.runs.execute(counts, { session: "b", id: "r3" });
-    expect(await refused(2, "log", "a", "--run", "r3")).toContain('is one of session "b"');
+    expect(await refused(2, "log", "a", "--run", "r3")).toContain('belongs to session "b"');
     await refused(2, "log", "a", "--run", "r2", "--follow");
   });
 
@@ -262,7 +262,7 @@ describe("runs", () => {
     expect(await refused(2, ...begin, "z", "--lease", "0")).toContain("--lease");
     expect((await hf.runs.get("job"))?.status).toBe("running");
     expect(await refused(4, ...begin, "a")).toContain("job");
-    expect(await run(...begin, "b")).toMatch(/^run run_\w+ in session b begins as soon as a worker takes it\n/);
+    expect(await run(...begin, "b")).toMatch(/^run run_\w+ in session b begins as soon as a worker claims it\n/);
     expect(await run(...begin, "c", "--input", '{"n":1}', "--now")).toMatch(/^run run_\w+ is completed\n\{"n":1\}\n$/);
     expect(await json(...begin, "d", "--input", "7", "--now")).toMatchObject({ status: "completed", value: 7 });
     const bad = await cli([...begin, "e", "--input", '"bad"', "--now"]);
@@ -319,7 +319,7 @@ describe("people", () => {
     for (const part of ['{"eur":5}', paid[0], id, `holdfast runs deny '${decisions[0].id}'`])
       expect(asked).toContain(part);
     expect(await json("runs", "pending", id)).toEqual({ decisions, interrupted: [] });
-    expect(await run("runs", "pending", "--answered")).toBe("nothing was decided\n");
+    expect(await run("runs", "pending", "--answered")).toBe("no decisions\n");
   });
 
   test("can look up who decided what, and when", async () => {
@@ -332,7 +332,7 @@ describe("people", () => {
     const { items } = await hf.runs.decisions({ answered: true });
     expect(decisions).toEqual(items);
     const told = await run("runs", "pending", "--answered");
-    expect(told).toMatch(/desk#\d+ +pay +20\d\d-\S+ \S+ +eve +do it again/);
+    expect(told).toMatch(/desk#\d+ +pay +20\d\d-\S+ \S+ +eve +execute it again/);
     expect(told).toMatch(/other#\d+ +pay +20\d\d-\S+ \S+ +bob +it did not/);
     const page = await json("runs", "pending", "--answered", "--limit", "1");
     expect(page.decisions).toEqual(items.slice(0, 1));
@@ -344,18 +344,18 @@ describe("people", () => {
   });
 
   test.each([
-    ["approve", ["--retry"], 2, { paid: { eur: 5 } }, "do it again"],
+    ["approve", ["--retry"], 2, { paid: { eur: 5 } }, "execute it again"],
     ["approve", ["--result", '{"receipt":7}'], 1, { receipt: 7 }, "it happened"],
-    ["deny", [], 1, "a person said that it did not happen and shall not", "it did not happen, and shall not"],
+    ["deny", [], 1, "a person said that it did not happen and shall not", "it did not happen and must not"],
   ])("%s %j", async (verb, flags, times, value, said) => {
     const { agent, id, paid } = await inDoubt();
     const answer = await cli(["runs", verb, id, ...flags], { env: { USER: "eve" } });
-    expect([answer.code, answer.stdout]).toEqual([0, expect.stringMatching(new RegExp(`#\\d+: ${said}, says eve\n`))]);
+    expect([answer.code, answer.stdout]).toEqual([0, expect.stringMatching(new RegExp(`#\\d+: ${said}, by eve\n`))]);
     expect((await hf.runs.resume(agent, id)).value).toEqual(value);
     expect([paid.length, new Set(paid).size]).toEqual([times, 1]);
     const [audit] = await hf.log.read("desk", { types: ["run/answered"] });
     expect(audit?.data.by).toBe("eve");
-    expect(await refused(3, "runs", verb, id)).toContain("asks nothing");
+    expect(await refused(3, "runs", verb, id)).toContain("has no open question");
   });
 
   test("cannot answer twice, nor what nobody asked, nor both ways", async () => {
@@ -379,7 +379,7 @@ describe("verbs", () => {
     const { run: made } = await hf.runs.execute(waits, { session: "c" }, { wait: false });
     expect(await run("runs", "signal", made.id, "other", "1")).toContain("keeps other: it waits for signal go\n");
     expect(await run("runs", "signal", made.id, "go", '{"yes":1}')).toContain(
-      "goes on when you run your program again",
+      "continues when you run your program again",
     );
     expect((await hf.runs.resume(waits, made.id)).value).toEqual({ yes: 1 });
     expect(await refused(4, "runs", "signal", made.id, "go")).toContain("takes no signals any more");
@@ -394,7 +394,7 @@ describe("verbs", () => {
     const { id } = await hf.runs.start(counts, { session: "a" });
     expect(await run("runs", "pause", id, "--minutes", "5")).toMatch(/is paused until 20/);
     expect(await run("runs")).toMatch(/paused .* for 5 min more/);
-    expect(await run("runs", "unpause", id)).toContain("goes on when you run your program again, or as soon");
+    expect(await run("runs", "unpause", id)).toContain("continues when you run your program again");
     expect(await refused(4, "runs", "unpause", id)).toContain("is not paused");
     expect(await refused(4, "runs", "rm", id, "--yes")).toContain("Cancel it first");
     expect(await run("runs", "cancel", id)).toContain("is cancelled");
@@ -428,11 +428,11 @@ describe("verbs", () => {
     const { run: failed } = await hf.runs.execute(mails, { session: "a" });
     const said = (await run("runs", "retry", failed.id)).replaceAll("\n", " ");
     expect(said).toContain(`retries ${failed.id}: it continues in iteration 1, at tool mail;`);
-    expect(said).toContain("steps that are done are not repeated");
+    expect(said).toContain("finished steps are not repeated");
     isDown = false;
     const stopped = await hf.runs.execute(counts, { session: "b", limits: { iterations: 2 } });
     expect((await cli(["runs", "retry", stopped.run.id, "--limits", '{"iterations": 9}'])).stdout).toContain(
-      "it continues in iteration 3; steps that are done",
+      "it continues in iteration 3; finished steps",
     );
   });
 
@@ -460,7 +460,7 @@ describe("verbs", () => {
     expect((await hf.runs.resume(counts, taken.id)).value).toEqual({ n: 3 });
     expect(await refused(4, "runs", "retry", taken.id)).toContain(`\`holdfast runs fork ${taken.id}\``);
     const retried = await run("runs", "show", taken.id);
-    expect(retried).toContain("begun by counter 1, taking up");
+    expect(retried).toContain("begun by counter 1, a retry of");
   });
 
   test("retry of what was taken up names the last that took it up, and what to do with that", async () => {
@@ -523,8 +523,8 @@ describe("verbs", () => {
     expect((await hf.runs.resume(strict, taken.id)).status).toBe("completed");
     expect([paid.length, new Set(paid).size]).toEqual([2, 2]);
     const texts = {
-      deny: "executes the denied step again, under a new key",
-      retry: "step is executed again under a new key",
+      deny: "executes the denied step again under a new key",
+      retry: "step is executed again at once under a new key",
     };
     for (const [verb, text] of Object.entries(texts)) {
       expect((await run("runs", verb, "--help")).replaceAll(/\s+/g, " ")).toContain(text);
@@ -558,7 +558,7 @@ describe("verbs", () => {
     expect(told).toMatch(/continues with +iteration 1/);
     expect(told).toMatch(/known results +model small \(1\), tool look \(2\), tool look \(2\)/);
     expect(told).toMatch(/in doubt +tool pay \(3\)/);
-    expect(told).toMatch(/a person +will be asked when a worker takes it/);
+    expect(told).toMatch(/a person +is asked when a worker claims the run/);
     expect(await json("runs", "recover", id)).toMatchObject({ resumeIteration: 1, needsPerson: true });
   });
 
@@ -567,11 +567,9 @@ describe("verbs", () => {
     const { run: there } = await source.runs.execute(waits, { session: "far" }, { wait: false });
     await hf.sessions.import(source.sessions.export("far"));
     await source.close();
-    expect(await run("runs")).toMatch(/held: it came/);
-    expect((await run("runs", "show", there.id)).replace(/\s+/g, " ")).toContain(
-      "held: it came with an archive; runs unpause",
-    );
-    expect(await run("runs", "unpause", there.id)).toContain("goes on when you run your program again, or as soon");
+    expect(await run("runs")).toMatch(/held: +it was/);
+    expect((await run("runs", "show", there.id)).replace(/\s+/g, " ")).toContain("held: it was imported; runs unpause");
+    expect(await run("runs", "unpause", there.id)).toContain("continues when you run your program again");
     expect(await json("runs", "show", there.id)).toMatchObject({ run: { held: false, status: "running" } });
   });
 
@@ -579,10 +577,10 @@ describe("verbs", () => {
     const { id, close } = await goneQuiet("desk");
     const { stdout, stderr } = await cli(["runs", "recover", "--all"], { columns: 80, env: { NO_COLOR: "1" } });
     expect(stdout).toMatch(new RegExp(`${id.slice(0, 12)} +desk +iteration 1 +2 steps +pay +will be asked\n`));
-    expect(stderr.replaceAll(/\s+/g, " ")).toContain("people will be asked when a worker takes their run");
+    expect(stderr.replaceAll(/\s+/g, " ")).toContain("will ask a person when it claims such a run");
     expect(await run("runs", "pending")).toContain(`run ${id} was interrupted, and no worker has it\n`);
     expect((await run("runs", "show", id)).replaceAll(/\s+/g, " ")).toContain(
-      "recovered: its worker was gone; for another to take",
+      "recovered: its worker was gone; another worker can claim it",
     );
     expect((await cli(["trace", "desk"])).stdout).toContain("run recovered from a worker that was gone");
     await close();

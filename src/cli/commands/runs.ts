@@ -25,12 +25,12 @@ const ls: Command = {
   summary: "list runs, newest first",
   usage: ["runs [ls] [--children] [--status S] [--session S] [--agent A] [--limit N] [--cursor C]"],
   description:
-    "Lists runs, newest first, a page at a time. ITER is the iteration a run is in, or ended in; WHY is what it waits " +
-    "for, until when it is paused, what it failed of, or the limit it stopped at. Runs that others spawned are left out " +
-    "unless --children or --status, --session, --agent asks for them. A terminal shows only the beginning of generated ids, which is " +
+    "Lists runs, newest first, a page at a time. ITER is the iteration that a run is in, or ended in; WHY is what it waits " +
+    "for, when its pause ends, why it failed, or the limit it stopped at. Spawned runs are left out " +
+    "unless you pass --children, --status, --session or --agent. A terminal shows only the beginning of generated ids, which is " +
     `enough to name the run; --json has whole ids. The statuses are ${STATUS.of.join(", ")}.`,
   options: {
-    children: { type: "flag", summary: "also runs that others spawned" },
+    children: { type: "flag", summary: "also list spawned runs" },
     status: { ...choiceOption(STATUS), value: "STATUS", summary: "only runs in this status" },
     session: { type: "text", value: "ID", summary: "only runs of this session" },
     agent: { type: "text", value: "ID", summary: "only runs of this agent" },
@@ -39,10 +39,10 @@ const ls: Command = {
   operands: [],
   examples: [
     { command: "holdfast runs", does: "the newest 50" },
-    { command: "holdfast runs --status waiting", does: "those that wait for a person, a signal or another run" },
+    { command: "holdfast runs --status waiting", does: "runs that wait for a person, a signal or another run" },
     { command: "holdfast runs --json | jq -r '.items[].id'", does: "ids for a script" },
   ],
-  next: "holdfast runs show RUN draws what it did; holdfast runs pending lists what people are asked.",
+  next: "holdfast runs show RUN draws its steps; holdfast runs pending lists the questions to people.",
   run: async (context) => {
     const holdfast = await context.open();
     const { items, next, leftOut } = await listRuns(holdfast, readFilter(context), context);
@@ -52,7 +52,7 @@ const ls: Command = {
     await output.answer({ items, next }, () => {
       return items.length === 0 ? ["no runs"] : table(columns(now, nameOf), items, output.frame);
     });
-    if (leftOut > 0) await output.note(`without ${plural(leftOut, "run")} that others spawned; --children lists all`);
+    if (leftOut > 0) await output.note(`${plural(leftOut, "spawned run")} left out; --children lists all`);
     await output.noteNextPage(next);
     return undefined;
   },
@@ -67,10 +67,10 @@ interface RunPage extends Page<RunWithIteration> {
   readonly leftOut: number;
 }
 
-/** So many pages are read for one that shows something. */
+/** At most so many pages are read to fill one page of the answer. */
 const MOST_PAGES = 50;
 
-/** Spawned runs are left out unless an option asks for them. */
+/** Leaves out spawned runs unless an option includes them. */
 async function listRuns(holdfast: Holdfast, filter: RunFilter, { args }: Context): Promise<RunPage> {
   const all = args.flag("children") || ["status", "session", "agent"].some((name) => args.text(name) !== undefined);
   const most = filter.limit ?? LIMITS.page;
@@ -78,9 +78,9 @@ async function listRuns(holdfast: Holdfast, filter: RunFilter, { args }: Context
   let leftOut = 0;
   let next = filter.cursor ?? null;
   for (let page = 0; page === 0 || (next !== null && found.length < most && page < MOST_PAGES); page++) {
-    const place = next === null ? {} : { cursor: next };
-    // No more than are missing: the next page begins after the last run that was read.
-    const read = await holdfast.runs.list({ ...filter, ...place, limit: most - found.length });
+    const position = next === null ? {} : { cursor: next };
+    // Read only as many as are missing, because the next page begins after the last run that was read.
+    const read = await holdfast.runs.list({ ...filter, ...position, limit: most - found.length });
     const shown = read.items.filter(({ parent }) => all || parent === null);
     found.push(...shown);
     leftOut += read.items.length - shown.length;
@@ -106,7 +106,7 @@ function readFilter({ args }: Context): RunFilter {
 const columns = (now: number, nameOf: (id: string) => string): readonly Column<RunWithIteration>[] => [
   { title: "RUN", cell: ({ id }) => nameOf(id), ...ID, colour: (text, _, style) => style.name(text) },
   { title: "STATUS", cell: ({ status }) => status, keep: true, colour: paintStatus },
-  // A child without a session of its parent's choice has one of its own, named as it is.
+  // A spawned run for which the parent chose no session has its own, with the run's id.
   { title: "SESSION", cell: ({ id, session }) => (session === id ? nameOf(id) : session), shrink: 3 },
   { title: "ITER", align: "right", cell: ({ currentIteration }) => formatCount(currentIteration) },
   { title: "CHANGED", cell: ({ updatedAt }) => formatAge(updatedAt, now) },
@@ -138,11 +138,11 @@ export const runs: CommandGroup = {
   summary: "list runs, draw their steps, answer questions, continue them",
   usage: ALL.flatMap(({ usage }) => usage),
   description:
-    "A run is one durable execution of an agent in a session: iterations, each ended by a checkpoint, made of steps that " +
-    "are in the log before anything relies on them. If its worker dies, another worker continues it from its last " +
-    "checkpoint; steps that are done are not repeated, and if the outcome of a step is unknown, a person decides.",
+    "A run is one durable execution of an agent in a session. It has iterations, each of which ends with a checkpoint, and steps, which " +
+    "the log records before anything relies on them. If its worker dies, another worker continues it from its last " +
+    "checkpoint; finished steps are not repeated, and if the outcome of a step is unknown, a person decides.",
   commands: ALL,
   fallback: "ls",
   examples: [...ls.examples.slice(0, 2), ...show.examples.slice(0, 1), ...pending.examples.slice(0, 1)],
-  next: "holdfast worker --agents FILE works on them; holdfast demo shows one that is killed and goes on.",
+  next: "holdfast worker --agents FILE executes runs; holdfast demo kills a run and lets it continue.",
 };

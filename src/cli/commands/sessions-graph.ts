@@ -1,4 +1,4 @@
-// holdfast sessions tree and show: a session among its branches, heads, forks and invocations.
+// holdfast sessions tree and show: shows a session with its branches, heads, forks and invocations.
 import type { TreeSession } from "../../contracts/archive.ts";
 import type { Head } from "../../contracts/heads.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
@@ -18,20 +18,24 @@ export const tree: Command = {
   summary: "draw sessions with their heads, branches, forks and invocations",
   usage: ["sessions tree [SESSION[@HEAD]] [--heads N] [--limit N]"],
   description:
-    "Draws a session and all that are linked with it: forks where they leave it, sessions it invoked or was invoked by, " +
-    "branches that resume and rewind began. A ● is a head, a ○ an aborted one, and ← marks what you asked for. " +
+    "Draws a session and all sessions linked with it: its forks, the sessions that it invoked or that invoked it, and the " +
+    "branches that resume and rewind began. A ● is a head, a ○ an aborted head, and ← marks the SESSION or head that you named. " +
     "Without SESSION the newest sessions are " +
-    `drawn, and with SESSION@HEAD only what leads to that head. ${LOCATOR_HELP}`,
+    `drawn, and with SESSION@HEAD only the history that leads to that head. ${LOCATOR_HELP}`,
   options: {
-    heads: { type: "number", min: 0, summary: "the newest N heads of a branch (default 5); the current one always" },
+    heads: {
+      type: "number",
+      min: 0,
+      summary: "draw the newest N heads of a branch (default 5), and always the current one",
+    },
     limit: { type: "number", min: 1, max: LIMITS.page, summary: "at most so many sessions (default 100)" },
   },
   operands: [{ name: "SESSION", need: "optional" }],
   examples: [
     { command: "holdfast sessions tree", does: "the newest sessions" },
-    { command: "holdfast sessions tree chat-1 --heads 20", does: "one session and its relatives" },
+    { command: "holdfast sessions tree chat-1 --heads 20", does: "one session and those linked with it" },
   ],
-  next: "holdfast diff A B compares two of them; holdfast fork SESSION@HEAD begins another.",
+  next: "holdfast diff A B compares two sessions; holdfast fork SESSION@HEAD creates another.",
   run: async (context) => {
     const { args, output } = context;
     const holdfast = await context.open();
@@ -54,12 +58,12 @@ export const show: Command = {
   summary: "show one session by id or alias",
   usage: ["sessions show SESSION[@HEAD]"],
   description:
-    "Shows everything a session's row holds, with the length and the head of its hash-chained log, its heads and " +
-    `branches, and what it was made from; at a head, what there was then. ${LOCATOR_HELP}`,
+    "Shows all fields of a session, the length and the head of its hash-chained log, its heads and " +
+    `branches, and the session it was derived from; with @HEAD as they were at that head. ${LOCATOR_HELP}`,
   options: {},
   operands: [{ name: "SESSION", need: "one" }],
   examples: [{ command: "holdfast sessions show chat-1", does: "one session" }],
-  next: "holdfast messages ID, holdfast log ID, holdfast tasks ID and holdfast state ID show what it holds.",
+  next: "holdfast messages ID, holdfast log ID, holdfast tasks ID and holdfast state ID show its content.",
   run: async (context) => {
     const holdfast = await context.open();
     const at = await locate(holdfast, context.args.operand(0));
@@ -70,7 +74,8 @@ export const show: Command = {
       await context.output.answer({ ...session, lineage }, () => describe(session, null, lineage, context));
       return undefined;
     }
-    // What the row says of now is left out; chain and seq are those of the head's event, and may be kept as an anchor.
+    // Fields of the present are left out; chain and seq are those of the head's event, so that users can keep them as
+    // an anchor.
     const { head: _, updatedAt: __, version: ___, ...then } = session;
     const { seq, hash: chain } = await holdfast.log.anchor(at);
     const { messages } = head.counts;
@@ -88,9 +93,9 @@ interface Lineage {
   readonly heads: number;
   readonly invocations: number;
   readonly forks: readonly string[];
-  /** Sessions that were attached as a branch of this one. */
+  /** Sessions that were attached to this one as a branch. */
   readonly attached: readonly string[];
-  /** The invocations of it, oldest first. */
+  /** The invocations that call this session, oldest first. */
   readonly callers: readonly { readonly session: string; readonly type: string; readonly invocation: string }[];
 }
 
@@ -147,7 +152,7 @@ function describe(session: Session, head: Head | null, lineage: Lineage, { outpu
       ["head", head === null ? (session.head ?? "") : ""],
       ["heads", lineage.heads === 0 ? "" : formatCount(lineage.heads)],
       ["branches", lineage.branches === 1 ? "" : `${formatCount(lineage.branches)}, on branch ${lineage.branch}`],
-      ["made from", source],
+      ["derived from", source],
       ["forks", forks.join(" ")],
       ["attached", attached.join(" ")],
       ["invoked by", callers.map(({ type, invocation }) => `${invocation} (${type})`).join(" ")],

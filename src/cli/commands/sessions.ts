@@ -1,4 +1,4 @@
-// holdfast sessions: the conversation threads of a store.
+// holdfast sessions: lists, draws, shows, creates and erases the conversation threads of a store.
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Erasure } from "../../contracts/history.ts";
 import type { Session, SessionFilter, SessionInput } from "../../contracts/session.ts";
@@ -22,7 +22,7 @@ const ls: Command = {
   usage: ["sessions [ls] [--agent A] [--tag T] [--status open|closed] [--request R] [--limit N] [--cursor C]"],
   description:
     "Lists sessions, newest first, a page at a time; the line below the table says how to print the next page. MESSAGES " +
-    "are those a session shows, with what a fork inherits.",
+    "counts the messages that a session shows, including those that a fork inherits.",
   options: {
     agent: { type: "text", value: "ID", summary: "only sessions of this agent" },
     tag: { type: "text", value: "TAG", summary: "only sessions with this tag" },
@@ -36,7 +36,7 @@ const ls: Command = {
     { command: "holdfast sessions --agent helper --status open", does: "one agent's open sessions" },
     { command: "holdfast sessions --json | jq -r '.items[].id'", does: "ids for a script" },
   ],
-  next: "holdfast messages ID reads a session; holdfast log ID shows what happened in it.",
+  next: "holdfast messages ID prints a session's messages; holdfast log ID prints its events.",
   run: async (context) => {
     const holdfast = await context.open();
     const page = await holdfast.sessions.list(readFilter(context));
@@ -62,7 +62,7 @@ function readFilter({ args }: Context): SessionFilter {
   return filter;
 }
 
-/** As wide as a generated id: a longer id gets a line of its own, so that the other columns keep their room. */
+/** As wide as a generated id: a longer id gets its own line, so that the other columns keep their width. */
 const SESSION_ID = { ...ID, min: 24 } as const;
 
 /** Columns that `sessions show` also prints are left out first if there is no room for all. */
@@ -74,7 +74,7 @@ const columns = (now: number): readonly Column<Session>[] => [
   { title: "EVENTS", align: "right", cell: ({ seq }) => formatCount(seq), drop: 5 },
   { title: "CHANGED", cell: ({ updatedAt }) => formatAge(updatedAt, now) },
   { title: "REQUEST", cell: ({ request }) => request ?? "", shrink: 3, min: 20, drop: 2 },
-  // Programs may make long ones, and many.
+  // Programs may set long tags, and many of them.
   { title: "TAGS", cell: ({ tags }) => truncate(safeLine(tags.join(" ")), 40), shrink: 5, min: 0, drop: 6 },
   { title: "TITLE", cell: ({ title }) => title ?? "", shrink: 4, min: 16 },
 ];
@@ -84,7 +84,7 @@ const create: Command = {
   summary: "create a session",
   usage: ["sessions create [ID] [--agent A] [--title T] [--tag T]… [--request R] [--metadata JSON]"],
   description:
-    "Creates a session; without an ID it gets one. Appending a message creates a missing session by itself, so this " +
+    "Creates a session; without an ID, Holdfast generates one. Appending a message also creates a missing session, so this command " +
     "is for sessions that need a title, tags or metadata. An id is never used twice, not even after the session was " +
     "erased.",
   options: {
@@ -96,7 +96,7 @@ const create: Command = {
   },
   operands: [{ name: "ID", need: "optional" }],
   examples: [
-    { command: "holdfast sessions create", does: "a session with an id of its own" },
+    { command: "holdfast sessions create", does: "a session with a generated id" },
     {
       command: "holdfast sessions create chat-1 --agent helper --tag billing",
       does: "with your id, an agent and a tag",
@@ -126,7 +126,7 @@ function readInput({ args }: Context): SessionInput {
 
 const rm: Command = {
   name: "rm",
-  summary: "erase a session and all it holds",
+  summary: "erase a session and all of its content",
   usage: ["sessions rm ID [--yes]"],
   description:
     "Erases a session: messages, state, tasks and log, for good. A tombstone stays, so that its id is not used " +
@@ -140,9 +140,9 @@ const rm: Command = {
   next: "holdfast gc gives back the space of blobs that nothing refers to any more.",
   run: async (context) => {
     const holdfast = await context.open();
-    const session = await needSession(holdfast, context.args.operand(0), KEEP);
-    const holds = `${plural(session.messages, "message")}, ${plural(session.seq, "event")}`;
-    await confirm(context, `This erases session ${session.id} (${holds}) for good.`);
+    const session = await needSession(holdfast, context.args.operand(0), REWIND_ADVICE);
+    const content = `${plural(session.messages, "message")}, ${plural(session.seq, "event")}`;
+    await confirm(context, `This erases session ${session.id} (${content}) for good.`);
     const erasure = await holdfast.sessions.delete(session.id);
     if (erasure === null) {
       throw new HoldfastError("NotFound", `session "${session.id}" was erased by another process meanwhile`);
@@ -155,7 +155,7 @@ const rm: Command = {
   },
 };
 
-const KEEP: HeadAdvice = (named) =>
+const REWIND_ADVICE: HeadAdvice = (named) =>
   `a head cannot be erased alone; \`holdfast rewind ${named}\` goes back to it and erases nothing`;
 
 function erasureLines({ removed, kept }: Erasure, { output }: Context): string[] {
@@ -175,5 +175,5 @@ export const sessions: CommandGroup = {
   commands: [ls, tree, show, create, rm],
   fallback: "ls",
   examples: [...ls.examples.slice(0, 2), ...rm.examples.slice(0, 1)],
-  next: "holdfast messages ID reads a session; holdfast verify ID checks its log.",
+  next: "holdfast messages ID prints a session's messages; holdfast verify ID checks its log.",
 };

@@ -1,4 +1,4 @@
-// holdfast state: the short-term key/value state of a session.
+// holdfast state: reads and changes the key/value state of a session.
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Json } from "../../contracts/json.ts";
 import type { Versioned } from "../../contracts/state.ts";
@@ -31,13 +31,13 @@ const get: Command = {
     const at = await locate(holdfast, args.operand(0));
     const { session: id } = at;
     const key = args.operands[1];
-    const held = at.head === undefined ? null : await holdfast.sessions.at(at);
+    const snapshot = at.head === undefined ? null : await holdfast.sessions.at(at);
     if (key === undefined) {
-      const then = held === null ? null : { value: await held.state(), head: at.head ?? "" };
+      const then = snapshot === null ? null : { value: await snapshot.state(), head: at.head ?? "" };
       await answerWithState(then ?? (await holdfast.state.getVersioned(id)), id, context);
       return undefined;
     }
-    const value = held === null ? await holdfast.state.getKey(id, key) : (await held.state())[key];
+    const value = snapshot === null ? await holdfast.state.getKey(id, key) : (await snapshot.state())[key];
     if (value === undefined) throw noKey(id, key, at.head);
     // JSON escapes most control characters; safe\`\` escapes the rest.
     await output.answer(value, () =>
@@ -45,7 +45,7 @@ const get: Command = {
         .split("\n")
         .map((line) => safe`${line}`),
     );
-    // On stderr, so that a script reads only the value from stdout.
+    // The note goes to stderr, so that a script reads only the value from stdout.
     if (at.head !== undefined) await output.note(`at head ${shortHead(at.head)}`);
     return undefined;
   },
@@ -88,9 +88,9 @@ const set: Command = {
   summary: "set keys, leaving the others as they are",
   usage: ["state set SESSION KEY=JSON… [--text] [--ttl TIME]"],
   description:
-    "Sets the given keys in one commit and leaves the others alone; writers of different keys never lose each " +
-    "other's. A missing session is created. A value is JSON: 3, true, '\"text\"', '{\"a\":1}'. With " +
-    "--text every value is taken as text.",
+    "Sets the given keys in one commit and keeps the others; writers of different keys never lose each " +
+    "other's changes. A missing session is created. A value is JSON: 3, true, '\"text\"', '{\"a\":1}'. With " +
+    "--text every value is plain text.",
   options: { text: { type: "flag", summary: "values are text, not JSON" }, ttl: TTL },
   operands: [
     { name: "SESSION", need: "one" },
@@ -162,7 +162,7 @@ export const state: CommandGroup = {
   summary: "read and set a session's state",
   usage: [...get.usage, ...set.usage, ...rm.usage],
   description:
-    "State is the key/value pairs of a session: keys with JSON values, removed with the session. Every change is " +
+    "A session's state is a set of keys with JSON values, which is erased with the session. Every change is " +
     "an event in its log.",
   commands: [get, set, rm],
   fallback: "get",

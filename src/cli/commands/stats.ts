@@ -1,4 +1,4 @@
-// holdfast stats: how big the store is, what takes the room, and what sharing and compression saved.
+// holdfast stats: shows the size of the store, its largest sessions, and the savings by sharing and compression.
 import type { Stats, StoreClock } from "../../contracts/holdfast.ts";
 import { LIMITS } from "../../contracts/limits.ts";
 import { STATS_VERBS } from "../../contracts/verbs/store.ts";
@@ -13,26 +13,26 @@ export const stats: Command = {
   summary: "sizes, largest sessions, savings",
   usage: ["stats [--sessions N]"],
   description:
-    "Shows which clock the store uses, its size in the database and in blobs outside of it, how many rows each kind of " +
-    "thing has (on all branches; what a fork inherits is counted in its source), which sessions are the " +
-    "largest, with their attachments, state, calls, steps and captures (SHARED is what other sessions refer to as well), and what was " +
-    "saved by keeping the same bytes once and by compression.",
+    "Shows which clock the store uses, its size in the database and in blobs outside of it, how many rows each table " +
+    "has (on all branches; inherited rows are counted in the source of a fork), which sessions are the " +
+    "largest, with their attachments, state, calls, steps and captures (SHARED is content that other sessions also refer to), " +
+    "and the space saved by storing the same bytes once and by compression.",
   options: {
     sessions: {
       type: "number",
       min: 1,
       max: LIMITS[SESSIONS.limit],
-      summary: `how many of the largest sessions (default ${SESSIONS.fallback})`,
+      summary: `how many of the largest sessions to list (default ${SESSIONS.fallback})`,
     },
   },
   warnsOfExposedFiles: true,
   operands: [],
   examples: [
-    { command: "holdfast stats", does: "the whole picture" },
+    { command: "holdfast stats", does: "all sizes" },
     { command: "holdfast stats --sessions 3 --json", does: "for a monitor" },
   ],
   next:
-    "holdfast blobs ls --sort size lists the largest contents; holdfast gc gives back what nothing refers to; " +
+    "holdfast blobs ls --sort size lists the largest blobs; holdfast gc frees blobs that nothing refers to; " +
     "holdfast sessions rm ID erases a session.",
   run: async (context) => {
     const holdfast = await context.open();
@@ -45,7 +45,7 @@ export const stats: Command = {
   },
 };
 
-/** Clocks that differ by less agree. */
+/** Clocks that differ by less than this count as equal. */
 const SAME_MS = 500;
 
 type SessionSize = Stats["sessions"][number];
@@ -58,7 +58,7 @@ const COLUMNS: readonly Column<SessionSize>[] = [
   { title: "SHARED", align: "right", cell: ({ sharedBytes }) => (sharedBytes === 0 ? "" : formatBytes(sharedBytes)) },
 ];
 
-/** Names of rows that the noun does not describe. */
+/** Labels for rows that the noun alone would not describe. */
 const ROW_NAMES: Readonly<Record<string, string>> = {
   state: "state versions",
   blobs: "payloads with a row of their own",
@@ -96,12 +96,12 @@ function lines(
     style.faint("BLOBS"),
     ...facts(
       [
-        ["count", `${formatCount(blobs.count)}, with the short texts that stand in messages' rows`],
-        ["content", `${formatBytes(blobs.referencedBytes)} referred to, ${formatBytes(blobs.bytes)} kept once each`],
+        ["count", `${formatCount(blobs.count)}, including short texts in messages' rows`],
+        ["content", `${formatBytes(blobs.referencedBytes)} referred to, ${formatBytes(blobs.bytes)} without repeats`],
         ["stored", formatBytes(blobs.storedBytes)],
         [
           "saved",
-          `${describeSavings(blobs.dedupSavings)} by keeping one copy, ${describeSavings(blobs.compressionSavings)} by compression`,
+          `${describeSavings(blobs.dedupSavings)} by sharing, ${describeSavings(blobs.compressionSavings)} by compression`,
         ],
       ],
       frame,
@@ -110,7 +110,7 @@ function lines(
   ];
 }
 
-/** Empty for the machine's own clock: there is nothing to compare it with. */
+/** Empty if the store uses the machine's own clock, because there is nothing to compare it with. */
 export function describeClock({ source, machineAheadMs, uncertaintyMs }: StoreClock): string {
   if (source === "machine") return "";
   const difference =
@@ -120,7 +120,7 @@ export function describeClock({ source, machineAheadMs, uncertaintyMs }: StoreCl
   return `the database server's; this machine's ${difference} (measured to ${uncertaintyMs} ms)`;
 }
 
-/** Small blobs can take a little more space than their content: that is no saving, not one of "-3 %". */
+/** Small blobs can take more space than their content: the text is then "nothing", not "-3 %". */
 function describeSavings(share: number): string {
   return share > 0 ? formatPercent(share) : "nothing";
 }

@@ -1,5 +1,5 @@
-// holdfast tasks: the Kanban boards of a session. --json prints the field names of the task list contract (adapters/task-list.ts). A
-// user can name a session for its root board, and a task by its number on the board.
+// holdfast tasks: the Kanban boards of a session. --json prints the field names of the task list contract
+// (adapters/task-list.ts). A user can name a session for its root board, and a task by its number on the board.
 
 import { taskListOf } from "../../adapters/task-list.ts";
 import { HoldfastError, isHoldfastError } from "../../contracts/errors.ts";
@@ -16,9 +16,9 @@ import { plural } from "../units.ts";
 
 const NAMES = "BOARD is a board's id, or a session's id for its root board. TASK is an id, or the number shown.";
 
-const WHOLE: HeadAdvice = (named) =>
-  `boards belong to the session as a whole, and a head keeps none; ` +
-  `\`holdfast log ${named} --type task/updated\` shows what became of tasks up to there`;
+const NO_HEAD_ADVICE: HeadAdvice = (named) =>
+  `task boards belong to the session as a whole, not to a head; ` +
+  `\`holdfast log ${named} --type task/updated\` shows how tasks changed up to that head`;
 
 const show: Command = {
   name: "show",
@@ -29,11 +29,11 @@ const show: Command = {
   options: {},
   operands: [{ name: "SESSION", need: "one" }],
   examples: [{ command: "holdfast tasks chat-1", does: "all boards of one session" }],
-  next: "holdfast tasks set BOARD TASK STATUS moves a task; holdfast tasks force-retry BOARD TASK starts one again.",
+  next: "holdfast tasks set BOARD TASK STATUS moves a task; holdfast tasks force-retry BOARD TASK restarts one.",
   run: async (context) => {
     const holdfast = await context.open();
     const named = context.args.operand(0);
-    const session = await findSession(holdfast, named, WHOLE);
+    const session = await findSession(holdfast, named, NO_HEAD_ADVICE);
     const boards = await holdfast.tasks.boards(session?.id ?? named);
     if (boards.length === 0 && session === null) throw missing("session", named, "`holdfast sessions` lists them");
     await context.output.answer({ conversation: session?.id ?? named, boards: boards.map(taskListOf) }, () => {
@@ -46,11 +46,11 @@ const show: Command = {
 
 const add: Command = {
   name: "add",
-  summary: "add tasks, making the board when there is none",
+  summary: "add tasks, and create the board if there is none",
   usage: ["tasks add SESSION TITLE… [--agent A] [--label TEXT] [--parent A] [--max-retries N]"],
   description:
-    "Adds tasks at the end of a board. The board is the session's root board, or that of the agent named; one " +
-    "that is not there yet is made, with --label, --parent and --max-retries.",
+    "Adds tasks at the end of a board. The board is the session's root board, or that of the agent named. A missing " +
+    "board is created with --label, --parent and --max-retries.",
   options: {
     agent: { type: "text", value: "ID", summary: "the board of this agent (default: the root board)" },
     label: { type: "text", summary: "a new board's title" },
@@ -69,16 +69,17 @@ const add: Command = {
   run: async (context) => {
     const { args, output } = context;
     const titles = args.operands.slice(1);
-    // The verb leaves blank titles out. On the command line a blank title is a mistake, and alone it would make an empty board.
+    // The API skips blank titles. On the command line a blank title is a mistake, and alone it would create an empty
+    // board.
     if (titles.some((title) => title.trim() === "")) throw new UsageError("a TITLE is blank; a task needs a title");
     const holdfast = await context.open();
     const named = args.operand(0);
-    const conversation = (await findSession(holdfast, named, WHOLE))?.id ?? named;
+    const conversation = (await findSession(holdfast, named, NO_HEAD_ADVICE))?.id ?? named;
     const agent = args.text("agent") ?? "";
-    const wanted = readBoardOptions(args);
-    const made = await makeBoard(holdfast, conversation, titles, { ...wanted, agent });
+    const settings = readBoardOptions(args);
+    const made = await makeBoard(holdfast, conversation, titles, { ...settings, agent });
     const board = made ?? (await boardOf(holdfast, conversation, agent));
-    if (made === null) refuseOtherSettings(board, wanted);
+    if (made === null) refuseOtherSettings(board, settings);
     const added = made?.tasks ?? (await holdfast.tasks.add(board.id, titles));
     await output.answer({ board: board.id, created: made !== null, tasks: added }, () => [
       safe`added ${plural(added.length, "task")} to ${made === null ? "board" : "the new board"} ${board.id}`,
@@ -87,7 +88,10 @@ const add: Command = {
   },
 };
 
-/** null: the board exists. If several commands add at once, one of them makes the board and the others add to it. */
+/**
+ * Returns null if the board exists. If several commands add at once, one of them creates the board and the others add
+ * to it.
+ */
 async function makeBoard(
   holdfast: Holdfast,
   conversation: string,
@@ -109,12 +113,12 @@ async function boardOf(holdfast: Holdfast, conversation: string, agent: string):
   return board;
 }
 
-/** An existing board keeps its label, parent and limit: options that say something else are refused. */
-function refuseOtherSettings(board: Board, wanted: NonNullable<Parameters<Tasks["create"]>[2]>): void {
+/** An existing board keeps its label, parent and limit, so different values are refused. */
+function refuseOtherSettings(board: Board, settings: NonNullable<Parameters<Tasks["create"]>[2]>): void {
   const given = [
-    ["--label", wanted.label, board.label],
-    ["--parent", wanted.parent, board.parent],
-    ["--max-retries", wanted.maxRetries, board.maxRetries],
+    ["--label", settings.label, board.label],
+    ["--parent", settings.parent, board.parent],
+    ["--max-retries", settings.maxRetries, board.maxRetries],
   ] as const;
   const other = given.find(([, value, actual]) => value !== undefined && value !== actual);
   if (other === undefined) return;
@@ -144,11 +148,11 @@ const set: Command = {
   usage: ["tasks set BOARD TASK STATUS [--from STATUS] [--note TEXT]"],
   description:
     `Changes a task's status: ${TASK_STATUSES.join(", ")}. Succeeded and abandoned are final; only force-retry leads ` +
-    `out of them. With --from it is refused unless the task is in that status: if several workers claim one task, ` +
+    `out of them. With --from the change is refused unless the task has that status: if several workers claim one task, ` +
     `one gets it. ${NAMES}`,
   options: {
-    from: { type: "text", value: "STATUS", summary: "only if the task is in this status" },
-    note: { type: "text", summary: "why; an empty one keeps the old note" },
+    from: { type: "text", value: "STATUS", summary: "change the status only if the task has this one now" },
+    note: { type: "text", summary: "the reason; an empty text keeps the old note" },
   },
   operands: [
     { name: "BOARD", need: "one" },
@@ -189,13 +193,13 @@ function isFinal(error: unknown): error is HoldfastError {
   return isHoldfastError(error) && error.code === "InvalidTransition";
 }
 
-/** With the names that the user gave. */
+/** The command with the names that the user gave. */
 function forceRetryCommand(board: string, task: string): string {
   return `\`holdfast tasks force-retry ${quoted(board)} ${quoted(task)}\``;
 }
 
 function withRetryHint(error: HoldfastError, board: string, task: string): HoldfastError {
-  const hint = `${forceRetryCommand(board, task)} starts it again`;
+  const hint = `${forceRetryCommand(board, task)} restarts it`;
   return new HoldfastError(error.code, error.message, { hint, details: error.details, cause: error });
 }
 
@@ -206,15 +210,15 @@ const RETRIED = [
 
 const retry: Command = {
   name: "retry",
-  summary: "start a task again as an agent does, which counts",
+  summary: "restart a task on behalf of an agent, up to the board's limit",
   usage: ["tasks retry BOARD TASK"],
   description:
-    `Starts a task again as an agent does: it counts, and is refused at the board's limit and for a final task. A person ` +
-    `starts it again with force-retry. ${NAMES}`,
+    `Restarts a task on behalf of an agent: it increases the retry count, and is refused at the board's limit and for a final ` +
+    `task. A person restarts it with force-retry. ${NAMES}`,
   options: {},
   operands: RETRIED,
   examples: [{ command: "holdfast tasks retry chat-1 2", does: "the second task of the root board" }],
-  next: "holdfast tasks force-retry BOARD TASK starts it again without a limit.",
+  next: "holdfast tasks force-retry BOARD TASK restarts it without a limit.",
   run: async (context) => {
     const holdfast = await context.open();
     const [boardName, taskName] = [context.args.operand(0), context.args.operand(1)];
@@ -267,7 +271,7 @@ async function findTask(
 }
 
 async function rootBoard(holdfast: Holdfast, name: string): Promise<Board | null> {
-  const session = await findSession(holdfast, name, WHOLE);
+  const session = await findSession(holdfast, name, NO_HEAD_ADVICE);
   return await holdfast.tasks.root(session?.id ?? name);
 }
 

@@ -1,4 +1,4 @@
-// holdfast trace: a session's events with a summary and the causes of each, or all causes of one event.
+// holdfast trace: prints a session's events with a summary and the causes of each, or all causes of one event.
 import { LIMITS } from "../../contracts/limits.ts";
 import type { Causes, TraceEvent } from "../../contracts/trace.ts";
 import type { Command } from "../command.ts";
@@ -19,16 +19,16 @@ export const trace: Command = {
   summary: "print what happened and what caused it",
   usage: ["trace SESSION[@HEAD] [--after SEQ] [--limit N] [--type TYPE]…", "trace --causes SESSION#SEQ [--limit N]"],
   description:
-    "Prints a session's events, oldest first, each with one line that says what it is about and the events that caused " +
-    "it, of other sessions too. With --causes it walks back from one event: the nearest causes come " +
-    "first, and of equally near ones the newest. It never shows text of " +
-    "messages or other payloads. At a head: what lies on the line that leads to it. " +
+    "Prints a session's events, oldest first, each with a one-line summary and the events that caused " +
+    "it, also those of other sessions. With --causes it walks back from one event: the nearest causes come " +
+    "first, and among equally near ones the newest. It never shows text of " +
+    "messages or other payloads. At a head: the events on the branch that leads to it. " +
     LOCATOR_HELP,
   options: {
     after: {
       type: "text",
       value: "SEQ",
-      summary: "only events after this seq, or after the one with this id (chat-1#7)",
+      summary: "only events after this seq, or after the event with this id (chat-1#7)",
     },
     limit: {
       type: "number",
@@ -45,7 +45,7 @@ export const trace: Command = {
     { command: "holdfast trace chat-1 --type head/created --json", does: "its heads and their causes, for a program" },
     { command: "holdfast trace --causes chat-1#42", does: "the causes of event 42" },
   ],
-  next: "holdfast log SESSION shows the bare events; holdfast query asks about all sessions at once.",
+  next: "holdfast log SESSION prints the events with their data; holdfast query searches all sessions.",
   run: async (context) => {
     const { args, output } = context;
     const [named] = args.operands;
@@ -61,8 +61,8 @@ export const trace: Command = {
       const found = await holdfast.causes(await locateEvent(holdfast, event), atMost);
       const events = [found.event, ...found.causes].toSorted(nearestFirst(found));
       await output.answer(found, () => traceLines(events, found.event.session, output));
-      if (found.causes.length > 1) await output.note("nearest causes first, and of equally near ones the newest");
-      if (found.more) await output.note(`there are more causes; --limit asks for up to ${LIMITS.causes}`);
+      if (found.causes.length > 1) await output.note("nearest causes first, and among equally near ones the newest");
+      if (found.more) await output.note(`there are more causes; --limit shows up to ${LIMITS.causes}`);
       return undefined;
     }
     const at = await locate(holdfast, named ?? "");
@@ -87,7 +87,7 @@ export const trace: Command = {
 };
 
 /**
- * A terminal names the session once, above: without its id in every line there is more room to say what happened. A file gets
+ * On a terminal the session is named once, above the table, so that lines have more room for the summary. A file gets
  * whole ids.
  */
 function traceLines(events: readonly TraceEvent[], session: string, output: Output): string[] {
@@ -107,10 +107,10 @@ function traceLines(events: readonly TraceEvent[], session: string, output: Outp
   ];
 }
 
-/** By the shortest way back from the event; of equally near ones the newest. */
+/** Sorts by the shortest path back from the event, and equally near causes newest first. */
 function nearestFirst({ event, causes }: Causes): (a: TraceEvent, b: TraceEvent) => number {
   const walked = new Map([[event.id, 0]]);
-  // They come nearest first, so that each is known before its own causes are.
+  // Causes come nearest first, so the distance of an event is known before those of its causes.
   for (const { id, causeEventIds } of [event, ...causes]) {
     for (const cause of causeEventIds) if (!walked.has(cause)) walked.set(cause, (walked.get(id) ?? 0) + 1);
   }
@@ -118,13 +118,15 @@ function nearestFirst({ event, causes }: Causes): (a: TraceEvent, b: TraceEvent)
   return (a, b) => far(a) - far(b) || b.at - a.at || b.seq - a.seq;
 }
 
-/** On a terminal a date that all share is left out, so that there is room to say what happened. A file gets the whole time. */
+/**
+ * A terminal leaves out a date that all events share, to have more room for the summary. A file gets the whole time.
+ */
 function columns(
   { interactive }: Output,
   events: readonly TraceEvent[],
   nameOf: (id: string) => string,
 ): readonly Column<TraceEvent>[] {
-  // An id that is broken cannot be copied.
+  // Users cannot copy an id that is split over lines.
   const longest = Math.max(
     9,
     ...events.flatMap(({ causeEventIds }) => causeEventIds.map((id) => displayWidth(nameOf(id)))),
@@ -157,10 +159,10 @@ function columns(
   ];
 }
 
-/** "2026-11-16 " */
+/** The length of "2026-11-16 ". */
 const DAY = 11;
 
-/** By seq within each session; sessions as they come. */
+/** Sorts ids by seq within each session and keeps the order of the sessions. */
 function sortBySeq(ids: readonly string[]): readonly string[] {
   const sessionOf = (id: string) => id.slice(0, id.lastIndexOf("#"));
   const seqOf = (id: string) => Number(id.slice(id.lastIndexOf("#") + 1));

@@ -7,7 +7,7 @@ import { safe, wrapWords } from "../terminal.ts";
 import { formatCount, formatCounts, plural } from "../units.ts";
 import { type Finding, readAnchors, verifyAll } from "../verification.ts";
 
-/** More sessions than this are not listed one by one unless they are damaged. */
+/** If there are more sessions than this, only damaged ones are listed. */
 const LISTED_MAX = 20;
 
 export const verify: Command = {
@@ -15,27 +15,31 @@ export const verify: Command = {
   summary: "check the hash chains of sessions",
   usage: ["verify [SESSION[@HEAD]…] [--anchor FILE] [--from FILE] [--blobs]"],
   description:
-    "Verifies the hash chain of each session's log (of all, or of those named): every event, its columns, and where " +
-    "the session row says the log ends; of a fork also what it inherits. " +
-    "With --blobs also that everything its rows name can be read and has its own hash: messages with their attachments, " +
+    "Verifies the hash chain of each session's log (all sessions, or those named): every event, its columns, and the end of the log " +
+    "that the session row records; for a fork also the inherited part. " +
+    "--blobs also verifies that every blob named by its rows can be read and has its hash: messages with their attachments, " +
     "values of state, payloads of calls, evals, snapshots, heads and annotations, on all branches. " +
-    "SESSION@HEAD also checks that the log still has what that head " +
+    "SESSION@HEAD also verifies that the log still has everything that the head " +
     "commits to. It does not compare the rows of messages, state and tasks with the log.\n\n" +
     "Damage is reported with the first bad event, and the exit code is 5. Without an anchor the chain finds corruption " +
-    "and careless editing; an edit whose hashes were all recomputed is found only with --anchor.",
+    "and careless editing; only --anchor finds an edit after which all hashes were recomputed.",
   options: {
-    anchor: { type: "text", value: "FILE", summary: "also require these points, kept from `holdfast log anchor`" },
-    from: { type: "text", value: "FILE", summary: "trust these points and check only what follows them" },
+    anchor: {
+      type: "text",
+      value: "FILE",
+      summary: "also require the log to have these anchors, printed by `holdfast log anchor`",
+    },
+    from: { type: "text", value: "FILE", summary: "trust these anchors and check only the events after them" },
     blobs: {
       type: "flag",
-      summary: "also that every message, state value, attachment and payload can be read and has its own hash",
+      summary: "also check that every message, state value, attachment and payload can be read and has its hash",
     },
   },
   operands: [{ name: "SESSION", need: "any" }],
   examples: [
     { command: "holdfast verify", does: "all sessions" },
     { command: "holdfast verify chat-1 --blobs", does: "one session, with the content of its messages" },
-    { command: "holdfast verify --anchor anchors.json", does: "against heads kept elsewhere" },
+    { command: "holdfast verify --anchor anchors.json", does: "compare with anchors kept elsewhere" },
   ],
   next:
     "Damage? Keep the file and its -wal as they are and compare a copy of both with a backup; holdfast log ID " +
@@ -94,7 +98,7 @@ function lines(findings: readonly Finding[], bad: readonly Finding[], events: nu
   ];
 }
 
-/** What --blobs has read; empty without it. */
+/** The counts of content that --blobs has read; empty without --blobs. */
 function describeContent(findings: readonly Finding[]): string {
   const sum: Record<string, number> = {};
   for (const { content = {} } of findings) {

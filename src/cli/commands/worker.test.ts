@@ -34,7 +34,7 @@ async function work(argv: readonly string[], enough: (stdout: string) => boolean
     cwd,
     ...(columns === undefined ? {} : { columns }),
     signal: over.signal,
-    seen: (text) => {
+    onStdout: (text) => {
       seen += text;
       if (enough(seen)) over.abort();
     },
@@ -50,7 +50,9 @@ describe("worker", () => {
     const asleep = await hf.runs.start(waits, { session: "c" });
     const other = await hf.runs.start({ ...echo, version: "2" }, { session: "d" });
     const { code, stdout } = await work(["--agents", file], (text) =>
-      [" completed", " failed: no", " waiting signal go", " cannot go on here"].every((words) => text.includes(words)),
+      [" completed", " failed: no", " waiting signal go", " cannot continue here"].every((words) =>
+        text.includes(words),
+      ),
     );
     expect(code).toBe(0);
     expect(stdout).toMatch(/^worker_\w+ works for echo 1, waits 1 on /);
@@ -58,7 +60,7 @@ describe("worker", () => {
     expect(stdout).toMatch(new RegExp(`${id}  a  completed, after `));
     expect(stdout).toContain(bad.id);
     expect(stdout).toContain(asleep.id);
-    expect(stdout).toMatch(new RegExp(`${other.id}  d  cannot go on here: .* begun by version 2, not 1`));
+    expect(stdout).toMatch(new RegExp(`${other.id}  d  cannot continue here: .* begun by version 2, not 1`));
     expect((await hf.runs.result(id))?.value).toEqual({ hello: 1 });
   });
 

@@ -17,7 +17,7 @@ import { formatSpan, formatTime, parseDuration, parseDurationOrNever, plural } f
 
 const HOUR_MS = 3_600_000;
 const LEAST_SWEEP_MS = 1000;
-/** What a timer can wait for. */
+/** The longest time that a timer can wait. */
 const MOST_SWEEP_MS = 24 * 24 * HOUR_MS;
 
 const { concurrency: CONCURRENCY, pollMs: POLL_MS } = WORKER_OPTIONS.fields;
@@ -29,22 +29,26 @@ export const worker: Command = {
     "worker --agents FILE… [--concurrency N] [--poll MS] [--grace TIME] [--sweep TIME] [--allow-mismatch] [--erased RULE]",
   ],
   description:
-    "Claims runs that can continue, executes several at a time, wakes them at their timers and signals, and takes over runs whose " +
+    "Claims runs that can continue, executes several at a time, continues them at their timers and signals, and takes over runs whose " +
     "worker is gone, on any machine that shares the store. " +
-    "At the start and every hour it deletes expired captures, and prints which. " +
-    `${AGENTS_HELP} Prints a line for each run ` +
-    "it takes and leaves (--json: one document a line). SIGTERM or Ctrl-C drains it: it claims nothing new, lets " +
-    "iterations end, releases the rest and exits with 0. A second signal releases everything at once, " +
-    "in mid-iteration, and exits with 4. In code: store.runs.createWorker({ agents }).",
+    "At the start and every hour it deletes expired captures and prints their number. " +
+    `${AGENTS_HELP} It prints a line for each run ` +
+    "that it claims or releases (--json: one document per line). SIGTERM or Ctrl-C drains it: it claims nothing new, lets " +
+    "iterations end, releases all runs and exits with 0. A second signal releases all runs at once, " +
+    "in mid-iteration, and makes it exit with 4. In code: store.runs.createWorker({ agents }).",
   options: {
     agents: { type: "list", value: "FILE", summary: "a module that exports agents; may be given several times" },
     concurrency: { ...numberOption(CONCURRENCY), summary: `runs at a time (default ${CONCURRENCY.fallback})` },
-    poll: { ...numberOption(POLL_MS), value: "MS", summary: `look for work so often (default ${POLL_MS.fallback})` },
+    poll: {
+      ...numberOption(POLL_MS),
+      value: "MS",
+      summary: `look for work every so many milliseconds (default ${POLL_MS.fallback})`,
+    },
     grace: { type: "text", value: "TIME", summary: "how long iterations may take to end (default 10s)" },
-    sweep: { type: "text", value: "TIME", summary: "delete expired captures so often, or never (default 1h)" },
+    sweep: { type: "text", value: "TIME", summary: "how often to delete expired captures, or never (default 1h)" },
     "allow-mismatch": {
       type: "flag",
-      summary: "also runs that another version of the agent, or one with other tools, began",
+      summary: "also claim runs that another version of the agent, or one with other tools, began",
     },
     erased: ERASED_OPTION,
   },
@@ -56,7 +60,7 @@ export const worker: Command = {
       does: "one of many machines",
     },
   ],
-  next: "holdfast runs lists what there is to do; holdfast runs pending what people are asked.",
+  next: "holdfast runs lists the runs; holdfast runs pending lists the questions to people.",
   run: async (context) => {
     const { args, output } = context;
     const files = args.list("agents");
@@ -66,12 +70,12 @@ export const worker: Command = {
     const sweepMs = readSweep(context);
     const erased = readErased(args);
     const agents = await loadAgents(files, context);
-    const teller = new WorkerPrinter(context);
-    const holdfast = await context.open({ environment: { ...realEnvironment(), log: teller.log } });
+    const printer = new WorkerPrinter(context);
+    const holdfast = await context.open({ environment: { ...realEnvironment(), log: printer.log } });
     const [concurrency, pollMs] = [args.number("concurrency"), args.number("poll")];
     const working = holdfast.runs.createWorker({
       agents,
-      watch: teller.watch,
+      watch: printer.watch,
       allowMismatch: args.flag("allow-mismatch"),
       ...erased,
       ...(concurrency === undefined ? {} : { concurrency }),
@@ -80,9 +84,9 @@ export const worker: Command = {
     const names = agents.map(({ id, version }) => `${id} ${version}`).join(", ");
     if (output.json) await output.record({ event: "started", worker: working.id, agents: agents.map(({ id }) => id) });
     else await output.line(safe`${working.id} works for ${names} on ${context.storeName}; Ctrl-C stops it`);
-    const sweeper = startSweeping(holdfast.captures, sweepMs, teller);
-    const wasCutOff = await workUntilStopped(working, graceMs, context, teller).finally(() => sweeper.stop());
-    await teller.flushed();
+    const sweeper = startSweeping(holdfast.captures, sweepMs, printer);
+    const wasCutOff = await workUntilStopped(working, graceMs, context, printer).finally(() => sweeper.stop());
+    await printer.flushed();
     return wasCutOff ? EXIT.refused : EXIT.ok;
   },
 };
@@ -97,15 +101,15 @@ function readSweep({ args }: Context): number | null {
 }
 
 /** Deletes expired captures at once and then at intervals. A failure is printed and does not stop the worker. */
-function startSweeping(captures: Captures, everyMs: number | null, teller: WorkerPrinter): { stop(): Promise<void> } {
+function startSweeping(captures: Captures, everyMs: number | null, printer: WorkerPrinter): { stop(): Promise<void> } {
   const ended = new AbortController();
   const { sleep } = realEnvironment();
   const sweeping = (async () => {
     while (everyMs !== null && !ended.signal.aborted) {
       try {
-        teller.swept(await captures.deleteExpired());
+        printer.swept(await captures.deleteExpired());
       } catch (error) {
-        teller.log("error", "captures.sweep", { error: error instanceof Error ? error.message : String(error) });
+        printer.log("error", "captures.sweep", { error: error instanceof Error ? error.message : String(error) });
       }
       await sleep(everyMs, ended.signal);
     }
@@ -118,17 +122,17 @@ function startSweeping(captures: Captures, everyMs: number | null, teller: Worke
   };
 }
 
-/** Whether runs were released in the middle of an iteration, because a second signal came. */
+/** Returns whether a second signal made the worker release runs in the middle of an iteration. */
 async function workUntilStopped(
   worker: Worker,
   graceMs: number | undefined,
   { io, output }: Context,
-  teller: WorkerPrinter,
+  printer: WorkerPrinter,
 ): Promise<boolean> {
   const stop = listenForStop(io);
   try {
     worker.start();
-    await Promise.race([stop.first, teller.failed]);
+    await Promise.race([stop.first, printer.failed]);
     const left = worker.working.length;
     await output.note(left === 0 ? "stopping" : `stopping, once the iteration of ${plural(left, "run")} has ended …`);
     const stopped = worker.stop(graceMs === undefined ? {} : { graceMs }).then(() => "stopped" as const);
@@ -137,14 +141,17 @@ async function workUntilStopped(
     const cut = worker.working.length;
     await worker.stop({ graceMs: 0 });
     await stopped;
-    if (cut > 0) await output.note(`stopped at once: ${plural(cut, "run")} given back in mid-iteration`);
+    if (cut > 0) await output.note(`stopped at once: ${plural(cut, "run")} released in mid-iteration`);
     return cut > 0;
   } finally {
     stop.release();
   }
 }
 
-/** The first and the second signal to stop. After the second, nothing listens: a third ends the process at once. */
+/**
+ * Resolves on the first and the second signal to stop. After the second the listeners are gone, so a third ends the
+ * process.
+ */
 function listenForStop(io: Io): {
   readonly first: Promise<"first">;
   readonly second: Promise<"second">;
@@ -152,7 +159,7 @@ function listenForStop(io: Io): {
 } {
   const [first, second] = [Promise.withResolvers<"first">(), Promise.withResolvers<"second">()];
   let times = 0;
-  const say = () => {
+  const onSignal = () => {
     times++;
     if (times === 1) first.resolve("first");
     else {
@@ -161,19 +168,19 @@ function listenForStop(io: Io): {
     }
   };
   const release = () => {
-    process.removeListener("SIGINT", say);
-    process.removeListener("SIGTERM", say);
-    io.signal?.removeEventListener("abort", say);
+    process.removeListener("SIGINT", onSignal);
+    process.removeListener("SIGTERM", onSignal);
+    io.signal?.removeEventListener("abort", onSignal);
   };
   if (io.signal === undefined) {
-    process.on("SIGINT", say);
-    process.on("SIGTERM", say);
-  } else if (io.signal.aborted) say();
-  else io.signal.addEventListener("abort", say);
+    process.on("SIGINT", onSignal);
+    process.on("SIGTERM", onSignal);
+  } else if (io.signal.aborted) onSignal();
+  else io.signal.addEventListener("abort", onSignal);
   return { first: first.promise, second: second.promise, release };
 }
 
-/** Prints what the worker does, in order. It ends the work if the output is closed. */
+/** Prints the worker's notes in order. If the output is closed, `failed` rejects and the worker stops. */
 class WorkerPrinter {
   readonly failed: Promise<never>;
   readonly #output: Context["output"];
@@ -189,7 +196,7 @@ class WorkerPrinter {
     this.#fail = failed.reject;
   }
 
-  /** Resolves when everything so far is printed, or cannot be. */
+  /** Resolves when everything so far is printed, or printing has failed. */
   async flushed(): Promise<void> {
     await this.#last;
   }
@@ -211,9 +218,9 @@ class WorkerPrinter {
     this.#print({ event: "swept", at, ...gone }, `${this.#time(at)}  deleted ${sweptWords(gone)}`);
   }
 
-  /** What the library logs of its own troubles: the store cannot be reached, a lease was lost. */
+  /** Prints warnings and errors of the library, such as an unreachable store or a lost lease. */
   readonly log = (level: string, event: string, fields: Readonly<Record<string, unknown>> = {}): void => {
-    // `watch` prints it, with more facts.
+    // `watch` prints refused runs with more details.
     if ((level !== "warn" && level !== "error") || event === "worker.refused") return;
     const at = Date.now();
     this.#print(
@@ -230,10 +237,10 @@ class WorkerPrinter {
   #describe(note: WorkerNote, ms: number | null): string {
     const { style } = this.#output;
     const { run } = note;
-    if (note.kind === "refused") return style.bad(`cannot go on here: ${safeLine(note.error.message)}`);
+    if (note.kind === "refused") return style.bad(`cannot continue here: ${safeLine(note.error.message)}`);
     if (note.kind === "begun") {
       const from = `from iteration ${run.iteration + 1}`;
-      return run.status === "recovering" ? style.warn(`taken over ${from}: its worker was gone`) : `taken ${from}`;
+      return run.status === "recovering" ? style.warn(`taken over ${from}: its worker was gone`) : `claimed ${from}`;
     }
     return `${describeOutcome(run, style)}${ms === null ? "" : `, after ${formatSpan(ms)}`}`;
   }
@@ -251,5 +258,5 @@ function describeOutcome(run: Run, style: Context["output"]["style"]): string {
   if (run.status === "failed" || run.status === "cancelled")
     return style.bad(why === "" ? run.status : `${run.status}: ${why}`);
   if (run.status === "waiting" || run.status === "paused") return style.warn(`${run.status} ${why}`.trimEnd());
-  return "given back";
+  return "released";
 }

@@ -1,5 +1,5 @@
-// The agent of the demo: a bookkeeper with a scripted model that pays three bills at a slow bank. `holdfast worker` runs it
-// as it would any agent of yours. The bank is a file outside the store: what is in it has happened.
+// The agent of the demo: a bookkeeper with a scripted model that pays three bills at a slow bank. `holdfast worker`
+// runs it as it would run any other agent. The bank is a file outside the store: a payment in that file has happened.
 import { appendFileSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Json } from "../../contracts/json.ts";
@@ -18,7 +18,7 @@ export interface Payment {
   readonly receipt: string;
   readonly bill: string;
   readonly eur: number;
-  /** The idempotency key it was ordered under. */
+  /** The idempotency key of the payment order. */
   readonly key: string;
 }
 
@@ -84,7 +84,7 @@ export default defineAgent<State>({
         const file = process.env[BANK] ?? "";
         const receipt = `R-${readBook(file).length + 1}`;
         appendFileSync(file, `${JSON.stringify({ receipt, bill, eur, key } satisfies Payment)}\n`, { mode: 0o600 });
-        // The money has moved; the bank takes its time to say so.
+        // The payment has happened; the bank confirms it late.
         await sleep(PAYS_MS, undefined, { signal });
         return { receipt };
       },

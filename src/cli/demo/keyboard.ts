@@ -1,4 +1,5 @@
-// The keyboard of the demo. Keys that are typed while the demo draws are not echoed and ignored; only a question reads them.
+// The keyboard of the demo. While the demo draws, it ignores typed keys and does not echo them; only a question reads
+// keys.
 import type { InStream } from "../io.ts";
 
 const CTRL_C = "\u0003";
@@ -7,8 +8,8 @@ export class Keyboard {
   readonly #stdin: InStream;
   readonly #interrupt: () => void;
   #isOpen = false;
-  /** The question that waits for an answer. */
-  #asked: { text: string; readonly answer: PromiseWithResolvers<string | null> } | null = null;
+  /** The open question, with the text typed so far. */
+  #question: { text: string; readonly answer: PromiseWithResolvers<string | null> } | null = null;
   #isOver = false;
 
   /** A terminal in raw mode sends no signal for Ctrl-C: `interrupt` is called instead. */
@@ -26,11 +27,11 @@ export class Keyboard {
     );
   }
 
-  /** null: the input has ended. */
+  /** Reads one line; null if the input has ended. */
   async line(): Promise<string | null> {
     if (this.#isOver) return null;
     const answer = Promise.withResolvers<string | null>();
-    this.#asked = { text: "", answer };
+    this.#question = { text: "", answer };
     this.#stdin.setRawMode?.(false);
     return answer.promise;
   }
@@ -45,26 +46,26 @@ export class Keyboard {
   async #listen(): Promise<void> {
     for await (const chunk of this.#stdin) {
       const text = typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8");
-      if (this.#asked === null) {
+      if (this.#question === null) {
         if (text.includes(CTRL_C)) this.#interrupt();
         continue;
       }
-      this.#asked.text += text;
-      const [line, ...rest] = this.#asked.text.split("\n");
+      this.#question.text += text;
+      const [line, ...rest] = this.#question.text.split("\n");
       if (rest.length > 0) this.#answer(line ?? "");
     }
   }
 
   #answer(line: string | null): void {
     this.#stdin.setRawMode?.(true);
-    const asked = this.#asked;
-    this.#asked = null;
-    asked?.answer.resolve(line);
+    const question = this.#question;
+    this.#question = null;
+    question?.answer.resolve(line);
   }
 
   #over(): void {
     this.#isOver = true;
-    this.#asked?.answer.resolve(null);
-    this.#asked = null;
+    this.#question?.answer.resolve(null);
+    this.#question = null;
   }
 }

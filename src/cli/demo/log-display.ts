@@ -1,4 +1,4 @@
-// The live display of the demo: follows a session's log, as any other process could, and prints each step when it is over.
+// The live display of the demo: follows a session's log, as any other process could, and prints each step when it ends.
 
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
@@ -11,7 +11,7 @@ import { formatSpan } from "../units.ts";
 const INDENT = "     ";
 const NAME_WIDTH = 18;
 const TOOK_WIDTH = 7;
-/** Each event takes a second or two. */
+/** How long waitFor() waits for one event, which usually comes within two seconds. */
 const LONGEST_WAIT_MS = 15_000;
 
 interface StartedStep {
@@ -59,21 +59,21 @@ export class LogDisplay {
   }
 
   async resume(): Promise<void> {
-    const held = this.#delayed ?? [];
+    const lines = this.#delayed ?? [];
     this.#delayed = null;
-    if (!this.#output.json) await this.#output.lines(held);
+    if (!this.#output.json) await this.#output.lines(lines);
   }
 
-  /** The first event that fulfils the condition, of past and future ones. `lost` and `signal` end the wait. */
+  /** Returns the first past or future event that fulfils the condition. `lost` and `signal` end the wait. */
   async waitFor(
-    isSo: (event: LogEvent) => boolean,
+    matches: (event: LogEvent) => boolean,
     what: string,
     signal: AbortSignal,
     lost: Promise<never>,
   ): Promise<LogEvent> {
     const deadline = performance.now() + LONGEST_WAIT_MS;
     for (;;) {
-      const found = this.events.find(isSo);
+      const found = this.events.find(matches);
       if (found !== undefined) return found;
       if (signal.aborted) throw new HoldfastError("Aborted", "the demo was stopped");
       if (this.#failure !== undefined) throw this.#failure;
@@ -124,7 +124,7 @@ export class LogDisplay {
       await this.#line(`  ${padEnd(begun.name, NAME_WIDTH)}${style.bad("✗")}`);
     if (type === "message/added") await this.#line(`  ${style.faint(await this.#messageText(seq))}`);
     if (type === "run/claimed") {
-      const how = data.status === "recovering" ? style.warn("took the run over") : "took the run";
+      const how = data.status === "recovering" ? style.warn("took the run over") : "claimed the run";
       await this.#line(`${style.name(describeOwner(String(data.owner)).worker)} ${how}`);
     }
     if (begun !== undefined && type === "step/asked") {

@@ -1,4 +1,4 @@
-// Prints the demo: numbered steps, real commands with their real output, and claims that were checked.
+// Prints the demo: numbered steps, real commands with their real output, and checked claims.
 import type { Context } from "../command.ts";
 import type { CommandOutput } from "../output-capture.ts";
 import { type StoreChoice, storeEnvironment } from "../store.ts";
@@ -25,7 +25,10 @@ export class Narrator {
     this.#choice = choice;
   }
 
-  /** The options that name the store, for a command that is copied into another terminal. A store with a password has none. */
+  /**
+   * The options that name the store, for a command that users copy into another terminal. Empty for a store with a
+   * password.
+   */
   get store(): readonly string[] {
     const { name, blobDirectory } = this.#choice;
     if (name.includes("***")) return [];
@@ -52,20 +55,20 @@ export class Narrator {
     await this.#print(this.#wrapped(text));
   }
 
-  /** A line for the reader's own shell. */
+  /** Prints a command line for the user's own shell. */
   async shell(command: string): Promise<void> {
     await this.#print([this.#prompt(command)]);
   }
 
-  /** Commands to try, with what they do: beside them, or above them where there is no room. */
+  /** Prints commands to try with their descriptions: next to them, or above them if there is no room. */
   async commands(pairs: readonly (readonly [string, string])[]): Promise<void> {
     const lines = pairs.map(([argv, does]) => [`${this.#context.output.command} ${argv}`, does] as const);
     const column = Math.max(...lines.map(([command]) => command.length)) + 2;
     const widest = INDENT.length + column + Math.max(...lines.map(([, does]) => does.length));
-    const beside = widest <= Math.min(this.#context.output.width, WIDEST);
+    const fitsOneLine = widest <= Math.min(this.#context.output.width, WIDEST);
     await this.#print(
       lines.flatMap(([command, does]) =>
-        beside ? [`${INDENT}${command.padEnd(column)}${does}`] : [`${INDENT}${does}:`, `${INDENT}  ${command}`],
+        fitsOneLine ? [`${INDENT}${command.padEnd(column)}${does}`] : [`${INDENT}${does}:`, `${INDENT}  ${command}`],
       ),
     );
   }
@@ -74,7 +77,7 @@ export class Narrator {
   async run(...argv: readonly string[]): Promise<CommandOutput> {
     const { output, io } = this.#context;
     const terminal = output.interactive ? { columns: Math.min(output.width, WIDEST) - INDENT.length - 2 } : {};
-    // The environment names the store, so that the printed commands are short and still the real ones.
+    // The environment names the store, so that the printed commands are short and still work.
     const env = { ...io.env, ...storeEnvironment(this.#choice) };
     const captured = await this.#context.capture(argv, { ...terminal, env });
     const lines = (captured.stdout || captured.stderr).trimEnd().split("\n");
@@ -87,7 +90,7 @@ export class Narrator {
     return captured;
   }
 
-  /** A claim that was checked. The demo fails if one does not hold. */
+  /** Prints a checked claim. The demo fails if a claim does not hold. */
   async claim(claim: string, holds: boolean): Promise<void> {
     const { style } = this.#context.output;
     this.claims.push({ claim, holds });
@@ -99,7 +102,7 @@ export class Narrator {
     return `${INDENT}${this.#context.output.style.strong(safe`$ ${command}`)}`;
   }
 
-  /** An empty line, unless there is one already. */
+  /** Prints an empty line, unless the last line is empty already. */
   async #blank(): Promise<void> {
     if (this.#lastLine !== "") await this.#print([""]);
   }

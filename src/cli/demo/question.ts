@@ -7,14 +7,14 @@ import type { Keyboard } from "./keyboard.ts";
 
 export interface DemoAnswer {
   readonly verdict: Answer["verdict"];
-  /** Whether a person chose it. */
+  /** Whether a person chose the verdict. */
   readonly isByPerson: boolean;
 }
 
 const CHOICES: readonly (readonly [string, string, Answer["verdict"]])[] = [
-  ["1", "it happened: go on with its receipt (Enter)", "result"],
-  ["2", "do it again", "retry"],
-  ["3", "it shall not happen", "fail"],
+  ["1", "it happened: continue with its receipt (Enter)", "result"],
+  ["2", "execute it again", "retry"],
+  ["3", "it must not happen", "fail"],
 ];
 const DEFAULT_VERDICT = "result";
 
@@ -23,7 +23,7 @@ export function canAsk({ args, io, output }: Context): boolean {
   return !args.flag("yes") && !output.json && io.stdin.isTTY === true;
 }
 
-/** The person's verdict. Without a person to ask: the one that the bank's book gives. */
+/** The person's verdict; without a person at the terminal, the verdict that the bank's records give. */
 export async function askForVerdict(
   context: Context,
   question: string,

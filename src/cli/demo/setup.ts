@@ -10,7 +10,7 @@ export interface DemoSetup {
   /** The bank's book: a file outside the store. */
   readonly book: string;
   readonly isTemporary: boolean;
-  /** Ends the ids of the demo in the user's own store, so that they do not collide with the user's. */
+  /** The end of all ids that the demo uses in the user's own store, so that they do not collide with the user's ids. */
   readonly suffix: string;
   readonly keyboard: Keyboard;
   readonly signal: AbortSignal;

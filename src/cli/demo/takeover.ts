@@ -1,4 +1,5 @@
-// The takeover that the demo shows: a worker process is killed in the middle of a payment, and another one continues its run.
+// The takeover that the demo shows: a worker process is killed in the middle of a payment, and another one continues
+// its run.
 
 import type { Answer } from "../../contracts/decisions.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";
@@ -62,7 +63,7 @@ async function killFirstWorker(
   await narrator.step(
     "An agent at work",
     "A bookkeeper with a scripted model pays three bills, one in each iteration, at a bank that is slow to answer. It runs " +
-      "in a process of its own; this one only reads along:",
+      "in its own process; this one only follows the log:",
   );
   const first = workers.start();
   await narrator.shell(`holdfast worker --agents bookkeeper.ts    # process ${first.pid}`);
@@ -88,8 +89,8 @@ async function startSecondWorker(
   const second = workers.start();
   await narrator.step(
     "Another process takes over",
-    `Process ${second.pid} finds a run whose worker shows no sign of life. After its lease (${LEASE_MS / 1000} s) it goes on ` +
-      "from the last checkpoint; what is known of the cut-off iteration is taken from the log, not done again:",
+    `Process ${second.pid} finds a run whose worker sends no heartbeat. After the lease (${LEASE_MS / 1000} s) it continues ` +
+      "from the last checkpoint; it reads the finished steps of the interrupted iteration from the log and does not repeat them:",
   );
   await display.resume();
   await display.waitFor(({ type }) => type === "step/asked", "the question", signal, second.lost);
@@ -106,8 +107,8 @@ async function askPerson(
 ): Promise<Takeover["decision"]> {
   await narrator.step(
     "Only a person can know",
-    "The log has the intent to pay, and no result: the money may have moved, or not. pay is not declared safe to do twice, " +
-      "so the run does not guess. It waits, and asks:",
+    "The log has the intent to pay, but no result: the payment may have happened, or not. pay is not declared safe to repeat, " +
+      "so the run does not guess. It waits and asks a person:",
   );
   await narrator.run("runs", "pending", run.id, ...narrator.store);
   const [decision] = (await holdfast.runs.pending({ run: run.id })).items;
@@ -115,13 +116,13 @@ async function askPerson(
   if (decision === undefined || payment === undefined) throw new Error("bug: the demo has nothing to decide");
   const { receipt, bill, eur } = payment;
   await narrator.say(
-    `The bank's book, which is outside the store, says: ${receipt}, ${bill}, ${eur} EUR. So it did happen.`,
+    `The bank's records, which are outside the store, say: ${receipt}, ${bill}, ${eur} EUR. So it did happen.`,
   );
-  const asked = performance.now();
+  const askedAt = performance.now();
   const { verdict, isByPerson } = await askForVerdict(context, `Did the payment of ${bill} happen?`, keyboard, signal);
-  const thoughtMs = isByPerson ? Math.round(performance.now() - asked) : 0;
+  const thoughtMs = isByPerson ? Math.round(performance.now() - askedAt) : 0;
   if (!isByPerson)
-    await narrator.say("(There is no person to ask here, so the demo answers what the bank's book says.)");
+    await narrator.say("(There is no person at a terminal, so the demo answers what the bank's records say.)");
   const by = isByPerson ? context.io.env.USER || "you" : "demo";
   const answers = {
     result: ["approve", decision.id, "--result", JSON.stringify({ receipt })],
@@ -129,7 +130,7 @@ async function askPerson(
     fail: ["deny", decision.id],
   } as const;
   const answer = await narrator.run("runs", ...answers[verdict], "--by", by);
-  await narrator.claim("the answer is taken", answer.code === EXIT.ok);
+  await narrator.claim("the store accepts the answer", answer.code === EXIT.ok);
   const answered = await display.waitFor(
     ({ type }) => type === "run/answered",
     "the answer",
@@ -144,7 +145,7 @@ async function finishRun(
   display: LogDisplay,
   second: WorkerProcess,
 ): Promise<ProcessExit> {
-  await narrator.step("And it goes on", "The second process is woken by the answer, and finishes the work:");
+  await narrator.step("The run continues", "The answer wakes the second process, which finishes the work:");
   await display.resume();
   await display.waitFor(
     ({ type }) => /^run\/(completed|failed)$/.test(type),
@@ -174,13 +175,13 @@ async function checkClaims(
   const twice = payments.filter(({ bill }) => bill === INTERRUPTED_BILL);
   const others = payments.length - twice.length;
   await narrator.claim(
-    "the first process was killed by SIGKILL, and the run taken over once",
+    "SIGKILL ended the first process, and the second took the run over once",
     killed.signal === "SIGKILL" &&
       display.events.filter(({ type, data }) => type === "run/claimed" && data.status === "recovering").length === 1,
   );
   await narrator.claim("the run ended exactly once, completed", ends === 1 && result?.status === "completed");
   await narrator.claim(
-    `the model was asked once for each bill: ${BILLS.length} calls`,
+    `the model was called once for each bill: ${BILLS.length} calls`,
     count("call/put") === BILLS.length,
   );
   if (decision.verdict === "retry") {
@@ -189,7 +190,7 @@ async function checkClaims(
     await narrator.claim(`${INTERRUPTED_BILL} was paid twice because you said so, under one idempotency key`, holds);
   } else {
     await narrator.claim(
-      `the bank's book has ${payments.length} payments: none twice`,
+      `the bank's records have ${payments.length} payments: none twice`,
       others === BILLS.length - 1 && twice.length === 1,
     );
   }

@@ -3,10 +3,10 @@ import { copyFile, readFile, stat, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { openStore, type StoreChoice } from "../store.ts";
 
-/** Larger files are not copied for a demonstration. */
+/** The demo does not copy larger files. */
 const COPY_MAX_BYTES = 500_000_000;
 
-/** The file of a SQLite store; undefined when it has none that could be copied. */
+/** The file of a SQLite store; undefined if the store has no file, or one too large to copy. */
 export async function findStoreFile(url: string): Promise<string | undefined> {
   const file = url.startsWith("file:") ? fileURLToPath(url.split("?")[0] ?? url) : url;
   try {
@@ -17,7 +17,10 @@ export async function findStoreFile(url: string): Promise<string | undefined> {
   }
 }
 
-/** In the value of this member of an event's JSON. Answers with the offset of the changed byte; undefined: not found. */
+/**
+ * Changes one byte in the value of this member of an event's JSON. Returns its offset; undefined if the value was not
+ * found.
+ */
 export async function changeOneByte(
   file: string,
   copy: StoreChoice,
@@ -26,13 +29,13 @@ export async function changeOneByte(
 ): Promise<number | undefined> {
   await copyFile(file, copy.url);
   await copyFile(`${file}-wal`, `${copy.url}-wal`).catch(() => {});
-  // Opening and closing the copy brings everything from its write-ahead log into the one file.
+  // Opening and closing the copy moves everything from its write-ahead log into the file.
   await (await openStore(copy)).close();
   const bytes = await readFile(copy.url);
   const name = `${JSON.stringify(member)}:"`;
   const body = Buffer.from(`${JSON.stringify(member)}:${JSON.stringify(value)}`);
   let changed: number | undefined;
-  // Pages that were rewritten may have left older copies of the row behind: all of them change.
+  // Rewritten pages may leave older copies of the row in the file, so all copies are changed.
   for (let at = bytes.indexOf(body); at >= 0; at = bytes.indexOf(body, at + body.length)) {
     changed = at + name.length;
     bytes[changed] = (bytes[changed] ?? 0) ^ 1;

@@ -13,7 +13,7 @@ export interface ProcessExit {
 
 export class WorkerProcess {
   readonly pid: number;
-  /** Rejects if the process ends although the demo did not end it. */
+  /** Rejects if the process ends although the demo did not stop it. */
   readonly lost: Promise<never>;
   readonly #child: ChildProcess;
   readonly #ended: Promise<ProcessExit>;
@@ -58,19 +58,21 @@ export class WorkerProcesses {
   start(): WorkerProcess {
     const work = ["worker", "--agents", programFile("demo-agent"), "--poll", "100", "--json"];
     const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", programFile("holdfast"), ...work], {
-      // The worker ends with the demo, because its standard input ends then. Only the demo handles Ctrl-C.
+      // The worker ends with the demo, because the demo's end closes the worker's standard input. Only the demo handles
+      // Ctrl-C.
       stdio: ["pipe", "pipe", "pipe"],
       detached: true,
-      // Not as arguments: every user of the machine can see those, and a URL can contain a password.
+      // The store is not passed as an argument: every user of the machine can see arguments, and a URL can contain a
+      // password.
       env: { ...process.env, ...storeEnvironment(this.#choice), [BANK]: this.#book },
     });
-    const hand = new WorkerProcess(child);
-    this.#workers.push(hand);
-    return hand;
+    const worker = new WorkerProcess(child);
+    this.#workers.push(worker);
+    return worker;
   }
 
   /** Kills all workers, so that none outlives the demo. */
   async killAll(): Promise<void> {
-    await Promise.all(this.#workers.map((hand) => hand.end("SIGKILL")));
+    await Promise.all(this.#workers.map((worker) => worker.end("SIGKILL")));
   }
 }

@@ -12,7 +12,7 @@ export function modelHistory(store: ModelStore): History {
     if (inputs.length === 0) return [];
     const session = store.ensure(scope.session, scope.agent);
     const messages = inputs.map((input) => draft(scope, input as MessageInput, run, store.now()));
-    // Looked at before anything changes: all or nothing.
+    // All inputs are checked before anything changes: all or nothing.
     const known = messages.map((message) => alreadyThere(session, message));
     return messages.map((message, n) => structuredClone(known[n] ?? remember(store, session, message)));
   };
@@ -79,7 +79,7 @@ function draft({ session, agent }: HistoryScope, input: MessageInput, run: strin
   };
 }
 
-/** Bytes become refs, at any depth. */
+/** Replaces bytes by refs, at any depth. */
 function stored(block: ContentBlockInput): ContentBlock {
   if (block.type === "tool_result" && typeof block.content !== "string") {
     return { ...block, content: block.content.map(stored) };

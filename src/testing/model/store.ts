@@ -1,4 +1,4 @@
-// What the model remembers: a list of sessions, each with everything it holds.
+// The data of the model: a list of sessions, each with all of its content.
 
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Json, JsonObject } from "../../contracts/json.ts";
@@ -8,7 +8,7 @@ import type { Session } from "../../contracts/session.ts";
 
 import type { Board, Task } from "../../contracts/tasks.ts";
 
-/** A message and its place among all messages of the store. */
+/** A message and its position among all messages of the store. */
 export interface ModelMessage {
   readonly no: number;
   readonly message: Message;
@@ -55,7 +55,7 @@ export class ModelStore {
     this.now = now;
   }
 
-  /** A number that was not given before. */
+  /** Returns a number that was not used before. */
   next(): number {
     return ++this.#counter;
   }

@@ -21,7 +21,7 @@ export function modelTasks(store: ModelStore): Tasks {
     return structuredClone(added);
   };
   const sessionOf = (board: ModelBoard): ModelSession => store.existing(board.session);
-  /** Null when the task is not there, or when the change says null. */
+  /** Returns null if the task does not exist, or if the change returns null. */
   const change = async (boardId: string, taskId: string, how: (task: Task, board: ModelBoard) => Task | null) => {
     const board = boardOf(boardId);
     const index = board?.tasks.findIndex((task) => task.id === taskId) ?? -1;
@@ -39,7 +39,7 @@ export function modelTasks(store: ModelStore): Tasks {
       const agent = options.agent ?? "";
       const old = session.boards.find((board) => board.agent === agent);
       if (old !== undefined && options.ifAbsent === true) throw new HoldfastError("AlreadyExists", `it is ${old.id}`);
-      // What is not said of a board that is there already stays as it is.
+      // Options that are not given keep the values of an existing board.
       const { label, parent, maxRetries } = {
         ...(old ?? { label: "", parent: null, maxRetries: 3 }),
         ...options,

@@ -1,11 +1,12 @@
-// A blob backend that fails: the bytes live in memory that all processes of a simulation share, as they would share a disk.
+// A blob backend that fails: the bytes live in memory that all processes of a simulation share, as they would share a
+// disk.
 import type { BlobBackend } from "../../contracts/blobs.ts";
 import { type FaultKind, type Faults, unreachable } from "./faults.ts";
 import type { Process } from "./scheduler.ts";
 
 export type SharedBytes = Map<string, Uint8Array>;
 
-/** Without faults: for the reads at the end. */
+/** The backend without faults, for the reads at the end. */
 export function sharedBlobs(held: SharedBytes): BlobBackend {
   return {
     name: "simulated",
@@ -25,12 +26,12 @@ export function sharedBlobs(held: SharedBytes): BlobBackend {
   };
 }
 
-/** A Buffer's slice() would be the same memory. */
+/** Copies the bytes: a Buffer's slice() would share the memory. */
 function copy(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes);
 }
 
-/** Damage of what is read passes: what is kept stays as it is, so that a run can go on when it is read again. */
+/** Damages only the returned bytes, not the stored ones, so that a run can continue when it reads them again. */
 export function faultyBlobs(held: SharedBytes, process: Process, faults: Faults): BlobBackend {
   const real = sharedBlobs(held);
   const strike = (kinds: readonly FaultKind[], name: string) =>

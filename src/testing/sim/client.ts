@@ -1,5 +1,5 @@
-// What a scenario works with: a store of its own, agents whose effects are seen, and calls that are patient with a store
-// that fails, as any client has to be.
+// The client of a scenario: its own store, agents whose effects are counted, and calls that retry while a store
+// fails, as any client must.
 
 import type { AgentDefinition } from "../../contracts/agent-definitions.ts";
 import type { AnswerInput } from "../../contracts/decisions.ts";
@@ -26,15 +26,15 @@ export interface ClientOptions {
 }
 
 const MOST_TRIES = 500;
-/** What a call gets that had happened already. */
+/** The error codes of a call whose effect had happened already. */
 const AGAIN = ["AlreadyExists", "SessionBusy", "Conflict", "InvalidTransition"];
-/** The errors of a call that is not allowed at the moment. */
+/** The error codes of a call that is not allowed now. */
 const REFUSALS = [...AGAIN, "NotFound"];
 const FEW_TRIES = 6;
-/** Whether a run is as it is waited for. */
+/** A condition that a scenario waits for. */
 const LOOK_MS = 8000;
 
-/** What a scenario works with. */
+/** The client that a scenario gets. */
 export interface SimulationClient {
   readonly store: Holdfast;
   readonly world: ObservedEffects;
@@ -42,23 +42,23 @@ export interface SimulationClient {
   open(name: string): Promise<{ readonly store: Holdfast; readonly kill: () => void }>;
   readonly now: number;
   sleep(ms: number): Promise<void>;
-  /** The agent of that id, as this process has it. */
+  /** This process's agent with the id. */
   agent(id: string): AgentDefinition;
-  /** Again while the store says that it may succeed later. */
+  /** Calls `act` again while its error says that a retry may succeed. */
   patiently<T>(call: () => Promise<T>): Promise<T>;
-  /** Begins the run of that id for a worker to take; it may have been begun before. */
+  /** Starts the run with this id for a worker to claim; it may have been started before. */
   start(agent: string, input: RunInput & { readonly id: string }): Promise<void>;
   signal(run: string, name: string, payload?: unknown): Promise<void>;
   answer(decision: string, answer: AnswerInput): Promise<void>;
-  /** Asked for a few times while the store has trouble; that it cannot be done now is an answer like others. */
+  /** Makes the call and retries a few times while the store fails; a refusal counts as an answer. */
   attempt(call: () => Promise<unknown>): Promise<void>;
-  /** When it is over. */
+  /** Waits until the run has ended. */
   ended(run: string): Promise<RunResult>;
-  /** When the run is as the condition says. */
+  /** Waits until the run fulfils the condition. */
   until(run: string, isSo: (run: Run) => boolean): Promise<Run>;
   /**
-   * What the call answers, again while the store says that it may succeed later. Ends the scenario when that takes longer, by
-   * the clock of the simulation. A client that stands still itself is late: let the faults spare it.
+   * Returns the call's answer, with retries while the store says that a retry may succeed. Ends the scenario if that
+   * takes longer, by the clock of the simulation. A frozen client would be late, so faults should spare it.
    */
   within<T>(ms: number, what: string, call: () => Promise<T>): Promise<T>;
   expect(holds: boolean, what: string): void;
@@ -85,19 +85,19 @@ export class Client implements SimulationClient {
     return this.#setting.process.environment.sleep(ms);
   }
 
-  /** The agent of that id, as this process has it. */
+  /** This process's agent with the id. */
   agent(id: string): AgentDefinition {
     const found = this.#setting.agents.find((agent) => agent.id === id);
     if (found === undefined) throw new Error(`the simulation has no agent ${id}`);
     return found;
   }
 
-  /** Again while the store says that it may succeed later. */
+  /** Calls `act` again while its error says that a retry may succeed. */
   patiently<T>(call: () => Promise<T>): Promise<T> {
     return retryWithDeadline(this.#setting.process.environment, call);
   }
 
-  /** Begins the run of that id for a worker to take; it may have been begun before. */
+  /** Starts the run with this id for a worker to claim; it may have been started before. */
   start(agent: string, input: RunInput & { readonly id: string }): Promise<void> {
     const { leaseMs } = this.#setting;
     return this.#twice("start", () => this.store.runs.start(this.agent(agent), { leaseMs, ...input }));
@@ -112,7 +112,7 @@ export class Client implements SimulationClient {
     return this.#twice("answer", () => this.store.runs.answer(decision, answer), REFUSALS);
   }
 
-  /** Delivered; now and then once more, which must do no harm. */
+  /** Delivers the call, and sometimes twice, which must have no second effect. */
   async #twice(name: string, call: () => Promise<unknown>, refusals: readonly string[] = AGAIN): Promise<void> {
     const { process, faults } = this.#setting;
     await this.#deliver(call, refusals);
@@ -128,7 +128,7 @@ export class Client implements SimulationClient {
     }
   }
 
-  /** Asked for a few times while the store has trouble; that it cannot be done now is an answer like others. */
+  /** Makes the call and retries a few times while the store fails; a refusal counts as an answer. */
   async attempt(call: () => Promise<unknown>): Promise<void> {
     for (let tries = 1; tries <= FEW_TRIES; tries++) {
       try {
@@ -143,7 +143,7 @@ export class Client implements SimulationClient {
     }
   }
 
-  /** When it is over. */
+  /** Waits until the run has ended. */
   async ended(run: string): Promise<RunResult> {
     await this.until(run, ({ endedAt }) => endedAt !== null);
     const result = await this.patiently(() => this.store.runs.result(run));
@@ -151,7 +151,7 @@ export class Client implements SimulationClient {
     return result;
   }
 
-  /** When the run is as the condition says. */
+  /** Waits until the run fulfils the condition. */
   async until(run: string, isSo: (run: Run) => boolean): Promise<Run> {
     for (;;) {
       const found = await this.patiently(() => this.store.runs.get(run));
@@ -161,8 +161,8 @@ export class Client implements SimulationClient {
   }
 
   /**
-   * What the call answers, again while the store says that it may succeed later. Ends the scenario when that takes longer, by
-   * the clock of the simulation. A client that stands still itself is late: let the faults spare it.
+   * Returns the call's answer, with retries while the store says that a retry may succeed. Ends the scenario if that
+   * takes longer, by the clock of the simulation. A frozen client would be late, so faults should spare it.
    */
   async within<T>(ms: number, what: string, call: () => Promise<T>): Promise<T> {
     const over = new AbortController();
@@ -180,7 +180,7 @@ export class Client implements SimulationClient {
     }
   }
 
-  /** Ends the scenario, and the simulation names it, when it does not hold. */
+  /** Ends the scenario with this failure if the condition does not hold. */
   expect(holds: boolean, what: string): void {
     if (!holds) throw new ExpectationFailed(what);
   }

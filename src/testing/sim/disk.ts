@@ -1,5 +1,5 @@
-// The disk under a simulated store: a commit that is being written keeps every later one waiting. SQLite writes inside the
-// process, under the lock of the file: the process stands still, and other writers find the file locked.
+// The disk under a simulated store: a commit that is being written keeps every later one waiting. SQLite writes inside
+// the process, under the lock of the file: the process is blocked, and other writers find the file locked.
 import { HoldfastError } from "../../contracts/errors.ts";
 import type { Driver } from "../../storage/sql/driver.ts";
 import { bound } from "./driver.ts";
@@ -8,7 +8,7 @@ import type { Process } from "./scheduler.ts";
 
 export class Disk {
   readonly #faults: Faults;
-  /** By the clock that all processes share. */
+  /** The time on the clock that all processes share. */
   #busyUntil = 0;
   #writer: Process | null = null;
 
@@ -16,20 +16,20 @@ export class Disk {
     this.#faults = faults;
   }
 
-  /** How long the commit that comes next takes; 0 mostly. */
+  /** How long the next commit takes; usually 0. */
   #delay(client: string): number {
     const struck = this.#faults.strike(["slowDisk"], { process: client, what: "disk", names: [] });
     return struck === null ? 0 : this.#faults.length(struck);
   }
 
-  /** When a server has written a commit of this client, and those before it. */
+  /** Waits until a server has written this client's commit and all commits before it. */
   async written(server: Process, client: string): Promise<void> {
     const { monotonic, sleep } = server.environment;
     this.#busyUntil = Math.max(this.#busyUntil, monotonic() + this.#delay(client));
     while (monotonic() < this.#busyUntil) await sleep(this.#busyUntil - monotonic());
   }
 
-  /** When the file is free for this process, and what it writes may be made visible. */
+  /** Waits until the file is free for this process and its writes may become visible. */
   async locked(process: Process, busyMs: number): Promise<void> {
     const { monotonic, sleep } = process.environment;
     const deadline = monotonic() + busyMs;
@@ -53,7 +53,7 @@ function busy(): HoldfastError {
   });
 }
 
-/** Around the driver of a SQLite file. */
+/** Wraps the driver of a SQLite file. */
 export function onDisk(driver: Driver, process: Process, disk: Disk, busyMs: number): Driver {
   return {
     ...bound(driver),

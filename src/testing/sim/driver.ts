@@ -1,5 +1,5 @@
-// A driver that fails: around a real one, for one process. Before every commit and every read the process waits for its
-// turn, so that processes interleave there; what then goes wrong is for the faults to say.
+// Wraps a real driver with faults, for one process. Before every commit and every read the process waits for its
+// slot, so that processes interleave there; then the faults decide what fails.
 import type { Driver, Param, Plan, RoundTrip, Row, Step, TransactOptions } from "../../storage/sql/driver.ts";
 import { type Fault, type FaultKind, type Faults, full, unreachable } from "./faults.ts";
 import { never, type Process } from "./scheduler.ts";
@@ -14,24 +14,24 @@ const BEFORE: readonly FaultKind[] = [
   "errorAfter",
 ];
 
-/** A commit as it came to the driver, with the types of its events. */
+/** A commit that the driver received, with the types of its events. */
 export interface SeenCommit {
   readonly process: string;
   readonly events: readonly string[];
-  /** Runs that it ended. */
+  /** The runs that the commit ended. */
   readonly ends: readonly string[];
 }
 
 const ENDS: readonly string[] = ["run/completed", "run/failed", "run/cancelled"];
 
 export interface DriverNotes {
-  /** Told after every commit that happened. */
+  /** Called after every successful commit. */
   readonly committed: (commit: SeenCommit) => void;
-  /** Calls back when another process committed; returns how to stop. */
+  /** Calls back when another process has committed; returns a function to stop. */
   readonly listen: (onCommit: () => void) => () => void;
 }
 
-/** Thrown into a plan, so that the real driver rolls it back. */
+/** Thrown inside a plan, so that the real driver rolls it back. */
 class InterruptedPlan extends Error {}
 
 /** A driver whose methods are bound, so that it can be spread. */
@@ -71,7 +71,7 @@ export function faultyDriver(driver: Driver, process: Process, faults: Faults, n
   };
   return {
     dialect: driver.dialect,
-    // Each read has its turn among all that are ready.
+    // The scheduler orders each read among all ready operations.
     answersAtOnce: false,
     ...(driver.lanes === undefined ? {} : { lanes: driver.lanes }),
     transact: async (plan, options) => {
@@ -91,10 +91,11 @@ export function faultyDriver(driver: Driver, process: Process, faults: Faults, n
         const lost = faults.strike(["lostWakeup"], { process: process.name, what: "hint", names: [] });
         if (lost === null) process.schedule("hint").then(() => onCommit(null));
       }),
-    // Which pages are free, and so how long it takes, depends on the simulation that used the file before.
+    // The duration depends on the free pages that earlier simulations left in the file.
     reclaim: () => process.schedule("reclaim"),
     rewrite: () => driver.rewrite(),
-    // In a thread, whose answer would come at a moment that no seed decides; nothing simulated damages a page.
+    // The real check runs in a thread, whose answer comes at a time that no seed decides; the simulation never damages
+    // a page.
     examine: async () => ({ check: "integrity_check", notRun: "not in a simulation", damages: [] }),
     size: () => driver.size(),
     close: () => driver.close(),
@@ -143,7 +144,7 @@ async function transact<T>(
   return answered(struck, process, events, result);
 }
 
-/** What stops a plan before its last steps, or among them. */
+/** A step that fails a plan before its last steps, or among them. */
 function* interrupted(
   struck: Fault | null,
   steps: readonly Step[],

@@ -7,7 +7,7 @@ type Engine = {
 
 let loaded: Engine | null = null;
 
-/** Once, before anything is scheduled. */
+/** Loads the engine once, before anything is scheduled. */
 export async function loadEngine(): Promise<void> {
   if (loaded !== null) return;
   const { openOn } = await import("../../open.ts");

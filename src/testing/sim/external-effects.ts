@@ -1,5 +1,5 @@
-// The world outside the store, as the tools and models of agents change it: it counts what was really done under each key,
-// and makes them fail.
+// The effects outside the store, by tools and models of agents: counts what was really done under each key,
+// and makes calls fail.
 
 import type { AgentDefinition, AnyAgent, Iteration, SpawnOptions } from "../../contracts/agent-definitions.ts";
 import type { Json } from "../../contracts/json.ts";
@@ -10,7 +10,7 @@ import type { Tool } from "../../contracts/tools.ts";
 import type { FaultKind, Faults } from "./faults.ts";
 import type { Process } from "./scheduler.ts";
 
-/** What was done under one idempotency key. */
+/** The effects under one idempotency key. */
 export interface Effect {
   readonly key: string;
   readonly tool: string;
@@ -20,19 +20,19 @@ export interface Effect {
   readonly input: Json;
   readonly mayRepeat: boolean;
   readonly times: number;
-  /** What the newest of them gave. */
+  /** The result of the newest effect. */
   readonly result: Json;
 }
 
 const MODEL_FAULTS: readonly FaultKind[] = ["modelTimeout", "modelRateLimit", "modelGarbage"];
 
-/** What the tools and models of a simulation really did. */
+/** The real effects of a simulation's tools and models. */
 export interface ObservedEffects {
   /** Answers of models, including those that were never recorded. */
   readonly modelCalls: number;
   effects(): readonly Effect[];
   effect(key: string): Effect | undefined;
-  /** How often a tool really did something. */
+  /** How many effects a tool really had. */
   times(tool: string, run?: string): number;
 }
 
@@ -58,7 +58,8 @@ export class ExternalEffects implements ObservedEffects {
   }
 
   /**
-   * What a process began for a run after it had ended the run itself. It may not yet know of an end by another process.
+   * Effects that a process began for a run after the same process had ended the run. It may not know yet that another
+   * process ended it.
    */
   effectsAfterEnd(): readonly string[] {
     return this.#afterEnd;
@@ -68,13 +69,13 @@ export class ExternalEffects implements ObservedEffects {
     this.#ended.set(run, by);
   }
 
-  /** How often a tool really did something. */
+  /** How many effects a tool really had. */
   times(tool: string, run?: string): number {
     const of = this.effects().filter((one) => one.tool === tool && (run === undefined || one.run === run));
     return of.reduce((sum, { times }) => sum + times, 0);
   }
 
-  /** The agent as a process has it: whatever it does outside is seen here, and stops when the process is dead. */
+  /** Wraps an agent for a process: counts its effects, and stops them when the process is dead. */
   agentIn(process: Process, given: AnyAgent): AgentDefinition {
     const agent = given as AgentDefinition;
     const tools = Object.entries(agent.tools ?? {}).map(([name, tool]) => [name, this.#tool(process, name, tool)]);
@@ -87,7 +88,7 @@ export class ExternalEffects implements ObservedEffects {
     };
   }
 
-  /** What it spawns is seen, too, and models that it gives with the request. */
+  /** Also wraps the agents that it spawns, and models that it passes with a request. */
   #seen(process: Process, iteration: Iteration): Iteration {
     return {
       ...iteration,

@@ -1,42 +1,48 @@
-// What can go wrong in a simulation, how often and where. Whether it does at one opportunity is decided by a stream of
-// numbers of its own, so that another fault rate leaves the order of things as far as it goes.
+// The faults of a simulation: kinds, rates and places. Each kind of fault uses its own stream of
+// random numbers, so that changing one rate changes the order of events as little as possible.
 import { HoldfastError } from "../../contracts/errors.ts";
 import { rng } from "./scheduler.ts";
 
 export type FaultKind =
-  /** Nothing was written, and the writer is told; it may try again. */
+  /** Nothing was written, and the writer gets an error that it may retry. */
   | "writeFail"
   | "readFail"
   | "diskFull"
-  /** It takes so long: up to `ms`, mostly much less. */
+  /** A delay of up to `ms`, mostly much less. */
   | "latency"
   /** The process dies before its commit, in the middle of it (rolled back), or after it without having heard of it. */
   | "crashBefore"
   | "crashDuring"
   | "crashAfter"
-  /** The commit happened; the process is told that the outcome is unknown. */
+  /** The commit happened, but the process gets the error that the outcome is unknown. */
   | "errorAfter"
-  /** The process dies wherever it is. */
+  /** The process dies at any step. */
   | "death"
-  /** The process stands still wherever it is, for up to `ms`: no timer of it fires, no answer reaches it, nothing of it is released. */
+  /**
+   * The process freezes at any step for up to `ms`: its timers do not fire, answers do not reach it, and it releases
+   * nothing.
+   */
   | "freeze"
   /** A commit takes so long to reach the disk: up to `ms`, for all concurrent commits. */
   | "slowDisk"
-  /** With `engine: "postgres"`: the connection breaks before or after the server did what was asked, and both sides know. */
+  /**
+   * With `engine: "postgres"`: the connection breaks before or after the server did what was asked, and both sides
+   * know.
+   */
   | "connectionLost"
-  /** The same, and neither side knows: no answer comes, and the server waits for the next statement. */
+  /** The connection breaks and neither side knows: no answer comes, and the server waits for the next statement. */
   | "connectionHung"
-  /** A backend keeps a part of what it was given, gives back other bytes, or says that it has none. */
+  /** A blob backend stores only a part of the bytes, returns other bytes, or reports that it has none. */
   | "blobTorn"
   | "blobCorrupted"
   | "blobMissing"
-  /** A hint that something changed does not come. */
+  /** A change notification is lost. */
   | "lostWakeup"
-  /** A start, a signal or an answer comes twice. */
+  /** A start, a signal or an answer is delivered twice. */
   | "duplicate"
   /** Another process takes over a run that is alive and working. */
   | "leaseStolen"
-  /** The wall clock of the process jumps by up to `ms`, forth or back. */
+  /** The wall clock of the process jumps by up to `ms`, forward or back. */
   | "clockJump"
   | "modelTimeout"
   | "modelRateLimit"
@@ -44,11 +50,13 @@ export type FaultKind =
   | "toolFail";
 
 export interface Opportunity {
-  /** "worker-1", "client", "person". */
+  /** The process: "worker-1", "client", "person". */
   readonly process: string;
   /**
-   * "commit", "read", "tool", "model", "blob", "hint", "call", "timer", "macrotask"; "disk" when a commit is written. With
-   * `engine: "postgres"` also "trip" (something is sent in a transaction) and "answer" (inside of a transaction that is open).
+   * "commit", "read", "tool", "model", "blob", "hint", "call", "timer", "macrotask"; "disk" when a commit is written.
+   * With
+   * `engine: "postgres"` also "trip" (something is sent in a transaction) and "answer" (inside of a transaction that is
+   * open).
    */
   readonly what: string;
   /** Types of the events of a commit; the name of the tool, the model or the call. */
@@ -57,13 +65,13 @@ export interface Opportunity {
 
 export interface Fault {
   readonly kind: FaultKind;
-  /** Of each opportunity, 0 to 1. */
+  /** The rate per opportunity, 0 to 1. */
   readonly probability: number;
   readonly filter?: (at: Opportunity) => boolean;
-  /** Spares so many opportunities first. */
+  /** Skips so many opportunities first. */
   readonly afterN?: number;
   readonly maxTriggers?: number;
-  /** The most that a latency, a freeze, a slow disk or a jump of the clock comes to. */
+  /** The longest latency, freeze, slow commit or clock jump. */
   readonly ms?: number;
 }
 
@@ -77,7 +85,7 @@ export class Faults {
     this.#rng = rng(seed, "faults");
   }
 
-  /** The first of these kinds that happens here; null when none does. */
+  /** Returns the first of these kinds that happens here; null if none does. */
   strike(kinds: readonly FaultKind[], at: Opportunity): Fault | null {
     if (this.#isOver) return null;
     let struck: Fault | null = null;
@@ -93,12 +101,12 @@ export class Faults {
     return struck;
   }
 
-  /** Mostly short, now and then very long. */
+  /** A duration that is mostly short and sometimes very long. */
   length({ ms = 1000 }: Fault): number {
     return ms * this.#rng() ** 4;
   }
 
-  /** Forth or back. */
+  /** A clock jump, forward or back. */
   jump({ ms = 3_600_000 }: Fault): number {
     return Math.round(ms * (2 * this.#rng() - 1));
   }
@@ -114,7 +122,7 @@ export class Faults {
     return counts;
   }
 
-  /** From now on all is well. */
+  /** Ends all faults. */
   end(): void {
     this.#isOver = true;
   }

@@ -1,4 +1,4 @@
-// What must hold when a simulation is over, whatever went wrong in it: read from the store by a client without faults.
+// The invariants that must hold after a simulation, whatever faults it had. A client without faults reads the store.
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import type { LogEvent } from "../../contracts/log.ts";
 import type { Run } from "../../contracts/run-record.ts";
@@ -10,11 +10,11 @@ const TERMINAL = ["run/completed", "run/failed", "run/cancelled"];
 
 const SLEEPS = ["waiting", "paused"];
 
-/** All that a store holds of sessions and runs. */
+/** All sessions and runs of a store. */
 export interface StoreContents {
   readonly sessions: ReadonlyMap<string, readonly LogEvent[]>;
   readonly runs: readonly Run[];
-  /** Over all logs: the same for the same history, byte for byte. */
+  /** A hash over all logs, equal for equal histories. */
   readonly eventsHash: string;
 }
 
@@ -50,7 +50,7 @@ async function logOf(store: Holdfast, session: string): Promise<readonly LogEven
   }
 }
 
-/** What does not hold, in words. */
+/** Returns descriptions of violated invariants. */
 export async function brokenInvariants(
   store: Holdfast,
   found: StoreContents,
@@ -79,7 +79,7 @@ export async function brokenInvariants(
   return problems;
 }
 
-/** It ended once, or waits for a person. */
+/** A run must have ended once, or wait for a person. */
 function ofRun(run: Run, events: readonly LogEvent[]): readonly string[] {
   const ends = events.filter((event) => event.run === run.id && TERMINAL.includes(event.type));
   const isOver = run.endedAt !== null;
@@ -91,7 +91,7 @@ function ofRun(run: Run, events: readonly LogEvent[]): readonly string[] {
   return [`the run ${run.id} never ended: it is ${run.status}${waits}, owned by ${run.owner ?? "nobody"}${why}`];
 }
 
-/** What keeps it from going on: now, or whenever it was given back. */
+/** Why a run does not continue: its current error, or the errors with which workers released it. */
 function trouble(run: Run, events: readonly LogEvent[]): string {
   const given = events.filter(({ type, data, run: of }) => type === "run/released" && of === run.id && data.error);
   const error = run.error ?? (given.at(-1)?.data.error as unknown as Run["error"]) ?? null;
@@ -99,8 +99,8 @@ function trouble(run: Run, events: readonly LogEvent[]): string {
 }
 
 /**
- * Done twice only where a person chose that or the tool allows it, and not at all before a person permitted what needs
- * approval; recorded as done only where it was.
+ * An effect may happen twice only if a person chose that or the tool allows it, and not before a person permitted a
+ * step that needs approval. A step may be recorded as done only if its effect happened.
  */
 function ofEffects({ sessions }: StoreContents, external: ExternalEffects): readonly string[] {
   const problems: string[] = [];
@@ -120,7 +120,7 @@ function ofEffects({ sessions }: StoreContents, external: ExternalEffects): read
     }
   }
   for (const { key, tool, run, times, mayRepeat } of external.effects()) {
-    // Of what needs approval, every try was permitted by a person.
+    // A person must have permitted every attempt of a step that needs approval.
     const most = (approvals.has(key) ? 0 : 1) + (retries.get(key) ?? 0);
     if ((!mayRepeat && times > most) || most === 0)
       problems.push(`${tool} of ${run} was done ${times} times under ${key}, at most ${most} allowed`);
@@ -128,7 +128,7 @@ function ofEffects({ sessions }: StoreContents, external: ExternalEffects): read
   return problems;
 }
 
-/** Each step of a run added its message once. */
+/** Each message step of a run must have added its message exactly once. */
 function ofMessages(session: string, events: readonly LogEvent[]): readonly string[] {
   const seen = new Set<string>();
   return events.flatMap(({ type, data, run, seq }) => {
@@ -141,7 +141,7 @@ function ofMessages(session: string, events: readonly LogEvent[]): readonly stri
   });
 }
 
-/** Nothing of a run follows its end, and one that is to be cancelled does not go to sleep before it. */
+/** No event of a run may follow its end, and a run with a cancel request must not sleep before its end. */
 function ofEnds(session: string, events: readonly LogEvent[]): readonly string[] {
   const ended = new Set<string>();
   const ending = new Set<string>();
@@ -151,13 +151,13 @@ function ofEnds(session: string, events: readonly LogEvent[]): readonly string[]
     if (ended.has(run)) return [`${what} had ended`];
     if (TERMINAL.includes(type)) ended.add(run);
     if (type === "run/cancelling") ending.add(run);
-    // By its own worker: that lets go of it.
+    // The exception is the release by the run's own worker.
     const sleeps = data.owner === null && SLEEPS.includes(String(data.status));
     return ending.has(run) && sleeps ? [`${what} was to be cancelled`] : [];
   });
 }
 
-/** What belongs to an iteration comes before its checkpoint, and each is completed once, in order. */
+/** An iteration's events must come before its checkpoint, and iterations complete once each, in order. */
 function ofSteps(session: string, events: readonly LogEvent[]): readonly string[] {
   const completed = new Map<string, number>();
   return events.flatMap(({ type, data, run = "", seq }) => {

@@ -1,12 +1,15 @@
-// Runs that take up others, and the children they have: what is done for one of them is not to be done for another again,
-// though every one of them has keys of its own.
+// Chains of runs that retry others, and their children: an effect for one run of a chain must not happen again for
+// another, although every run has its own keys.
 import type { LogEvent } from "../../contracts/log.ts";
 import { plainObject } from "../../core/decode.ts";
 import type { Effect } from "./external-effects.ts";
 
 type Logs = ReadonlyMap<string, readonly LogEvent[]>;
 
-/** The name that a run shares with those that take it up: of the first of them, and of a child by where it was asked for. */
+/**
+ * The name that a run shares with its retries: the first run's id; a child's name is the parent's with the spawning
+ * step.
+ */
 function lineages(sessions: Logs): (run: string) => string {
   const before = new Map<string, string>();
   const parents = new Map<string, string>();
@@ -29,7 +32,7 @@ function lineages(sessions: Logs): (run: string) => string {
 
 const placeOf = ({ iteration, path }: Effect): string => `${iteration}/${path}`;
 
-/** Done twice for one purpose only where a person chose that, or a failure of what was done is recorded. */
+/** An effect may happen twice for one purpose only if a person chose that, or its failure is recorded. */
 export function ofPurposes(
   sessions: Logs,
   effects: readonly Effect[],
@@ -51,8 +54,8 @@ export function ofPurposes(
 }
 
 /**
- * By key: how often a person allowed it once more, or had its failure recorded. The permission for a first try allows
- * no other.
+ * Counts by key how often a person allowed another attempt, or recorded a failure. The permission for a first attempt
+ * allows no further one.
  */
 function excused(sessions: Logs): ReadonlyMap<string, number> {
   const excuses = new Map<string, number>();

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { Deadlock, type LockMode, LockTable } from "./locks.ts";
 
-/** Names of those that hold what they asked for, in the order in which they got it. */
+/** The owners that hold their requested lock, in the order of acquisition. */
 class LockBench {
   readonly got: string[] = [];
   readonly table = new LockTable<string>();

@@ -16,13 +16,13 @@ interface Lock<Owner> {
   queue: Request<Owner>[];
 }
 
-/** Waiting would never end: the others wait for the one that asked. */
+/** A deadlock: the lock's owners wait, directly or not, for the requester. */
 export class Deadlock extends Error {}
 
 export class LockTable<Owner> {
   readonly #locks = new Map<string, Lock<Owner>>();
 
-  /** Resolves when it is held: to whether the owner had to wait. */
+  /** Resolves when the lock is held, to whether the owner had to wait. */
   async acquire(owner: Owner, name: string, mode: LockMode): Promise<boolean> {
     const lock = this.#locks.get(name) ?? { holders: new Map<Owner, LockMode>(), queue: [] };
     this.#locks.set(name, lock);
@@ -43,7 +43,7 @@ export class LockTable<Owner> {
     return true;
   }
 
-  /** Ends the wait of an owner, if it waits, with this error. */
+  /** Fails the owner's wait, if it waits, with this error. */
   cancel(owner: Owner, error: Error): void {
     for (const lock of this.#locks.values()) {
       const request = lock.queue.find((one) => one.owner === owner);
@@ -93,7 +93,10 @@ export class LockTable<Owner> {
   }
 }
 
-/** Those that the request waits for: holders, and those before it in the queue unless its owner holds the lock in another mode. */
+/**
+ * The owners that a request waits for: holders, and earlier requests in the queue unless its owner holds the lock in
+ * another mode.
+ */
 function blockers<Owner>({ holders, queue }: Lock<Owner>, { owner, mode }: Request<Owner>): ReadonlySet<Owner> {
   const found = new Set<Owner>();
   for (const [holder, held] of holders) if (holder !== owner && excludes(held, mode)) found.add(holder);

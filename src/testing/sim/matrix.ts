@@ -1,14 +1,14 @@
-// The crash matrix: a simulation is played once to learn of every commit there is, then once for each of them and each way
-// in which it can fail. Nothing is left to chance, so a point that does not come up is a fault of the matrix.
+// The crash matrix: runs a simulation once to find all of its commits, then once for each commit and each way
+// in which it can fail. Nothing is random, so a point that is never reached is an error of the matrix.
 import type { Run } from "../../contracts/run-record.ts";
 import type { Effect } from "./external-effects.ts";
 import type { FaultKind } from "./faults.ts";
 import { type Simulation, type SimulationReport, simulate } from "./simulate.ts";
 
-/** After so many the matrix is no better than a few of them. */
+/** The matrix stops after so many failures, because more of them say nothing new. */
 const MOST_FAILED = 5;
 
-/** A failure that can be caught, before and after the commit; a death, before, amid and after it. */
+/** An error before and after the commit; a crash before, during and after it. */
 const WAYS = ["writeFail", "errorAfter", "crashBefore", "crashDuring", "crashAfter"] satisfies readonly FaultKind[];
 
 export interface Matrix {
@@ -19,7 +19,7 @@ export interface Matrix {
     readonly process: string;
     readonly events: readonly string[];
   }[];
-  /** Each names its point. */
+  /** The failures, each with its point. */
   readonly problems: readonly string[];
 }
 
@@ -74,7 +74,7 @@ function differing(calm: SimulationReport, { effects, runs }: SimulationReport):
   return [...lost, ...added, ...again.map(({ tool, times }) => `${tool} was done ${times} times`)];
 }
 
-/** Not by their keys: what a step is given may be the time, and that is another. */
+/** Effects are compared without their keys, because a step's input may contain the time. */
 function byPlace(effects: readonly Effect[]): ReadonlyMap<string, { readonly n: number; readonly one: Effect }> {
   const places = new Map<string, { readonly n: number; readonly one: Effect }>();
   for (const one of effects) {

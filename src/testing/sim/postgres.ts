@@ -1,5 +1,6 @@
-// A driver for a simulated PostgreSQL: it sends each trip of a plan by itself, so that the process can stand still, die or
-// lose its connection between two of them, with the transaction open. It retries, waits and fails as the real one does.
+// A driver for a simulated PostgreSQL: it sends each round trip of a plan separately, so that the process can freeze,
+// die or lose its connection between two of them, with the transaction open. It retries, waits and fails as the real
+// one does.
 import { randomShare } from "../../core/backoff.ts";
 import { type Driver, type Plan, type RoundTrip, type Row, StaleFence } from "../../storage/sql/driver.ts";
 import { isLocked, isRace, isUnreachable, postgresError } from "../../storage/sql/postgres/errors.ts";
@@ -10,11 +11,11 @@ import type { Faults, Opportunity } from "./faults.ts";
 import { never, type Process } from "./scheduler.ts";
 import { LOCK_ROW, type ServerConnection, type ServerTimeouts, type SimulatedServer } from "./server.ts";
 
-/** What the driver asks of its server, and how long it waits itself. */
+/** The timeouts that the driver requests from its server, and its own. */
 export interface PostgresTimeouts extends ServerTimeouts {
-  /** Until a connection that does not answer is given up; TCP by itself takes a quarter of an hour. */
+  /** After so long the driver gives up a connection without an answer; TCP alone takes a quarter of an hour. */
   readonly hungMs: number;
-  /** For others that hold what a commit needs. */
+  /** How long a commit waits for locks of others. */
   readonly busyMs: number;
 }
 
@@ -22,7 +23,7 @@ const BUSY_MS = 30_000;
 /** Transactions of a handle at once: as many as a pool of the default size has for commits. */
 const LANES = 8;
 
-/** As the real driver has it. */
+/** The timeouts of the real driver. */
 export const TIMEOUTS: PostgresTimeouts = {
   lockMs: FIRST_LOCK_MS,
   idleInTransactionMs: IDLE_IN_TRANSACTION_MS,
@@ -94,7 +95,7 @@ class PostgresClient {
       this.#server.disconnect(connection);
       return next.value;
     } catch (error) {
-      // Of a connection that does not work any more the server hears nothing.
+      // A broken connection reaches the server no more.
       if (!isUnreachable(error)) this.#server.disconnect(connection);
       throw error;
     }
@@ -126,7 +127,7 @@ class PostgresClient {
     const struck = this.#faults.strike(["connectionLost", "connectionHung"], at);
     if (struck === null) return this.#answered(execute(), answer);
     if (this.#faults.part(2) === 1) {
-      // It happens, and the answer is lost; what the server did not like is lost with it.
+      // The statement is executed, but its answer or error is lost.
       const done = execute().catch(() => {});
       if (struck.kind === "connectionLost") await this.#answered(done, answer);
     }
@@ -138,7 +139,7 @@ class PostgresClient {
     throw broken("ETIMEDOUT");
   }
 
-  /** What the server says reaches the process when it is its turn; never when it is dead by then. */
+  /** Delivers the server's answer when the scheduler selects the process; never to a dead process. */
   async #answered<T>(answer: Promise<T>, what: string): Promise<T> {
     const settled = await Promise.allSettled([answer]);
     await this.#process.schedule(what);

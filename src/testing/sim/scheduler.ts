@@ -1,5 +1,6 @@
-// The deterministic scheduler: simulated processes on one virtual clock. Whatever a process waits for (a timer, its turn at
-// the store, a tool) waits here; one thing at a time goes on, and which of those that are ready does, the seed says.
+// The deterministic scheduler: simulated processes on one virtual clock. Whatever a process waits for (a timer, its
+// slot at the store, a tool) waits here; one operation at a time continues, and the seed decides which of the ready
+// ones.
 import { setImmediate as macrotask } from "node:timers/promises";
 import type { Environment, LogLevel, Processes } from "../../contracts/environment.ts";
 import { encodeText, sha256 } from "../../core/bytes.ts";
@@ -9,7 +10,7 @@ import { xorshift128 } from "../environment.ts";
 const START_MS = 1_767_225_600_000;
 
 interface ReadyTask {
-  /** null: the simulation itself, to which nothing happens. */
+  /** null: the simulation itself, which has no faults. */
   readonly process: Process | null;
   readonly what: string;
   readonly go: () => void;
@@ -19,15 +20,15 @@ interface SleepingTask extends ReadyTask {
   readonly due: number;
 }
 
-/** What happens to a process instead of its next step: it dies, or stands still for so long. */
+/** A fault of a process instead of its next step: it dies, or freezes for so long. */
 export type Interference = { readonly kind: "death" } | { readonly kind: "freeze"; readonly ms: number };
 
-/** When a simulation that is not over is given up. */
+/** When an unfinished simulation is given up. */
 export interface Limits {
   readonly steps: number;
-  /** By its own clock. */
+  /** By the simulation's clock. */
   readonly ms: number;
-  /** Without a commit that brings it further. */
+  /** After so long without a commit that makes progress. */
   readonly quietMs: number;
   /**
    * For rates at which chance alone can keep a run from making progress for `quietMs`: then the faults end, frozen
@@ -47,16 +48,16 @@ export class Scheduler {
   readonly seed: number;
   readonly #rng: () => number;
   #ready: ReadyTask[] = [];
-  /** By the time they are due. */
+  /** Sleepers by their due time. */
   #sleeping: SleepingTask[] = [];
-  /** What processes that stand still would do next. */
+  /** The next steps of frozen processes. */
   readonly #frozen = new Map<Process, ReadyTask[]>();
   #monotonic = 0;
   #steps = 0;
   #stirredAt = 0;
-  /** Asked before each step of a process. */
+  /** Called before each step of a process. */
   readonly #interfere: (process: Process, what: string) => Interference | null;
-  /** What happened, in words; the newest of it. */
+  /** The newest entries of the trace. */
   readonly log: string[] = [];
   /** Every process that ever was, by its pid. */
   readonly #enrolled: Process[] = [];
@@ -75,7 +76,7 @@ export class Scheduler {
     return this.#steps;
   }
 
-  /** Something happened that brings it nearer to its end. */
+  /** Notes that the simulation made progress. */
   stirred(): void {
     this.#stirredAt = this.#monotonic;
   }
@@ -85,7 +86,7 @@ export class Scheduler {
     if (this.log.length > 2000) this.log.splice(0, 1000);
   }
 
-  /** Until that promise is settled. Throws when nothing is left to do before, or it takes too long. */
+  /** Runs until the promise is settled. Throws if nothing is left to do before, or it takes too long. */
   async drive(goal: Promise<unknown>, limits: Limits): Promise<void> {
     let isOver = false;
     this.stirred();
@@ -94,7 +95,8 @@ export class Scheduler {
     };
     goal.then(over, over);
     for (;;) {
-      // Everything that the last step set free runs until it waits again; before time passes, also what waits for the machine.
+      // All code that the last step resumed runs until it waits again; before time passes, real asynchronous work also
+      // completes.
       await (this.#ready.length > 0 ? settled() : macrotask());
       if (isOver) return;
       if (this.#ready.length === 0 && !this.#wake()) throw new Stuck("nothing is left to do, and it is not over");
@@ -124,7 +126,7 @@ export class Scheduler {
     return interference !== null;
   }
 
-  /** Nothing of the process goes on for so long; what it waits for comes when it goes on. */
+  /** Freezes the process for so long; its timers and answers arrive when it continues. */
   freeze(process: Process, ms: number): void {
     if (this.#frozen.has(process)) return;
     this.#frozen.set(process, []);
@@ -181,14 +183,17 @@ export class Scheduler {
     this.#sleeping.splice(after === -1 ? this.#sleeping.length : after, 0, sleeping);
   }
 
-  /** Nothing of a dead process goes on. */
+  /** Drops all pending steps of a dead process. */
   forget(process: Process): void {
     this.#ready = this.#ready.filter((one) => one.process !== process);
     this.#sleeping = this.#sleeping.filter((one) => one.process !== process);
     this.#frozen.delete(process);
   }
 
-  /** The processes that one of them sees on its machine: there are two machines, so some deaths are known and others are not. */
+  /**
+   * The processes that one of them sees on its machine: there are two machines, so some deaths are known and others are
+   * not.
+   */
   processesOf(process: Process): Processes {
     const host = `machine-${(process.name.codePointAt(process.name.length - 1) ?? 0) % 2}`;
     this.#enrolled.push(process);
@@ -205,18 +210,21 @@ export class Scheduler {
   }
 }
 
-/** Once no promise has anything to do any more: Node sees to ticks after all of them, and much sooner than to its event loop. */
+/**
+ * Once no promise has anything to do any more: Node sees to ticks after all of them, and much sooner than to its event
+ * loop.
+ */
 function settled(): Promise<void> {
   return new Promise((go) => process.nextTick(go));
 }
 
-/** The simulation cannot come to its end. */
+/** The simulation cannot end. */
 export class Stuck extends Error {}
 
-/** Nothing happened for too long. */
+/** The simulation made no progress for too long. */
 export class Quiet extends Stuck {}
 
-/** One process of the simulation. Dead, nothing that it waits for ever comes: its code does nothing any more. */
+/** One process of the simulation. Nothing that a dead process waits for ever resolves, so its code stops. */
 export class Process {
   readonly name: string;
   readonly environment: Environment;
@@ -225,7 +233,7 @@ export class Process {
   #isDead = false;
   #skew = 0;
 
-  /** `haste`: its own clock goes so much faster. */
+  /** `haste`: how much faster the process's clock runs. */
   constructor(scheduler: Scheduler, name: string, life: number, onDeath: () => void = () => {}, haste = 1) {
     this.name = name;
     this.#scheduler = scheduler;
@@ -250,7 +258,7 @@ export class Process {
     this.#scheduler.note(`${this.name} ${level} ${event} ${JSON.stringify(fields)}`);
   }
 
-  /** Its turn, among all that are ready. */
+  /** Waits until the scheduler selects the process among all that are ready. */
   schedule(what: string): Promise<void> {
     return new Promise((go) => this.#scheduler.ready({ process: this, what, go }));
   }
@@ -268,20 +276,20 @@ export class Process {
     this.#onDeath.push(then);
   }
 
-  /** Its timers and all answers to it stop for so long, as under SIGSTOP; its connections stay open. */
+  /** Freezes the process's timers and answers for so long, as under SIGSTOP; its connections stay open. */
   freeze(ms: number, at: string): void {
     this.#scheduler.note(`${this.name} stands still for ${Math.round(ms)} ms at ${at}`);
     this.#scheduler.freeze(this, ms);
   }
 
-  /** Its wall clock alone. */
+  /** Moves only the process's wall clock. */
   jump(ms: number): void {
     this.#scheduler.note(`${this.name} wall clock jumps by ${ms} ms`);
     this.#skew += ms;
   }
 }
 
-/** What a dead process gets for an answer. */
+/** A promise that never settles: the answer for a dead process. */
 export function never(): Promise<never> {
   return new Promise(() => {});
 }

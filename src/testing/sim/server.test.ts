@@ -1,5 +1,5 @@
-// The simulated server keeps locks between the round trips of a plan as PostgreSQL does, and lets go of them when the plan, the
-// process or the patience of the server is at its end.
+// The simulated server keeps locks between the round trips of a plan as PostgreSQL does, and releases them when the
+// plan ends, the process dies or a timeout of the server expires.
 import { describe, expect, test } from "vitest";
 import type { Holdfast } from "../../contracts/holdfast.ts";
 import { SESSION_LOOKUP } from "../../storage/sql/commit.ts";
@@ -24,7 +24,7 @@ interface Client {
   readonly store: Holdfast;
 }
 
-/** Clients of one server, and what each of them ended with at which second. */
+/** Clients of one server, with the outcome and the second of each. */
 class ServerBench {
   readonly scheduler = new Scheduler(1);
   readonly ends: string[] = [];

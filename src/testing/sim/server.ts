@@ -1,9 +1,9 @@
-// A simulated server that behaves as PostgreSQL does, over one real SQLite file. A transaction spans the round trips of a
-// plan and holds its locks between them: rows that it looked up to change them, rows that it changed, keys that it
-// inserted, tables. What it wrote is kept aside, and happens in one real transaction when it commits; until then each
-// statement runs behind those writes and is rolled back. The locks keep that true: no other transaction changes what a
-// statement has seen. Isolation is READ COMMITTED, statement by statement, with one difference: a guard that waited for
-// a row counts what it counts beside that row after the wait, PostgreSQL before it.
+// A simulated server that behaves as PostgreSQL does, over one real SQLite file. A transaction spans the round trips of
+// a plan and holds its locks between them: rows that it looked up to change them, rows that it changed, keys that it
+// inserted, tables. Its writes are buffered and executed in one real transaction when it commits; until then each
+// statement runs after those writes and is rolled back. The locks keep that correct: no other transaction changes what
+// a statement has read. Isolation is READ COMMITTED, statement by statement, with one difference: a guard that waited
+// for a row counts other rows after the wait; PostgreSQL counts them before it.
 import { type Driver, LOOKUP, type Param, type Plan, type Row, type Step } from "../../storage/sql/driver.ts";
 import { sqlite } from "../../storage/sql/sqlite/dialect.ts";
 import type { Disk } from "./disk.ts";
@@ -11,13 +11,13 @@ import { LockTable } from "./locks.ts";
 import type { Process } from "./scheduler.ts";
 import { touchedRows, writtenTable } from "./touched-rows.ts";
 
-/** What a driver asks of its server when it connects; null: without an end, as the server has it by itself. */
+/** The timeouts that a driver sets when it connects; null: none, as is the server's default. */
 export interface ServerTimeouts {
   readonly lockMs: number | null;
   readonly idleInTransactionMs: number | null;
 }
 
-/** As the server says it, with the code that the driver's own errors are made from. */
+/** A server error with the code from which the driver makes its own errors. */
 class ServerError extends Error {
   readonly code: string;
   readonly severity: string;
@@ -35,7 +35,7 @@ export const LOCK_ROW = " /*for update*/";
 /** Tables whose rows get their numbers before the transaction that adds them commits. */
 const NUMBERED: ReadonlySet<string> = new Set(["sessions", "agents"]);
 
-/** Ends a real transaction that was only to be looked at. */
+/** Thrown to roll back a real transaction that was only read. */
 class RolledBack extends Error {
   readonly rows: readonly Row[];
 
@@ -51,7 +51,7 @@ export class ServerConnection {
   readonly writes: Step[] = [];
   readonly client: string;
   isBusy = false;
-  /** Its client is gone: it ends when what it does is done. */
+  /** The client is gone: the connection ends when its current trip is done. */
   isLeft = false;
   isClosed = false;
   idle: AbortController | null = null;
@@ -68,7 +68,7 @@ export class SimulatedServer {
   readonly #locks = new LockTable<ServerConnection>();
   readonly #numbers = new Map<string, number>();
 
-  /** `process` is the server's own: to it nothing happens. */
+  /** `process` is the server's own, which has no faults. */
   constructor(driver: Driver, process: Process, disk: Disk) {
     this.#driver = driver;
     this.#process = process;
@@ -166,7 +166,7 @@ export class SimulatedServer {
     return this.#driver.transact(plan);
   }
 
-  /** What the step answers behind these writes; nothing of it stays. */
+  /** Runs the step after the buffered writes and rolls everything back; returns its answer. */
   async #look(writes: readonly Step[], step: Step): Promise<readonly Row[]> {
     const plan = function* (): Plan<never> {
       const rows = yield { steps: [...writes, step], last: true };
@@ -180,7 +180,7 @@ export class SimulatedServer {
     }
   }
 
-  /** A number that was given is not given again, whether its row comes to be or not. */
+  /** A used number is not used again, even if its row is rolled back. */
   async #withNumbers(step: Step): Promise<Step> {
     if (step.kind !== "bulk" || step.spec.verb !== "insert" || !NUMBERED.has(step.spec.table)) return step;
     const { spec, rows } = step;
@@ -298,7 +298,7 @@ function lookups(sql: string, keys: readonly Param[]) {
   return keys.map((key) => ({ sql: text, params: [key] }));
 }
 
-/** SQLite's way of saying that a unique key is there already. */
+/** Whether SQLite reports that a unique key exists already. */
 function isDuplicate(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : null;
   return cause instanceof Error && "errcode" in cause && Number(cause.errcode) % 256 === 19;

@@ -1,4 +1,4 @@
-// The simulator itself: the seed decides everything, the dead do nothing, and every fault does what it says.
+// The simulator itself: the seed decides everything, dead processes do nothing, and every fault has its effect.
 import { describe, expect, test } from "vitest";
 import type { AgentDefinition } from "../../contracts/agent-definitions.ts";
 import { type Fault, type FaultKind, Faults } from "./faults.ts";
@@ -32,7 +32,7 @@ function one(seed: number, faults: readonly Fault[], more: Partial<Simulation> =
   };
 }
 
-/** Once, at the commit of an event of this type. */
+/** A fault that happens once, at the commit of an event of this type. */
 function at(kind: FaultKind, event: string): Fault {
   const isHere: Fault["filter"] = ({ what, names, process }) =>
     what === "commit" && names.includes(event) && process.startsWith("worker");

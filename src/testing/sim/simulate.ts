@@ -1,5 +1,5 @@
 // One simulation: workers, a client that runs a scenario and a person that answers questions, each a process with a
-// store of its own on one real SQLite file, under faults; then the invariants are checked. The seed decides everything.
+// its own store on one real SQLite file, with faults; then the invariants are checked. The seed decides everything.
 // The file is the store's own, or that of a simulated server.
 
 import type { AgentDefinition, AnyAgent } from "../../contracts/agent-definitions.ts";
@@ -28,26 +28,29 @@ export interface Simulation {
   readonly agents?: readonly AnyAgent[];
   readonly faults?: readonly Fault[];
   /**
-   * "sqlite": each process has the file open. "postgres": they are connected to a server, a commit takes several round trips, and a
-   * transaction keeps its locks while its process stands still between two of them. "sqlite" when not given.
+   * "sqlite": each process has the file open. "postgres": they are connected to a server, a commit takes several round
+   * trips, and a transaction keeps its locks while its process stands still between two of them. "sqlite" when not
+   * given.
    */
   readonly engine?: "sqlite" | "postgres";
-  /** How many; 2 when not given. One that dies is followed by another. */
+  /** How many workers (default 2). A worker that dies is replaced by another. */
   readonly workers?: number;
   readonly leaseMs?: number;
   readonly pollMs?: number;
   /** Run from its beginning by another client when the first one died: it must find what is there already. */
   readonly scenario: (client: SimulationClient) => Promise<void>;
-  /** Answers what only a person can know; null: not now. When not given: what the world says. */
+  /** Answers questions to people; null: not now. By default, the answers match the real effects. */
   readonly person?: (decision: Decision, external: ObservedEffects) => AnswerInput | null;
   /**
-   * What an effect is for: at most one for each, in a run and those that take it up, unless a person or a recorded failure
-   * called for another. When not given: the step's place.
+   * The purpose of an effect: a run and its retries have at most one effect per purpose, unless a person or a recorded
+   * failure required another. By default the step's path.
    */
   readonly purpose?: (effect: Effect) => string;
   /** Blobs live outside the database, where they can be damaged. */
   readonly blobs?: boolean;
-  /** When the simulation is given up: after so many steps, so long by its clock, or so long without anything happening. */
+  /**
+   * When the simulation is given up: after so many steps, so long by its clock, or so long without anything happening.
+   */
   readonly limits?: {
     readonly steps?: number;
     readonly ms?: number;
@@ -56,22 +59,22 @@ export interface Simulation {
   };
 }
 
-/** A bug that is planted to see it found: between the rules and storage, or around the engine's driver. */
+/** A planted bug that the simulation must find: between the rules and storage, or around the engine's driver. */
 export interface PlantedBug {
   readonly storage?: (storage: Storage) => Storage;
   readonly driver?: (driver: Driver, process: Process) => Driver;
-  /** With `engine: "postgres"`: what the driver does not ask of its server. */
+  /** With `engine: "postgres"`: timeouts that the driver fails to set. */
   readonly timeouts?: Partial<PostgresTimeouts>;
 }
 
 export interface SimulationReport {
   readonly seed: number;
-  /** What did not hold; nothing when all is well. */
+  /** The violated invariants; empty if all hold. */
   readonly problems: readonly string[];
-  /** Over the logs of all sessions. */
+  /** A hash over the logs of all sessions. */
   readonly eventsHash: string;
   readonly effects: readonly Effect[];
-  /** As they were at the end, with why they failed or never ended. */
+  /** The runs at the end, with the reason why they failed or did not end. */
   readonly runs: readonly Run[];
   /** The order of the commits, as one hash. */
   readonly interleaving: string;
@@ -81,21 +84,21 @@ export interface SimulationReport {
     readonly ends: readonly string[];
   }[];
   readonly steps: number;
-  /** By the clock of the simulation. */
+  /** The duration by the clock of the simulation. */
   readonly ms: number;
   readonly fired: Readonly<Partial<Record<FaultKind, number>>>;
-  /** The newest of what happened, in words. */
+  /** The newest entries of the trace. */
   readonly log: readonly string[];
 }
 
-/** To these nothing happens. */
+/** Processes without faults. */
 const SAFE: ReadonlySet<string> = new Set(["observer", "server"]);
-/** Short, against how often workers look: most of a simulation would be waiting otherwise. */
+/** Short compared with the workers' polling: otherwise most of a simulation would be waiting. */
 const LEASE_MS = 10_000;
 const POLL_MS = 6000;
 const PERSON_MS = 10_000;
 const HANDS: ReadonlySet<string> = new Set(["run/claimed", "run/released"]);
-/** For the process that steals a lease, time passes so much faster. */
+/** How much faster time passes for the process that steals leases. */
 const THIEF = { haste: 20, pollMs: 500, livesMs: 10_000 };
 /** A pause takes an hour at most. */
 const LIMITS: Limits = { steps: 400_000, ms: 12 * 3_600_000, quietMs: 4_000_000 };
@@ -104,7 +107,7 @@ export function simulate(simulation: Simulation): Promise<SimulationReport> {
   return new Simulator(simulation, {}).play();
 }
 
-/** For tests of the simulator: whether it notices. */
+/** Options for tests of the simulator itself. */
 export function simulateWithBug(simulation: Simulation, bug: PlantedBug): Promise<SimulationReport> {
   return new Simulator(simulation, bug).play();
 }
@@ -159,7 +162,7 @@ class Simulator {
     }
   }
 
-  /** What takes the machine time, and so another number of ticks the first time, comes before anything is scheduled. */
+  /** Work that takes a varying number of ticks the first time is done before anything is scheduled. */
   async #prepare(): Promise<void> {
     const { workers = 2, engine } = this.#simulation;
     const observed = await this.#placed().connect("observer");
@@ -187,7 +190,7 @@ class Simulator {
     const most = { ...LIMITS, ...limits };
     try {
       await this.#driveToEnd(over.promise, most);
-      // From here on nothing goes wrong, and everything has to come to its end.
+      // From here on there are no faults, and every run must end.
       this.#faults.end();
       this.#scheduler.thawAll();
       await this.#scheduler.drive(this.#settled(), most);
@@ -198,7 +201,9 @@ class Simulator {
     this.#isClosing = true;
   }
 
-  /** Where `calmMs` is given, what chance alone held up is told from what can never go on: it goes on without faults. */
+  /**
+   * With `calmMs`, faults end and the simulation continues, to distinguish bad luck from a run that can never continue.
+   */
   async #driveToEnd(over: Promise<void>, most: Limits): Promise<void> {
     try {
       await this.#scheduler.drive(over, most);
@@ -210,7 +215,7 @@ class Simulator {
     }
   }
 
-  /** Begins the process, and another one some time after it died. */
+  /** Starts the process, and another one some time after it died. */
   #keepAlive(name: string, live: (process: Process) => Promise<void>, life = 1): void {
     const process: Process = new Process(this.#scheduler, name, life, () => {
       if (this.#isClosing) return;
@@ -262,14 +267,14 @@ class Simulator {
       const { items } = await client.patiently(() => client.store.runs.pending());
       for (const decision of items) {
         const answer = person(decision, this.#external);
-        // Meant for this question: a second delivery must not answer the next one about the same step.
+        // The answer is for this question: a second delivery must not answer the next question about the same step.
         if (answer !== null) await client.answer(decision.id, { ...answer, reason: decision.reason });
       }
       await process.environment.sleep(PERSON_MS);
     }
   }
 
-  /** Every process has a store of its own; opening it can fail, too. */
+  /** Every process opens its own store, which can also fail. */
   async #open(process: Process): Promise<Holdfast> {
     const { environment } = process;
     const { blobs } = this.#simulation;
@@ -311,7 +316,7 @@ class Simulator {
 
   #committed(commit: SeenCommit): void {
     this.#commits.push(commit);
-    // Signs of life have no events; and a run that goes from hand to hand does not go on.
+    // Heartbeats have no events, and a run that only changes workers makes no progress.
     if (commit.events.some((type) => !HANDS.has(type))) this.#scheduler.stirred();
     this.#scheduler.note(`${commit.process} commits ${commit.events.join(", ") || "without events"}`);
     for (const listener of this.#listeners) {
@@ -323,7 +328,7 @@ class Simulator {
     if (this.#faults.strike(["leaseStolen"], at) !== null) this.#steal();
   }
 
-  /** A worker that takes others for dead far too soon. */
+  /** A worker that considers others dead far too soon. */
   #steal(): void {
     this.#hasImpostor = true;
     const over = () => {
@@ -379,7 +384,7 @@ class Simulator {
   }
 }
 
-/** Looks whether it happened. */
+/** Checks the real effects for the answer. */
 function truthful({ step }: Decision, external: ExternalEffects): AnswerInput {
   const done = external.effect(step.idempotencyKey);
   return done === undefined ? { verdict: "retry" } : { verdict: "result", result: done.result };

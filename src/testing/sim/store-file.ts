@@ -1,5 +1,5 @@
-// Where a simulation keeps its store: a real file with a real WAL, in memory where the machine has a folder for that. Making
-// a store and connecting to it takes longer than most simulations, so the next one gets the same, emptied.
+// The store file of a simulation: a real file with a real WAL, in memory if the machine has a folder for that. Creating
+// a store and connecting to it takes longer than most simulations, so the next simulation reuses the emptied store.
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
@@ -11,7 +11,7 @@ import { engine, loadEngine } from "./engine.ts";
 
 const idle: SimulatedStoreFile[] = [];
 
-/** For one simulation at a time; `leave` it when that went as it should, `remove` it otherwise. */
+/** One simulation uses the file at a time; it calls `leave` on success and `remove` otherwise. */
 export class SimulatedStoreFile {
   readonly #directory: string;
   readonly #path: string;
@@ -76,7 +76,7 @@ export class SimulatedStoreFile {
   }
 }
 
-/** What makes every table again as a new store has it. */
+/** Statements that reset every table to that of a new store. */
 async function emptyingSteps(driver: Driver): Promise<readonly Step[]> {
   const tables = (await driver.read(driver.dialect.tableNames, [])).map((row) => String(Object.values(row)[0]));
   const steps: Step[] = [];

@@ -1,5 +1,5 @@
-// Which rows a statement locks or changes, asked of the store before it runs: PostgreSQL would lock them. Our statements
-// have few shapes, so their outermost clauses are found by counting parentheses.
+// Finds the rows that a statement locks or changes before it runs, because PostgreSQL would lock them. Our statements
+// have few forms, so counting parentheses finds their outermost clauses.
 import type { Param } from "../../storage/sql/driver.ts";
 
 export interface RowQuery {

@@ -37,8 +37,8 @@ const SUITES = {
 };
 
 /**
- * Proves that what `make` makes keeps the contract of a noun. "store" is about opening and closing, "hostile" about arguments of
- * every verb. A store that has only some nouns leaves out the cases that need others, with `skip`.
+ * Proves that what `make` makes keeps the contract of a noun. "store" is about opening and closing, "hostile" about
+ * arguments of every verb. A store that has only some nouns leaves out the cases that need others, with `skip`.
  */
 export function runSuite(
   noun:

@@ -1,5 +1,6 @@
-// Every verb of the catalogue that names a session (rule SE1): it takes an id, the text of a locator and a locator. A head is read
-// from, or refused with a hint. The cases are derived from the declarations, so a new verb is tried as it is declared.
+// Every verb of the catalogue that names a session (rule SE1): it takes an id, the text of a locator and a locator. A
+// head is read from, or refused with a hint. The cases are derived from the declarations, so a new verb is tried as it
+// is declared.
 import assert from "node:assert/strict";
 import { type ErrorCode, isHoldfastError } from "../../contracts/errors.ts";
 import type { Holdfast } from "../../contracts/holdfast.ts";

@@ -1,5 +1,5 @@
-// Every verb of the catalogue under hostile arguments (rule ST7): each is refused with a typed error, as a rejected promise, and
-// nothing is written; arguments that fit the declaration are not refused for what they are.
+// Every verb of the catalogue under hostile arguments (rule ST7): each is refused with a typed error, as a rejected
+// promise, and nothing is written; arguments that fit the declaration are not refused for what they are.
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import { type ErrorCode, isHoldfastError } from "../../contracts/errors.ts";

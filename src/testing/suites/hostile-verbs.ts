@@ -1,5 +1,5 @@
-// Hostile arguments for every verb of the catalogue, derived from its declarations: each parameter and each field is replaced by
-// everything that its schema does not allow. A new verb gets its cases from its declaration.
+// Hostile arguments for every verb of the catalogue, derived from its declarations: each parameter and each field is
+// replaced by everything that its schema does not allow. A new verb gets its cases from its declaration.
 import type { ErrorCode } from "../../contracts/errors.ts";
 import { LIMITS, type LimitName } from "../../contracts/limits.ts";
 import type { Schema, Verb } from "../../contracts/verbs/vocabulary.ts";
@@ -176,7 +176,9 @@ function over(name: LimitName, value: unknown): Wrong {
   return { what: `is more than ${name}`, value, codes: ["LimitExceeded"] };
 }
 
-/** Objects that are more than data: fields that reach for a prototype, a getter that throws, a proxy that was revoked. */
+/**
+ * Objects that are more than data: fields that reach for a prototype, a getter that throws, a proxy that was revoked.
+ */
 function traps(schema: Schema, fitting: unknown): readonly Wrong[] {
   if (schema.kind !== "record") return [];
   const [field] = Object.keys(schema.fields);

@@ -1,5 +1,5 @@
-// Verbs in a session that others never stop appending to: each succeeds, and what it published is what was there when it
-// happened.
+// Verbs in a session that others never stop appending to: each succeeds, and what it published is what was there when
+// it happened.
 import assert from "node:assert/strict";
 import type { Counts } from "../../contracts/heads.ts";
 import { present, range, refuses } from "../expect.ts";

@@ -1,4 +1,5 @@
-// Sub-sessions: spawned and attached to, alone and in batches, and what stays of them when they fail or their process dies.
+// Sub-sessions: spawned and attached to, alone and in batches, and what stays of them when they fail or their process
+// dies.
 import assert from "node:assert/strict";
 import { present, range, refuses } from "../expect.ts";
 import { scaled } from "../scale.ts";

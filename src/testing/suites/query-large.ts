@@ -1,4 +1,5 @@
-// Queries of a size no hand writes, and inputs no honest caller gives: an answer, or an error that says which limit it is.
+// Queries of a size no hand writes, and inputs no honest caller gives: an answer, or an error that says which limit it
+// is.
 import assert from "node:assert/strict";
 import { isHoldfastError } from "../../contracts/errors.ts";
 import { LIMITS } from "../../contracts/limits.ts";

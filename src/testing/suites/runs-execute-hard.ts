@@ -1,5 +1,5 @@
-// Calls of execute() in hard cases: nested children, inputs that are hard to compare, owners that only look gone, steps that
-// an iteration does not await.
+// Calls of execute() in hard cases: nested children, inputs that are hard to compare, owners that only look gone, steps
+// that an iteration does not await.
 import assert from "node:assert/strict";
 import type { Json } from "../../contracts/json.ts";
 import type { RunWait } from "../../contracts/run-waits.ts";

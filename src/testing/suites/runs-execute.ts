@@ -1,4 +1,5 @@
-// execute() called again: it begins a run, continues it, or returns what came of it, and waits for what the run waits for.
+// execute() called again: it begins a run, continues it, or returns what came of it, and waits for what the run waits
+// for.
 import assert from "node:assert/strict";
 import type { RunWait } from "../../contracts/run-waits.ts";
 import { present, refuses } from "../expect.ts";

@@ -1,4 +1,5 @@
-// Runs that wait: for a time, a signal, a person, a child; at several places at once; and nothing that wakes them is lost.
+// Runs that wait: for a time, a signal, a person, a child; at several places at once; and nothing that wakes them is
+// lost.
 import assert from "node:assert/strict";
 import type { Json } from "../../contracts/json.ts";
 import { present, refuses } from "../expect.ts";

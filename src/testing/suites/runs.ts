@@ -1,4 +1,5 @@
-// Runs: iterations under a lease, what is recorded of them, and what happens when they are cut off, wait, or are told to.
+// Runs: iterations under a lease, what is recorded of them, and what happens when they are cut off, wait, or are told
+// to.
 import assert from "node:assert/strict";
 import { present, refuses } from "../expect.ts";
 import { type Case, type MakeFixture, prove, runCases, type SuiteOptions } from "../suite.ts";

@@ -1,5 +1,6 @@
-// The suite of a SessionStore for the Claude Agent SDK over a Holdfast store: what the SDK asks of any such store, and what
-// this one promises beyond. How one is made is handed in. Parts: transcripts here, listing and deleting in the file beside.
+// The suite of a SessionStore for the Claude Agent SDK over a Holdfast store: what the SDK asks of any such store, and
+// what this one promises beyond. How one is made is handed in. Parts: transcripts here, listing and deleting in the
+// file beside.
 import assert from "node:assert/strict";
 import { setImmediate as macrotask } from "node:timers/promises";
 import type { Json } from "../../contracts/json.ts";
@@ -116,7 +117,8 @@ function transcriptCases(over: MakeSessionStore): readonly Case[] {
 
     prove(`CA11 ${BATCHES * 1000} entries are loaded`, NEEDS, async (hf) => {
       const store = over(hf);
-      // Few with a uuid: a new PostgreSQL schema, of which nothing is known to the planner yet, is slow to look keys up.
+      // Few with a uuid: a new PostgreSQL schema, of which nothing is known to the planner yet, is slow to look keys
+      // up.
       const entry = (n: number) => (n % 20 === 0 ? entryOf(n) : { type: "note", n });
       for (const batch of range(BATCHES))
         await store.append(

@@ -1,9 +1,9 @@
-// A small number for each seq of a log: in an array where the log is whole, so that a long one takes little memory; one
-// by one where it is not, because then a damaged seq may be any number.
+// A small number for each seq of a log. A whole log's numbers are in an array, so that a long log takes little memory.
+// The numbers of an incomplete log are in a map, because a damaged seq may be any number.
 
 const FIRST_LENGTH = 1024;
 
-export class Marks {
+export class SeqMarks {
   #dense: Uint8Array | Uint16Array | null;
   readonly #sparse = new Map<number, number>();
 
@@ -24,8 +24,8 @@ export class Marks {
     else this.#sparse.set(seq, mark);
   }
 
-  /** Those that are not 0, in order. */
-  *left(): Generator<readonly [seq: number, mark: number]> {
+  /** The marks that are not 0, in order of seq. */
+  *nonZero(): Generator<readonly [seq: number, mark: number]> {
     if (this.#dense === null) yield* [...this.#sparse].sort(([a], [b]) => a - b);
     else for (const [seq, mark] of this.#dense.entries()) if (mark > 0) yield [seq, mark];
   }
@@ -35,7 +35,7 @@ function arrayOf(bytes: number, length: number): Uint8Array | Uint16Array {
   return bytes === 1 ? new Uint8Array(length) : new Uint16Array(length);
 }
 
-/** Twice as long, so that a log of any length is copied a few times and not once for each event. */
+/** Doubles the length, so that the array is copied a few times and not once for each event. */
 function grown(dense: Uint8Array | Uint16Array, seq: number): Uint8Array | Uint16Array {
   const longer = arrayOf(dense.BYTES_PER_ELEMENT, Math.max(dense.length * 2, seq + 1));
   longer.set(dense);
