@@ -54,12 +54,12 @@ export function canonicalJson(value: unknown): string {
   return ordered(value, 0, canonicalString);
 }
 
-/** The same for any value that JSON.parse gives: it has lone surrogates as well, which stand in the text as escapes. */
+/** The same for any value from JSON.parse. Such a value may contain lone surrogates, which are written as escapes. */
 export function orderedJson(value: unknown): string {
   return ordered(value, 0, JSON.stringify);
 }
 
-/** What callers may give, and what we put around it. */
+/** The nesting that callers may use, plus the levels that Holdfast adds around it. */
 const DEEPEST = LIMITS.jsonDepth + 16;
 
 type Quote = (text: string) => string;
@@ -96,7 +96,7 @@ function orderedArray(items: readonly unknown[], depth: number, quote: Quote): s
 function orderedObject(object: object, depth: number, quote: Quote): string {
   if (isInOrder(object, depth)) {
     const text = JSON.stringify(object);
-    // A lone surrogate is the only thing it writes as \ud…; a text may say that itself.
+    // JSON.stringify writes only lone surrogates as \ud…; a text may also contain these characters itself.
     if (quote === JSON.stringify || !text.includes("\\ud")) return text;
   }
   const keys = sorted(Object.keys(object));
@@ -110,7 +110,10 @@ function orderedObject(object: object, depth: number, quote: Quote): string {
   return text === "" ? "{}" : `${text}}`;
 }
 
-/** Names in order, and behind each something that JSON.stringify writes as it is to be: what we make ourselves, as a rule. */
+/**
+ * Whether the keys are sorted and JSON.stringify writes every value in canonical form. This is so for most objects that
+ * Holdfast makes.
+ */
 function isInOrder(object: object, depth: number): boolean {
   const values = object as Readonly<Record<string, unknown>>;
   if (depth > DEEPEST || Object.getPrototypeOf(object) !== Object.prototype || values.toJSON !== undefined)
@@ -139,7 +142,7 @@ function isAsWritten(value: unknown, depth: number): boolean {
   }
 }
 
-/** Names of fields, quoted: there are few of them, and each is written often. */
+/** Cache of quoted field names: there are few names, and each is written often. */
 const names = new Map<string, string>();
 const MOST_NAMES = 256;
 const LONGEST_NAME = 32;
@@ -152,7 +155,10 @@ function named(key: string, quote: Quote): string {
   return text;
 }
 
-/** Strings compare by UTF-16 code units, which is the order asked for. What we make ourselves is in order as a rule. */
+/**
+ * Strings compare by UTF-16 code units, as RFC 8785 requires. The keys of objects that Holdfast makes are usually
+ * sorted already.
+ */
 function sorted(keys: string[]): readonly string[] {
   for (let i = 1; i < keys.length; i++) {
     if ((keys[i - 1] as string) > (keys[i] as string)) return keys.sort();

@@ -17,8 +17,8 @@ export function describeOwner(owner: string): NonNullable<RunWait["owner"]> {
   return { worker, host: known?.host ?? null, pid: known?.pid ?? null };
 }
 
-/** "worker_7 (process 812 on host a)". */
-export function ownerWords(owner: string): string {
+/** For messages: "worker_7 (process 812 on host a)". */
+export function formatOwner(owner: string): string {
   const { worker, host, pid } = describeOwner(owner);
   return pid === null ? worker : `${worker} (process ${pid} on ${host})`;
 }
@@ -28,7 +28,7 @@ export function ownerLiveness({ processes }: Environment, owner: string): Return
   return process === null || processes === undefined ? "unknown" : processes.liveness(process);
 }
 
-/** Its process has ended, as far as the platform tells. */
+/** Whether the owner's process has ended, as far as the platform reports it. */
 export function isOwnerGone(environment: Environment, { owner }: Pick<RunRow, "owner">): boolean {
   return owner !== null && ownerLiveness(environment, owner) === "gone";
 }
@@ -46,7 +46,7 @@ export function isHeldRun({ beat }: { readonly beat: number }): boolean {
   return beat < 0;
 }
 
-/** The count with the mark and without it, each made from the other. */
+/** Adds the mark to a heartbeat count, or removes it. */
 export function toggleHold(beat: number): number {
   return -1 - beat;
 }

@@ -9,23 +9,26 @@ import type { SessionRow } from "../contracts/storage/rows.ts";
 import type { Storage } from "../contracts/storage/storage.ts";
 import { AT_HEAD, checkStore, formatLocator, isHeadId, SCHEME } from "./locator.ts";
 
-/** How the verbs of one store find the session that a caller names. */
+/** The lookups of one store. */
 export interface SessionLookup {
   readonly locate: Locate;
   readonly requireCurrent: RequireCurrent;
   readonly resolveSessionId: ResolveSessionId;
 }
 
-/** The store is checked and the head's id is whole. Whether there is such a session or head is for the verb to say. */
+/** Checks the store and completes the head's id. The verb checks whether the session and the head exist. */
 export type Locate = (at: unknown) => Locator | Promise<Locator>;
 
-/** The id of a session whose current state a verb works on. `action` says what is not done at a head, `hint` what to do instead. */
+/**
+ * The id of a session for a verb that works on its current state. If the caller names a head, the error says with
+ * `action` what is not possible, and with `hint` what to do instead.
+ */
 type RequireCurrent = (at: unknown, action: string, hint?: string) => string | Promise<string>;
 
-/** The same for verbs that may create the session that an id names, and that change a session in the order of the calls. */
+/** The same for verbs that may create the session, and that change a session in the order of the calls. */
 type ResolveSessionId = (session: unknown, action: string, hint?: string) => string | Promise<string>;
 
-/** What a locator may name the store by. */
+/** The names by which a locator may name the store. */
 interface StoreNames {
   readonly url: string;
   readonly storeId: string;
@@ -33,24 +36,25 @@ interface StoreNames {
 
 export function createSessionLookup(storage: Storage, info: StoreNames): SessionLookup {
   const locateText = async (at: string): Promise<Locator> => {
-    // A session whose id reads like a locator is found first: only its id can name it.
+    // A session whose id looks like a locator has priority: no other name can reach it.
     const [session] = Buffer.byteLength(at) > LIMITS.idBytes ? [] : await storage.query("session.get", { id: at });
     return session === undefined ? completeHead(storage, checkStore(at, info)) : { session: at };
   };
-  // An id goes to the verb at once, so that verbs begin in the order of their calls.
+  // A plain id is passed to the verb without waiting, so that verbs begin in the order of their calls.
   const locate: Locate = (at) =>
     typeof at === "string" && isLocatorText(at) ? locateText(at) : completeHead(storage, checkStore(at, info));
   const requireCurrent: RequireCurrent = (at, action, hint) => {
-    const requireNone = (found: Locator) => requireNoHead(found, `${action} where a session stands`, hint);
+    const requireNone = (found: Locator) =>
+      requireNoHead(found, `${action} at the current position of a session`, hint);
     if (typeof at !== "string") return requireNone(checkStore(at, info));
     return isLocatorText(at) ? locateText(at).then(requireNone) : at;
   };
   return { locate, requireCurrent, resolveSessionId: createResolver(storage, info, requireCurrent) };
 }
 
-/** A text that says more than an id does. A session may still be called so: ids are plain data. */
+/** Whether a text has the form of a locator. An old session may still have such a text as its id. */
 function isLocatorText(text: string): boolean {
-  // Looked at for every message that is added: most ids have no such part.
+  // A fast check, because every append runs it and most ids have no such part.
   return text.startsWith(SCHEME) || (text.includes("@hd-") && AT_HEAD.test(text));
 }
 
@@ -60,13 +64,13 @@ function completeHead(storage: Storage, locator: Locator): Locator | Promise<Loc
   return findHeadId(storage, session, head).then((id) => ({ ...locator, head: id }));
 }
 
-/** Heads that an error names. */
+/** How many heads an error names. */
 const MOST_NAMED_HEADS = 10;
 
-/** The id of the only head of the session that begins so. */
+/** The id of the only head of the session with this beginning. */
 async function findHeadId(storage: Storage, name: string, beginning: string): Promise<string> {
   const { no, id } = await findSession(storage, name);
-  // Behind every hex digit.
+  // Sorts after every hex digit.
   const rows = await storage.query("heads.beginning", {
     session: no,
     from: beginning,
@@ -87,7 +91,9 @@ async function findHeadId(storage: Storage, name: string, beginning: string): Pr
   });
 }
 
-/** An id that comes after a locator whose lookup is not done waits for that lookup; otherwise it goes to the verb at once. */
+/**
+ * If the lookup of an earlier locator is still running, an id waits for it; otherwise it is passed to the verb at once.
+ */
 function createResolver(storage: Storage, info: StoreNames, requireCurrent: RequireCurrent): ResolveSessionId {
   let last: Promise<string> | null = null;
   /** A plain id may be new; a locator names a session that exists. */
@@ -95,12 +101,12 @@ function createResolver(storage: Storage, info: StoreNames, requireCurrent: Requ
     const id = await requireCurrent(session, action, hint);
     if (isPlainId(session)) return id;
     const [row] = await storage.query("session.get", { id });
-    // Each verb has an error of its own for a session that was deleted.
+    // Each verb has its own error for a deleted session.
     return row?.id ?? (await existingSession(storage, id)).id;
   };
   return (name, action, hint) => {
     if (last === null && isPlainId(name)) return name;
-    // Read at the call and once: the caller may change its object while earlier lookups are under way.
+    // Read once, at the time of the call: the caller may change its object while earlier lookups are running.
     const session = typeof name === "string" ? name : checkStore(name, info);
     const before: Promise<unknown> = last ?? Promise.resolve();
     const found = before.then(
@@ -121,7 +127,7 @@ function isPlainId(session: unknown): session is string {
 }
 
 const CONTINUE_HINT =
-  "Go on from that head first, with sessions.fork() in a session of its own or with sessions.resume() in this one.";
+  "Continue from that head first: with sessions.fork() in a new session, or with sessions.resume() in this one.";
 
 export function requireNoHead({ session, head }: Locator, action: string, hint = CONTINUE_HINT): string {
   if (head === undefined) return session;
