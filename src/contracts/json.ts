@@ -41,7 +41,7 @@ export interface PageOptions {
   readonly limit?: number;
   /** Where a page ended (its `next`), of a call with the same filter and order; from the beginning when null or not given. */
   readonly cursor?: string | null | undefined;
-  /** Newest first when not given. */
+  /** Default: newest first. */
   readonly order?: "newest" | "oldest";
 }
 

@@ -1,6 +1,6 @@
-// What is hashed, and how. Canonical JSON (RFC 8785) writes each value as one byte sequence. The hash chain of a session's events
-// (rule LG2) binds the session id with hash_0; hash_n = SHA-256(hash_{n-1} + canonical JSON of the envelope). What is hashed is what is
-// stored: the envelope's bytes stand in the event's row.
+// What is hashed, and how. Canonical JSON (RFC 8785) writes each value as one byte sequence. The hash chain of a
+// session's events (rule LG2) binds the session id with hash_0; hash_n = SHA-256(hash_{n-1} + canonical JSON of the
+// envelope). The hashed bytes are the stored bytes: the event's row holds the envelope.
 import { hash } from "node:crypto";
 import type { JsonObject } from "../contracts/json.ts";
 import { LIMITS } from "../contracts/limits.ts";
@@ -12,7 +12,7 @@ export function genesis(session: string): Uint8Array {
   return sha256(encodeText(`holdfast/1\n${session}`));
 }
 
-/** For envelopes of ordinary length, one after the other: nothing here waits. */
+/** Buffer for envelopes of usual length. It can be shared because nextHash() is synchronous. */
 const desk = new Uint8Array(4096);
 
 export function nextHash(previous: Uint8Array, envelope: Uint8Array): Uint8Array {
@@ -25,21 +25,21 @@ export function nextHash(previous: Uint8Array, envelope: Uint8Array): Uint8Array
 
 const pair = new Uint8Array(48);
 
-/** SHA-256(salt + payload's sha256), base64url: without the salt it cannot be confirmed by guessing. */
+/** SHA-256(salt + payload's sha256), base64url. Without the salt, a guess at the payload cannot be confirmed. */
 export function commitment(salt: Uint8Array, digest: Uint8Array): string {
   pair.set(salt, 0);
   pair.set(digest, 16);
   return hash("sha256", pair, "base64url");
 }
 
-/** Canonical JSON of the envelope. The keys stand in canonical order here, so that the hot path sorts nothing. */
+/** Canonical JSON of the envelope. The code lists the keys in canonical order, so that the hot path does not sort. */
 export function envelope({ agent, at, payloads, data, run, type }: EventDraft, seq: number): Uint8Array {
   const commitments = payloads === undefined ? undefined : commitmentsOf(payloads);
   return encodeText(canonicalJson({ agent, at, commitments, data, run, seq, type, v: EVENT_SCHEMA_VERSION }));
 }
 
 function commitmentsOf(payloads: NonNullable<EventDraft["payloads"]>): JsonObject {
-  // A name may be "__proto__": it is defined, never assigned.
+  // A name may be "__proto__", so the property is defined and not assigned.
   const made = Object.entries(payloads).map(([name, { salt, sha256 }]) => [name, commitment(salt, sha256)] as const);
   return Object.fromEntries(made);
 }
@@ -47,8 +47,9 @@ function commitmentsOf(payloads: NonNullable<EventDraft["payloads"]>): JsonObjec
 export class NotCanonical extends Error {}
 
 /**
- * Keys are sorted by UTF-16 code units, numbers print as ECMAScript prints them, nothing is escaped that need not be. Throws
- * NotCanonical for what JSON cannot say: lone surrogates, NaN, infinities, undefined, functions, cycles.
+ * Keys are sorted by UTF-16 code units, numbers print as in ECMAScript, and only what must be escaped is escaped.
+ * Throws NotCanonical for values that JSON cannot express: lone surrogates, NaN, infinities, undefined, functions,
+ * cycles.
  */
 export function canonicalJson(value: unknown): string {
   return ordered(value, 0, canonicalString);

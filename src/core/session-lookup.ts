@@ -139,8 +139,8 @@ export function requireNoHead({ session, head }: Locator, action: string, hint =
 }
 
 /**
- * The version of a session of which only a part came, with a fork, or nothing but the name, with one that invoked it. It has
- * a tombstone's row, and was never deleted here: one that was deleted has a higher version.
+ * The version of a session of which the store has only a part, imported with a fork, or only the name, imported with
+ * its caller. Its row is a tombstone, although it was never deleted here: a deleted session has a higher version.
  */
 export const IN_PART = 1;
 
@@ -153,11 +153,11 @@ export async function existingSession(storage: Storage, id: string): Promise<Ses
   refuseHead(id);
   throw new HoldfastError("NotFound", `there is no session ${JSON.stringify(id)}`, {
     details: { kind: "session", id },
-    hint: "List what there is with sessions.list().",
+    hint: "List the sessions with sessions.list().",
   });
 }
 
-/** What looks like a session at a head, and is none because a head's id begins otherwise, or with more. */
+/** Refuses a name that looks like SESSION@HEAD but does not contain a valid beginning of a head's id. */
 function refuseHead(name: string): void {
   const [, session, head] = /^(.+)@(hd-.*|[0-9a-f]{4,64})$/s.exec(name) ?? [];
   if (session === undefined) return;
@@ -167,22 +167,22 @@ function refuseHead(name: string): void {
   });
 }
 
-/** Heirs that an error names. */
+/** How many inheriting sessions an error names. */
 const NAMED = 10;
 
-/** What is left of a session may be what others inherit: of one that was deleted, or that never came as a whole. */
+/** The error for a deleted session or one that is here in part. It names the sessions that still inherit from it. */
 export async function deletedSession(storage: Storage, { no, id, version }: SessionRow): Promise<HoldfastError> {
   const heirs = (await storage.query("session.heirs", { session: no, limit: NAMED })).map((heir) => heir.id);
   if (heirs.length === 0 && version === IN_PART) {
-    return new HoldfastError("SessionDeleted", `of the session ${JSON.stringify(id)} only the name is here`, {
+    return new HoldfastError("SessionDeleted", `only the name of the session ${JSON.stringify(id)} is in this store`, {
       details: { kind: "session", id, deleted: false },
-      hint: "Others that were imported name it; importing its own archive brings it.",
+      hint: "Imported sessions name it. Import its own archive to get it.",
     });
   }
   if (heirs.length === 0) {
-    return new HoldfastError("SessionDeleted", `there is no longer a session ${JSON.stringify(id)}`, {
+    return new HoldfastError("SessionDeleted", `the session ${JSON.stringify(id)} was deleted`, {
       details: { kind: "session", id },
-      hint: "List what there is with sessions.list().",
+      hint: "List the sessions with sessions.list().",
     });
   }
   const names = heirs.map((heir) => JSON.stringify(heir)).join(", ");
@@ -190,8 +190,11 @@ export async function deletedSession(storage: Storage, { no, id, version }: Sess
   if (version === IN_PART) {
     return new HoldfastError(
       "SessionDeleted",
-      `the session ${JSON.stringify(id)} is here only in part, inherited by ${names}`,
-      { details, hint: "Read what there is of it through them; importing its own archive completes it." },
+      `the session ${JSON.stringify(id)} is in this store only in part, inherited by ${names}`,
+      {
+        details,
+        hint: "Read that part through the sessions that inherit it, or import its own archive to complete it.",
+      },
     );
   }
   const [kept] = await storage.query("remains.messages", { session: no });
@@ -199,14 +202,14 @@ export async function deletedSession(storage: Storage, { no, id, version }: Sess
   const what = messages === 0 ? "something" : messages === 1 ? "1 message" : `${messages} messages`;
   return new HoldfastError(
     "SessionDeleted",
-    `the session ${JSON.stringify(id)} was deleted, and ${what} of it kept for ${names}, made from it`,
-    { details: { ...details, messages }, hint: "Read what is kept of it through them." },
+    `the session ${JSON.stringify(id)} was deleted, except ${what} of it that ${names} inherit`,
+    { details: { ...details, messages }, hint: "Read what was kept through the sessions that inherit it." },
   );
 }
 
 /**
- * For reads that found nothing: what looks empty may have been asked for by an alias, which only sessions.get takes. An
- * alias is never a session's id, so nothing that is there is refused.
+ * For reads that found nothing: the caller may have passed an alias, which only sessions.get() accepts. An alias is
+ * never a session's id, so no existing session is refused.
  */
 export async function refuseAlias(storage: Storage, name: string): Promise<void> {
   const [row] = await storage.query("session.byAlias", { name });
@@ -214,7 +217,7 @@ export async function refuseAlias(storage: Storage, name: string): Promise<void>
   const [alias, id] = [JSON.stringify(name), JSON.stringify(row.id)];
   throw new HoldfastError("NotFound", `${alias} is an alias of the session ${id}, not a session's id`, {
     details: { kind: "alias", id: name, session: row.id },
-    hint: "Use the id: sessions.get() tells it for the alias.",
+    hint: "Use the id: sessions.get() returns it for the alias.",
   });
 }
 
@@ -239,7 +242,7 @@ export async function findHead(storage: Storage, id: string): Promise<HeadRow> {
 
 export interface LocatedSession {
   readonly session: SessionRow;
-  /** The head the locator names; null when it names none. */
+  /** The head that the locator names; null if it names none. */
   readonly head: HeadRow | null;
 }
 
@@ -250,7 +253,10 @@ export async function findAt(storage: Storage, locator: Locator): Promise<Locate
   if (head.session_no === session.no) return { session, head };
   throw new HoldfastError(
     "InvalidArgument",
-    `the head ${head.id} is of ${JSON.stringify(head.session)}, not of ${JSON.stringify(session.id)}`,
-    { details: { head: head.id, session: session.id, of: head.session }, hint: "A head belongs to one session." },
+    `the head ${head.id} belongs to the session ${JSON.stringify(head.session)}, not to ${JSON.stringify(session.id)}`,
+    {
+      details: { head: head.id, session: session.id, of: head.session },
+      hint: "Name the head with its own session, or list the heads of this one with heads.list().",
+    },
   );
 }

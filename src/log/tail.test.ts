@@ -318,14 +318,14 @@ describe.each(SQLITE)("a tail on $name, with a clock of its own", (engine) => {
     await here.storage.close();
   });
 
-  test("LG7 a tail does not rely on a read that began before what woke it was written", async () => {
+  test("LG7 a tail does not rely on a read that began before the write that woke it", async () => {
     const { driver, holdAnswers } = withHeldAnswers((await fresh(engine)).driver);
     const here = handle(driver, lookingEvery(NEVER_MS));
     await create(here, "s");
     const early = new Reader(here, "s");
     await until(() => early.seqs.length === 1);
     const answer = holdAnswers();
-    // Its read has found nothing, and is not yet answered, when the event is written and wakes the other.
+    // Its read has found no event and is not answered yet when the event is written and wakes the other tail.
     const late = here.log.tail("s", { after: 1 })[Symbol.asyncIterator]();
     const first = late.next();
     await sleep(20);
@@ -338,7 +338,7 @@ describe.each(SQLITE)("a tail on $name, with a clock of its own", (engine) => {
     await here.storage.close();
   });
 
-  test("LG7 a tail that shares a read still gets what was written while that read was answered", async () => {
+  test("LG7 a tail that shares a read still gets events written before that read was answered", async () => {
     const { driver, holdAnswers } = withHeldAnswers((await fresh(engine)).driver);
     const here = handle(driver, lookingEvery(NEVER_MS));
     await create(here, "s");

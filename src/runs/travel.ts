@@ -16,7 +16,7 @@ import { decide } from "../core/decide.ts";
 import { jsonObject } from "../core/decode.ts";
 import { currentLineage, lineageAt } from "../core/lineage.ts";
 import { newId } from "../core/new-id.ts";
-import { onHead, sessionBusy } from "../core/session-guards.ts";
+import { headGuard, sessionBusy } from "../core/session-guards.ts";
 import { existingSession } from "../core/session-lookup.ts";
 import { type BranchPoint, branchEvent, forkAt, isAncestor, notAncestor, positionOf } from "../sessions/branching.ts";
 import { describeSession } from "../sessions/describe.ts";

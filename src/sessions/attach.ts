@@ -16,7 +16,7 @@ import { encodeText } from "../core/bytes.ts";
 import { invalid } from "../core/check.ts";
 import { type Decision, decide } from "../core/decide.ts";
 import { newId } from "../core/new-id.ts";
-import { onBranch, onHead, STORE_LOCK } from "../core/session-guards.ts";
+import { branchGuard, headGuard, STORE_LOCK } from "../core/session-guards.ts";
 import { findAt, findHead, findSession, type LocatedSession } from "../core/session-lookup.ts";
 import { derivation, positionOf } from "./branching.ts";
 import { createCommit, describeSession, type NewSession, type SessionColumns, type SessionOrigin } from "./describe.ts";

@@ -15,7 +15,7 @@ import { type Decision, decide } from "../core/decide.ts";
 import { headOf, rootOf } from "../core/head.ts";
 import { currentLineage, lineageAt, readLineageAt, type Segment } from "../core/lineage.ts";
 import { newId } from "../core/new-id.ts";
-import { onHead, whileIdle } from "../core/session-guards.ts";
+import { headGuard, whileIdle } from "../core/session-guards.ts";
 import { findAt, findHead } from "../core/session-lookup.ts";
 import { countLineage, countMessages } from "./counts.ts";
 import { createCommit, createdSession, describeSession, type SessionColumns, type SessionOrigin } from "./describe.ts";

@@ -16,7 +16,7 @@ import { decide } from "../core/decide.ts";
 import { rootOf } from "../core/head.ts";
 import { isHidden, lineageAt, type Segment } from "../core/lineage.ts";
 import { parseRowId, rowId } from "../core/row-id.ts";
-import { onHead } from "../core/session-guards.ts";
+import { headGuard } from "../core/session-guards.ts";
 import { existingSession } from "../core/session-lookup.ts";
 import { appendCommit, prepareMessage, type ReadyMessage, readyMessage } from "../history/append.ts";
 import { lastMessageRows } from "../history/at.ts";

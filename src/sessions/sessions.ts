@@ -104,7 +104,7 @@ async function list(storage: Storage, filter: SessionArguments<"list">[0]): Prom
   });
 }
 
-/** The error about a damaged row contains the cursor after it, so that a list can be read past it. */
+/** The error for a damaged row contains the cursor after it, so that the caller can continue the list. */
 async function listed(storage: Storage, row: SessionRow, call: ListCall): Promise<Session> {
   try {
     return await withAliases(storage, row);

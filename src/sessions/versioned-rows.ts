@@ -84,7 +84,7 @@ export function noRow(kind: string, id: string): HoldfastError {
 }
 
 function isOver(kind: string, id: string, status: string): HoldfastError {
-  return new HoldfastError("InvalidTransition", `the ${kind} ${id} is ${status} already`, {
+  return new HoldfastError("InvalidTransition", `the ${kind} ${id} has ended already: it is ${status}`, {
     details: { kind, id, status },
   });
 }

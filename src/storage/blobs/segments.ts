@@ -173,7 +173,7 @@ export function usesDictionaries(): boolean {
   return known;
 }
 
-/** Bytes that repeat their dictionary are one reference to it: without it, such a frame decodes to nothing. */
+/** Bytes that repeat their dictionary are one reference to it: without the dictionary, such a frame does not decode. */
 export function hasDictionaries(compress = zlib().zstdCompressSync, decompress = zlib().zstdDecompressSync): boolean {
   const dictionary = Buffer.from(Array.from({ length: 256 }, (_, i) => (i * 167 + 13) & 0xff));
   const params = { [zlib().constants.ZSTD_c_checksumFlag]: 1 };

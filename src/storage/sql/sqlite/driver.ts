@@ -232,7 +232,7 @@ class SqliteDriver implements Driver {
     await this.#whenWhole();
     try {
       if (path !== ":memory:") return await inspector.run({ path }, sql, bindable(params), limits);
-      // Another process cannot read our memory: it reads a copy, made anew when something was written since.
+      // Another process cannot read this memory: it reads a copy, which is made again after a write.
       const version = Number(this.#writer.all("SELECT total_changes() AS n", [])[0]?.n);
       const image = () => this.#writer.db.serialize();
       return await inspector.run({ image, version }, sql, bindable(params), limits);
